@@ -6,7 +6,7 @@ import type { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from './install-standin.ts';
 import { freePort } from './ports.ts';
-import { startProcess, type RunningProcess } from './processes.ts';
+import { CHART_NODE_ARGS, startProcess, type RunningProcess } from './processes.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -88,7 +88,7 @@ const startOperators = async (options: DeployOptions): Promise<readonly Deployed
         ...(options.certificateDirs && { STANDIN_STREAM_CERTIFICATE_DIR: options.certificateDirs.operator }),
         ...options.operatorEnv,
       };
-      const process = startProcess({ name, main: 'operator/src/main.ts', env });
+      const process = startProcess({ name, main: 'operator/src/main.ts', nodeArgs: CHART_NODE_ARGS, env });
       const adminUrl = `http://127.0.0.1:${adminPort}`;
       await process.waitForUrl(`${adminUrl}/readyz`, READY_TIMEOUT_MS);
       return { process, streamUrl, adminUrl };
@@ -149,7 +149,7 @@ const startGateways = async (
         ...options.clickHouse.env,
         ...(typeof gatewayEnv === 'function' ? await gatewayEnv(index, place.operators) : gatewayEnv),
       };
-      const process = startProcess({ name, main: 'gateway/src/main.ts', env });
+      const process = startProcess({ name, main: 'gateway/src/main.ts', nodeArgs: CHART_NODE_ARGS, env });
       const adminUrl = `http://127.0.0.1:${adminPort}`;
       await process.waitForUrl(`${adminUrl}/readyz`, READY_TIMEOUT_MS);
       return { process, url: `http://127.0.0.1:${port}`, adminUrl };

@@ -20,6 +20,9 @@ export interface ProcessExit {
   readonly signal: NodeJS.Signals | null;
 }
 
+/** The flags with which the chart starts operators and gateways. Without them, V8 keeps up to 130 MiB for new objects. */
+export const CHART_NODE_ARGS: readonly string[] = ['--max-semi-space-size=16'];
+
 const ROOT = path.join(import.meta.dirname, '../..');
 const END_WITH_PARENT = path.join(import.meta.dirname, 'end-with-parent.js');
 const LOG_LINES_MAX = 5_000;

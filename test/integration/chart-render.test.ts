@@ -94,7 +94,8 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
     const pods = podsOf(objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] })));
     for (const { containers } of pods) {
       const [{ name, command, ports = [], startupProbe, readinessProbe, livenessProbe, ...container }] = containers;
-      expect(existsSync(path.join(ROOT, command[1] ?? '')), command.join(' ')).toBe(true);
+      const [, main = ''] = command.filter((part) => !part.startsWith('--'));
+      expect(existsSync(path.join(ROOT, main)), command.join(' ')).toBe(true);
       if (!isComponent(name)) continue;
       const settings = parseSettings(CHART_COMPONENTS[name].schema, envOf({ name, command, ...container })) as {
         port?: number;

@@ -21,7 +21,7 @@ import pino from 'pino';
 import { queryOf, type Query } from '../harness/clickhouse-query.ts';
 import { eventually } from '../harness/eventually.ts';
 import { freePorts } from '../harness/ports.ts';
-import { startProcess, type RunningProcess } from '../harness/processes.ts';
+import { CHART_NODE_ARGS, startProcess, type RunningProcess } from '../harness/processes.ts';
 import { startConfigStream, type ConfigStream } from './config-stream.ts';
 import { ask } from './raw-client.ts';
 
@@ -136,7 +136,7 @@ export class Stand implements AsyncDisposable {
       const gateway = startProcess({
         name: 'gateway',
         main: 'gateway/src/main.ts',
-        nodeArgs: options.nodeArgs ?? [],
+        nodeArgs: [...CHART_NODE_ARGS, ...(options.nodeArgs ?? [])],
         env: {
           STANDIN_HOST: '127.0.0.1',
           STANDIN_PORT: String(port),

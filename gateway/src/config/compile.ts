@@ -31,12 +31,13 @@ export const compile = (object: ConfigObject): TableEntry => {
 };
 
 const compileEndpoint = (object: EndpointConfig): TableEntry => {
-  const json = Buffer.from(JSON.stringify(object));
+  // `Buffer.from` would keep other buffers in memory, with which it shares a pool.
+  const json = new TextEncoder().encode(JSON.stringify(object));
   return { kind: 'Endpoint', endpoint: endpointOf(object, json), json };
 };
 
 /** @param json the configuration in JSON, from which the responses are compiled again */
-const endpointOf = (object: EndpointConfig, json: Buffer): Endpoint => {
+const endpointOf = (object: EndpointConfig, json: Uint8Array): Endpoint => {
   const { uid, namespace, name, projectUid, generation, slug, method, action } = object;
   const config = { uid, namespace, name, projectUid, generation, slug, method };
   const credential = object.credential && credentialOf(object.credential);
@@ -95,13 +96,13 @@ const BYTES_PER_JSON_BYTE = 5;
 const preparationOf = (
   { pattern, responseNames }: Pick<Endpoint, 'pattern' | 'responseNames'>,
   action: MockSource | undefined,
-  json: Buffer,
+  json: Uint8Array,
 ): Preparation<ConditionalMock> => {
   const ofAction = action?.expressions ?? [];
   if (responseNames.length === 0 && ofAction.length === 0) return NOTHING;
   const prepare = (): Prepared<ConditionalMock> => {
     if (responseNames.length === 0) return { responses: [], expressions: ofAction, responseBytes: 0 };
-    const responses = responsesOf(endpointConfigSchema.parse(JSON.parse(json.toString())));
+    const responses = responsesOf(endpointConfigSchema.parse(JSON.parse(new TextDecoder().decode(json))));
     const expressions = responses.flatMap(({ conditions, mock }) => [
       ...conditions.filter((condition) => condition.on === 'cel'),
       ...mock.expressions,

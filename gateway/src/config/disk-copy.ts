@@ -9,8 +9,8 @@ import type { ConfigStore } from './config-store.ts';
 
 /** How long after a change the copy is written. Changes within this time are written together. */
 const DEBOUNCE_MS = 1_000;
-/** Lines per write to the file. */
-const LINES_PER_WRITE = 500;
+/** The length of the text in one write to the file, which its last line may exceed. V8 frees longer strings late. */
+const WRITE_LENGTH = 65_536;
 
 const FILE_NAME = 'config.ndjson';
 
@@ -45,7 +45,7 @@ function* lines(revision: string, objects: readonly TableEntry[]): Generator<str
 
 /** Returns the object as the copy contains it. */
 export const jsonOf = (entry: TableEntry): string =>
-  entry.kind === 'Endpoint' ? Buffer.from(entry.json).toString() : JSON.stringify(entry.config);
+  entry.kind === 'Endpoint' ? new TextDecoder().decode(entry.json) : JSON.stringify(entry.config);
 
 /**
  * The copy of the configuration that a gateway starts with if no operator responds. The copy is one snapshot of the config stream,
@@ -142,12 +142,12 @@ const isAbsent = (error: unknown): boolean => error instanceof Error && 'code' i
 
 /** Joins many lines into each block, so that each block is one write. */
 function* blocks(all: Iterable<string>): Generator<string> {
-  let block: string[] = [];
+  let block = '';
   for (const line of all) {
-    block.push(line, '\n');
-    if (block.length < 2 * LINES_PER_WRITE) continue;
-    yield block.join('');
-    block = [];
+    block += `${line}\n`;
+    if (block.length < WRITE_LENGTH) continue;
+    yield block;
+    block = '';
   }
-  yield block.join('');
+  yield block;
 }

@@ -27,7 +27,7 @@ spec:
     - name: gateway
       {{- include "standin.container" $call | nindent 6 }}
       # On SIGTERM, the gateway keeps serving until load balancers have noticed (drainMs), finishes its requests, and delivers its spool.
-      command: [node, gateway/src/main.ts]
+      command: [node, --max-semi-space-size=16, gateway/src/main.ts]
       env:
         {{- include "standin.podNameEnv" . | nindent 8 }}
         - name: STANDIN_HOST
