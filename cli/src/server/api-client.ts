@@ -106,9 +106,14 @@ interface ClientOptions {
   readonly given: string | undefined;
   readonly limits: AnswerLimits;
   readonly local?: LocalServer;
+  /** Connects to the server. By default, over the network. */
+  readonly fetch?: typeof fetch;
 }
 
-export const apiClient = (base: URL, { findToken, given, limits, local }: ClientOptions): ApiClient => {
+export const apiClient = (
+  base: URL,
+  { findToken, given, limits, local, fetch: connect = fetch }: ClientOptions,
+): ApiClient => {
   const { answerBytesMax, headMsMax } = limits;
   let token = given;
   const attempt = ({ method = 'GET', path, query = {}, body, headers, signal }: ApiRequest): Promise<Response> => {
@@ -126,7 +131,7 @@ export const apiClient = (base: URL, { findToken, given, limits, local }: Client
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     };
-    return reach(base, () => fetchHead(url, { ...init, signal: signal ?? null }, headMsMax));
+    return reach(base, () => fetchHead(connect, url, { ...init, signal: signal ?? null }, headMsMax));
   };
   const send = async (request: ApiRequest): Promise<Response> => {
     let response = await attempt(request);
@@ -158,15 +163,15 @@ export const apiClient = (base: URL, { findToken, given, limits, local }: Client
   };
 };
 
-/** Calls `fetch` with a time limit until the response begins. */
-const fetchHead = async (url: URL, init: RequestInit, msMax: number): Promise<Response> => {
+/** Calls `connect` with a time limit until the response begins. */
+const fetchHead = async (connect: typeof fetch, url: URL, init: RequestInit, msMax: number): Promise<Response> => {
   const silence = new AbortController();
   const timer = setTimeout(() => {
     const message = `no response within ${msMax / 1_000} s. Check that this is the address of a Standin dashboard`;
     silence.abort(new Error(message));
   }, msMax);
   try {
-    return await fetch(url, {
+    return await connect(url, {
       ...init,
       signal: AbortSignal.any([silence.signal, ...(init.signal ? [init.signal] : [])]),
     });
