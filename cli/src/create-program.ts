@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { addAdoptCommand } from './adopt/adopt-command.ts';
+import { addCheckCommand } from './check/check-command.ts';
 import { withExamples } from './examples.ts';
 import { addExplainCommand } from './explain/explain-command.ts';
 import { addKeyCommand } from './keys/key-command.ts';
@@ -49,6 +50,7 @@ export const createProgram = ({ name, colour, usesCluster = false, addMore }: Pr
   addUsageCommand(program);
   addValidateCommand(program);
   addSpoolCommands(program);
+  addCheckCommand(program, colour);
   addMigrateCommand(program);
   addAdoptCommand(program);
   return withExamples(
