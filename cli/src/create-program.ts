@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { addAdoptCommand } from './adopt/adopt-command.ts';
 import { addCheckCommand } from './check/check-command.ts';
+import { addDashboardCommand } from './dashboard/dashboard-command.ts';
 import { withExamples } from './examples.ts';
 import { addExplainCommand } from './explain/explain-command.ts';
 import { addKeyCommand } from './keys/key-command.ts';
@@ -46,6 +47,7 @@ export const createProgram = ({ name, colour, usesCluster = false, addMore }: Pr
   addPurgeCommand(program);
   addShareCommand(program);
   addOpenCommand(program);
+  addDashboardCommand(program);
   addKeyCommand(program);
   addUsageCommand(program);
   addValidateCommand(program);

@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { encodeRow, openLogStore } from '@standin/logstore';
 import type { LogRow } from '@standin/contract';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { runCommand, type CommandResult } from '../cluster/run-command.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
@@ -104,14 +107,18 @@ const grant = async (name: string, namespace: string, rules: object, subjects: o
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 };
 
+const runOf = (...args: readonly string[]): readonly string[] => {
+  const run = `await (await import(${JSON.stringify(PLUGIN)})).runPlugin()`;
+  return ['--input-type=module', '-e', run, '--', ...args];
+};
+
 /** Runs the plugin with a kubeconfig and no other configuration. */
 const kubectlStandin = (kubeconfig: string, ...args: readonly string[]): Promise<CommandResult> => {
-  const run = `await (await import(${JSON.stringify(PLUGIN)})).runPlugin()`;
   const env = {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('STANDIN_'))),
     ...{ KUBECONFIG: kubeconfig, HOME: state, XDG_STATE_HOME: state },
   };
-  return runCommand(process.execPath, ['--input-type=module', '-e', run, '--', ...args], { cwd: state, env });
+  return runCommand(process.execPath, runOf(...args), { cwd: state, env });
 };
 
 const place = (): readonly string[] => ['--system-namespace', system];
@@ -132,6 +139,51 @@ describe('kubectl standin', () => {
     const viewer = await cluster.tokenKubeconfig(team, 'viewer');
     const explained = await kubectlStandin(viewer, 'explain', row.id, ...place());
     expect(explained).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('prints the API key of an account to users who may read its Secret', async () => {
+    const account = {
+      apiVersion: 'standin.dev/v1alpha1',
+      kind: 'Account',
+      metadata: { name: 'team', namespace: team },
+    };
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'team-api-key', namespace: team } };
+    const items = [
+      { ...account, spec: {} },
+      { ...secret, stringData: { 'api-key': 'standin_the-key' } },
+    ];
+    await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    const show = async () =>
+      kubectlStandin(await cluster.tokenKubeconfig(team, 'viewer'), 'key', 'show', 'team', ...place());
+    const refused = await show();
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('secrets "team-api-key" is forbidden');
+    const rules = [{ apiGroups: [''], resources: ['secrets'], resourceNames: ['team-api-key'], verbs: ['get'] }];
+    await grant('key-reader', team, rules, [{ kind: 'ServiceAccount', name: 'viewer', namespace: team }]);
+    expect(await show()).toEqual({ code: 0, stdout: 'standin_the-key\n', stderr: '' });
+  });
+
+  test('opens pages only at a URL that browsers can reach', async () => {
+    const { code, stderr } = await kubectlStandin(await cluster.tokenKubeconfig(team, 'viewer'), 'open', ...place());
+    expect(code).toBe(1);
+    expect(stderr).toContain('set dashboard.url in the values of the chart');
+  });
+
+  test('serves the dashboard on a local port until it is stopped', async () => {
+    const env = { ...process.env, KUBECONFIG: await cluster.tokenKubeconfig(team, 'viewer') };
+    const args = [...runOf('dashboard', '--no-browser', ...place())];
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const { value: url } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();
+    for (let round = 0; round < 3; round++) {
+      const response = await fetch(`${String(url)}healthz`);
+      expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+    }
+    const page = await fetch(`${String(url)}login`);
+    expect(await page.text()).toContain('Kubernetes token');
+    child.kill('SIGINT');
+    const [code] = (await once(child, 'exit')) as [number];
+    expect(code).toBe(0);
   });
 
   test('names the missing permission', async () => {

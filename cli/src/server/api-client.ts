@@ -24,7 +24,8 @@ export interface ApiRequest {
 export interface ApiClient {
   /** The server's address, for error messages. */
   readonly server: string;
-  readonly url: URL;
+  /** Returns the URL at which browsers reach the server. Throws a `PlainError` if there is none. */
+  publicUrl(): URL;
   /** Undefined if the server is a cluster's dashboard. */
   readonly local: LocalServer | undefined;
   /** Resolves with the response's JSON, parsed by `schema`. */
@@ -106,14 +107,14 @@ interface ClientOptions {
   readonly given: string | undefined;
   readonly limits: AnswerLimits;
   readonly local?: LocalServer;
+  /** By default, the server's address. */
+  readonly publicUrl?: () => URL;
   /** Connects to the server. By default, over the network. */
   readonly fetch?: typeof fetch;
 }
 
-export const apiClient = (
-  base: URL,
-  { findToken, given, limits, local, fetch: connect = fetch }: ClientOptions,
-): ApiClient => {
+export const apiClient = (base: URL, options: ClientOptions): ApiClient => {
+  const { findToken, given, limits, local, publicUrl = () => base, fetch: connect = fetch } = options;
   const { answerBytesMax, headMsMax } = limits;
   let token = given;
   const attempt = ({ method = 'GET', path, query = {}, body, headers, signal }: ApiRequest): Promise<Response> => {
@@ -145,7 +146,7 @@ export const apiClient = (
   };
   return {
     server: base.host,
-    url: base,
+    publicUrl,
     local,
     ask: async (request, schema) => {
       const response = await send(request);

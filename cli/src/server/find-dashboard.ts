@@ -6,7 +6,7 @@ type Pod = KubeObject & {
   readonly spec: {
     readonly containers: readonly {
       readonly name: string;
-      readonly env?: readonly { readonly name: string }[];
+      readonly env?: readonly { readonly name: string; readonly value?: string }[];
       readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
     }[];
   };
@@ -17,17 +17,26 @@ const LABELS = 'app.kubernetes.io/component=dashboard';
 /** Only Standin's dashboard has this variable. Other programs may have the same label. */
 const OWN_VARIABLE = 'STANDIN_SERVICE';
 
-const portOf = ({ spec }: Pod): number | undefined =>
-  spec.containers
-    .find(({ env = [] }) => env.some(({ name }) => name === OWN_VARIABLE))
-    ?.ports?.find(({ name }) => name === 'http')?.containerPort;
+/** A pod of the dashboard. */
+interface Dashboard extends PodPort {
+  /** The URL at which browsers reach the dashboard, if the chart knows it. */
+  readonly publicUrl: string | undefined;
+}
+
+const dashboardIn = ({ metadata, spec }: Pod): Omit<Dashboard, 'namespace'> | undefined => {
+  const own = spec.containers.find(({ env = [] }) => env.some(({ name }) => name === OWN_VARIABLE));
+  const port = own?.ports?.find(({ name }) => name === 'http')?.containerPort;
+  if (port === undefined) return undefined;
+  const publicUrl = own?.env?.find(({ name }) => name === 'STANDIN_URL')?.value;
+  return { pod: metadata.name, port, publicUrl };
+};
 
 const isReady = ({ metadata, status }: Pod): boolean =>
   metadata.deletionTimestamp === undefined &&
   (status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
 
 /** Finds a ready pod of the dashboard. Rejects with a `PlainError` if there is none, or if this user must not list pods. */
-export const findDashboard = async (client: KubeClient, namespace: string): Promise<PodPort> => {
+export const findDashboard = async (client: KubeClient, namespace: string): Promise<Dashboard> => {
   const path = resourcePath({ group: '', version: 'v1', plural: 'pods', namespace });
   const { items } = await listAll<Pod>(client, path, { query: { labelSelector: LABELS } }).catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
@@ -37,11 +46,11 @@ export const findDashboard = async (client: KubeClient, namespace: string): Prom
     );
   });
   const dashboards = items.flatMap((pod) => {
-    const port = portOf(pod);
-    return port === undefined ? [] : [{ pod, port }];
+    const dashboard = dashboardIn(pod);
+    return dashboard === undefined ? [] : [{ ...dashboard, namespace, isReady: isReady(pod) }];
   });
-  const found = dashboards.find(({ pod }) => isReady(pod));
-  if (found !== undefined) return { namespace, pod: found.pod.metadata.name, port: found.port };
+  const found = dashboards.find((dashboard) => dashboard.isReady);
+  if (found !== undefined) return found;
   throw new PlainError(
     dashboards.length === 0
       ? `namespace ${namespace} has no pod of the dashboard: name Standin's namespace with --system-namespace, or use the URL of a dashboard with --server`

@@ -40,6 +40,12 @@ export const openCluster = async (options: ServerOptions): Promise<ApiClient> =>
       token || (await (serviceAccount === undefined ? ownToken(client.config) : tokenFor(client, serviceAccount)));
     return apiClient(new URL(`http://dashboard.${systemNamespace}`), {
       ...{ given, limits: ANSWER_LIMITS, fetch: podFetch(client.config, target) },
+      publicUrl: () => {
+        if (target.publicUrl !== undefined) return new URL(target.publicUrl);
+        throw new PlainError(
+          'the dashboard has no URL that browsers can reach: set dashboard.url in the values of the chart, pass --server, or run standin dashboard to forward a port',
+        );
+      },
       findToken: () => Promise.reject(new PlainError('the dashboard requires a token')),
     });
   } finally {
