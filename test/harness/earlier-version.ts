@@ -4,17 +4,19 @@ import process from 'node:process';
 
 /**
  * This module is loaded into a process under test (`node --import`). While the file whose path is in TEST_EARLIER_FILE exists, a
- * gateway or an operator that starts is one of the version before `spec.responses`: its schemas have no such field, and a gateway
- * does not announce the feature.
+ * gateway or an operator that starts is one of the version before `spec.responses` and rate limits: its schemas have no such fields,
+ * and a gateway does not announce the features.
  */
 
 type Change = readonly [pattern: RegExp, replacement: string];
 const CHANGES: Readonly<Record<string, readonly Change[]>> = {
   '/packages/contract/src/config-objects.ts': [
+    [/^ *requestsPerSecond: z\..*\n/m, ''],
     [/^ *responses: z\.array\(responseConfig\).*\n/m, ''],
     [/^ *\.omit\(\{ responses: true \}\)\n/m, ''],
     [/^(export const CONFIG_FEATURES = )\[[^\]]*\]/m, "$1['path-parameters']"],
   ],
+  '/gateway/src/config/disk-copy.ts': [[/^ *requestsPerSecond: z\..*\n/m, '']],
   '/crds/src/v1alpha1/endpoint.ts': [[/^ *responses: responses\n *\.optional\(\)\n *\.describe\(\n.*\n *\),\n/m, '']],
 };
 

@@ -330,6 +330,19 @@ describe('the copy on disk', () => {
     expect(await statusOf(second)).toBe(401);
   });
 
+  test('contains rate limits beside the accounts, so that earlier versions can read the accounts', async () => {
+    await crash(await startWith([{ ...account('own', KEY), requestsPerSecond: 1 }, ...BASIC_OBJECTS.slice(1)]));
+    await operator.close();
+    const lines = (await readFile(copyPath(), 'utf8')).trimEnd().split('\n');
+    expect(lines.map((line): unknown => JSON.parse(line))).toContainEqual({
+      ...{ type: 'put', object: account('own', KEY), requestsPerSecond: 1 },
+    });
+    const second = await start();
+    await until(async () => (await readiness(second)) === 200);
+    expect([await statusOf(second), await statusOf(second)]).toEqual([200, 429]);
+    operator = await FakeOperator.listen(certificates, operator.port);
+  });
+
   test('is deleted before the goodbye message, so a forgotten gateway cannot return with a revoked key', async () => {
     const gateway = await startWith();
     await until(copyHasKey);

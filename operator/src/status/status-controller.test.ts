@@ -19,6 +19,7 @@ test('an account without traffic starts the new month without usage, and without
   const translator = new Translator({
     ...{ gatewayUrl: 'http://gateway', clusterDomain: 'cluster.local', checkUpstream: () => undefined },
     quotaByPlan: { Free: undefined, Pro: undefined },
+    requestsPerSecondByPlan: { Free: undefined, Pro: undefined },
     retentionDaysMax: 365,
   });
   const read = (): ResourceObject => {

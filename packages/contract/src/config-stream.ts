@@ -39,7 +39,8 @@ import { LIMITS } from './limits.ts';
  *
  * `features` are the `STREAM_FEATURES` that the gateway supports. An endpoint that needs another feature is sent with the action
  * `Withheld`, and the operator treats it as rejected by the gateway. A gateway of a version that does not send `features` would not
- * understand this action, and gets a `remove` instead.
+ * understand this action, and gets a `remove` instead. An account with a rate limit is sent to gateways without `rate-limits`
+ * without the limit, so that its keys remain valid.
  *
  * A follower responds to every path with 503 and a `NotLeader` body.
  */
