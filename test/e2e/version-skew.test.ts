@@ -8,9 +8,12 @@ import { deploy, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
-import { post, Tenant } from './tenant.ts';
+import { metricOf, post, Tenant } from './tenant.ts';
 
-/** Tests a gateway of an earlier version, which does not know `spec.responses` and rate limits, next to two gateways of this version. */
+/**
+ * Tests a gateway of an earlier version, which can serve neither `spec.responses` nor `spec.metrics` nor rate limits, next to two
+ * gateways of this version.
+ */
 
 const PRELOAD = pathToFileURL(path.join(import.meta.dirname, '../harness/earlier-version.ts')).href;
 
@@ -84,16 +87,16 @@ test('the earlier gateway gets no object that it would serve wrongly, and the st
   expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
 });
 
-/** Sends ten requests at once to each gateway. Returns the different statuses of each gateway. */
+/** Sends 20 requests at once to each gateway. Returns the different statuses of each gateway. */
 const burst = async (apiKey = key): Promise<number[][]> => {
   const target = `${await tenant.projectPath()}/plain`;
   const send = (gateway: Deployment['gateways'][number]) => () => post(gateway, target, apiKey);
-  const all = deployment.gateways.map((gateway) => Promise.all(Array.from({ length: 10 }, send(gateway))));
+  const all = deployment.gateways.map((gateway) => Promise.all(Array.from({ length: 20 }, send(gateway))));
   return (await Promise.all(all)).map((some) => [...new Set(some.map(({ status }) => status))].sort());
 };
 
 test('the earlier gateway serves an account with a rate limit without the limit, and the status names the gateway', async () => {
-  await tenant.apply('Account', 'team', { plan: 'Free', requestsPerSecond: 3 });
+  await tenant.apply('Account', 'team', { plan: 'Free', requestsPerSecond: 5 });
   await eventually('the limit', () => burst(), {
     accept: (seen) => JSON.stringify(seen) === JSON.stringify([[200], [200, 429], [200, 429]]),
     timeoutMs: 30_000,
@@ -113,7 +116,22 @@ test('the key of such an account can be replaced', async () => {
   const old = key;
   key = await tenant.readSecret('team-api-key');
   expect(await burst(old)).toEqual([[401], [401], [401]]);
-  expect((await burst())[0]).toEqual([200]);
+  await untilAnswers('/plain', ['plain', 'plain', 'plain']);
+});
+
+/** Returns the number of accepted requests that each gateway counts for the project. */
+const countedRequests = async (): Promise<number[]> => {
+  const counts = await Promise.all(
+    deployment.gateways.map(({ adminUrl }) => metricOf(adminUrl, 'standin_respond_project_answers_total')),
+  );
+  return counts.map((series) => series.get('exported_namespace="skew",project="shop",status="2xx"') ?? 0);
+};
+
+test('the earlier gateway serves a project with metrics, and the others count its requests', async () => {
+  await tenant.apply('Project', 'shop', { metrics: 'Enabled' });
+  await tenant.untilReason('Project', 'shop', 'Ready');
+  expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
+  expect(await countedRequests()).toEqual([0, 1, 1]);
 });
 
 test('an update of the gateway makes the object Ready', async () => {
@@ -122,12 +140,13 @@ test('an update of the gateway makes the object Ready', async () => {
   await tenant.untilReason('Endpoint', 'plans', 'Ready');
   await tenant.untilReason('Account', 'team', 'Ready');
   expect(await answers('/plans')).toEqual(['gold', 'gold', 'gold']);
+  expect(await countedRequests()).toEqual([1, 2, 2]);
   expect(await burst()).toEqual([
     [200, 429],
     [200, 429],
     [200, 429],
   ]);
-  expect((await tenant.get('Account', 'team')).status?.['requestsPerSecond']).toBe(3);
+  expect((await tenant.get('Account', 'team')).status?.['requestsPerSecond']).toBe(5);
 });
 
 test('after a rollback, the gateway withholds the object that it finds in its copy on disk', async () => {
@@ -141,4 +160,12 @@ test('after a rollback, the gateway withholds the object that it finds in its co
   await tenant.apply('Endpoint', 'plans', { responses: null });
   await tenant.untilReason('Endpoint', 'plans', 'Ready');
   expect(await answers('/plans')).toEqual(['action', 'action', 'action']);
+});
+
+test('the series of a project end when its metrics are disabled', async () => {
+  expect((await countedRequests())[1]).toBeGreaterThan(2);
+  await tenant.apply('Project', 'shop', { metrics: 'Disabled' });
+  await tenant.untilReason('Project', 'shop', 'Ready');
+  expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
+  expect(await countedRequests()).toEqual([0, 0, 0]);
 });

@@ -54,7 +54,7 @@ function* lines(revision: string, objects: readonly TableEntry[]): Generator<str
 /** Returns the members of the object's line in the copy. */
 export const jsonOf = (entry: TableEntry): string => {
   if (entry.kind === 'Endpoint') return `"object":${new TextDecoder().decode(entry.json)}`;
-  if (entry.kind === 'Project') return `"object":${JSON.stringify(entry.config)}`;
+  if (entry.kind === 'Project') return `"object":${JSON.stringify({ ...entry.config, metrics: undefined })}`;
   const { requestsPerSecond, ...account } = entry.config;
   const limit = requestsPerSecond === undefined ? '' : `,"requestsPerSecond":${requestsPerSecond}`;
   return `"object":${JSON.stringify(account)}${limit}`;
