@@ -333,10 +333,8 @@ describe('the copy on disk', () => {
   test('contains rate limits beside the accounts, so that earlier versions can read the accounts', async () => {
     await crash(await startWith([{ ...account('own', KEY), requestsPerSecond: 1 }, ...BASIC_OBJECTS.slice(1)]));
     await operator.close();
-    const lines = (await readFile(copyPath(), 'utf8')).trimEnd().split('\n');
-    expect(lines.map((line): unknown => JSON.parse(line))).toContainEqual({
-      ...{ type: 'put', object: account('own', KEY), requestsPerSecond: 1 },
-    });
+    const put = { type: 'put', object: account('own', KEY), requestsPerSecond: 1 };
+    expect(await readFile(copyPath(), 'utf8')).toContain(JSON.stringify(put));
     const second = await start();
     await until(async () => (await readiness(second)) === 200);
     expect([await statusOf(second), await statusOf(second)]).toEqual([200, 429]);
