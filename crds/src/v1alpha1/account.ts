@@ -1,4 +1,4 @@
-import { PLANS, SIGNATURES } from '@standin/contract';
+import { LIMITS, PLANS, SIGNATURES } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import {
@@ -20,12 +20,20 @@ const spec = z
     plan: z
       .enum(PLANS)
       .default('Free')
-      .describe("The account's plan. It determines the default of monthlyQuota. Only Pro allows Shares."),
+      .describe(
+        "The account's plan. It determines the default of monthlyQuota and the maximum of requestsPerSecond. Only Pro allows Shares.",
+      ),
     monthlyQuota: integer(0, 1_000_000_000_000)
       .optional()
       .describe(
         'Maximum number of requests that are accepted in a calendar month (UTC), for example 500000. Further requests are rejected with 429. With 0, all requests are rejected. ' +
           "Default: the plan's quota in the operator's settings.",
+      ),
+    requestsPerSecond: integer(1, LIMITS.requestsPerSecondMax)
+      .optional()
+      .describe(
+        'Maximum number of requests per second that each gateway accepts, for example 50. Further requests are rejected with 429. ' +
+          "It can only lower the plan's maximum in the operator's settings, which is the default: see status.requestsPerSecond.",
       ),
     apiKey: z
       .strictObject({
@@ -85,6 +93,9 @@ const status = z
       })
       .optional()
       .describe('Facts about the active API key. They contain neither the key nor its digest.'),
+    requestsPerSecond: integer(1, LIMITS.requestsPerSecondMax)
+      .optional()
+      .describe('Maximum number of requests per second that each gateway accepts. Absent if there is no limit.'),
     projects: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Number of Projects that refer to this Account.'),
     usage: z
       .strictObject({

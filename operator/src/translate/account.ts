@@ -22,7 +22,7 @@ export const evaluateAccount = (
       accepted: fault ?? ACCEPTED,
       resolvedRefs: NOT_CHECKED,
       configKey: undefined,
-      status: {},
+      status: { requestsPerSecond: undefined },
     };
     return { verdict, config: undefined };
   }
@@ -30,6 +30,7 @@ export const evaluateAccount = (
   const keySecret = secretOf(ref.name, spec);
   const resolvedRefs = keyFinding(key, keySecret.secretName, holder === undefined || holder === entry);
   const quota = spec.monthlyQuota ?? settings.quotaByPlan[spec.plan];
+  const requestsPerSecond = rateLimitInForce(spec, settings);
   const config: AccountConfig = {
     kind: 'Account',
     uid,
@@ -38,19 +39,37 @@ export const evaluateAccount = (
     plan: spec.plan,
     ...(key.kind === 'key' && resolvedRefs.ok && { keySha256: key.sha256 }),
     ...(quota !== undefined && { quota }),
+    ...(requestsPerSecond !== undefined && { requestsPerSecond }),
   };
   const verdict = {
     ...base,
-    accepted: ACCEPTED,
+    accepted: acceptedWith(spec, requestsPerSecond),
     resolvedRefs,
     configKey: configKey(config),
-    status: { usage: { quota } },
+    status: { usage: { quota }, requestsPerSecond },
     keySecret,
     quota,
     allowsSignatures: spec.signatures === 'Allowed',
   };
   return { verdict, config };
 };
+
+/** Returns the account's limit, or the plan's if it is lower. */
+const rateLimitInForce = (
+  { plan, requestsPerSecond = Infinity }: AccountSpec,
+  { requestsPerSecondByPlan }: TranslateSettings,
+): number | undefined => {
+  const limit = Math.min(requestsPerSecond, requestsPerSecondByPlan[plan] ?? Infinity);
+  return limit === Infinity ? undefined : limit;
+};
+
+const acceptedWith = ({ plan, requestsPerSecond }: AccountSpec, limit: number | undefined): Finding =>
+  requestsPerSecond === undefined || requestsPerSecond === limit
+    ? ACCEPTED
+    : holds(
+        'Accepted',
+        `The object is valid. Each gateway accepts ${limit} requests per second, the maximum for the plan ${plan}.`,
+      );
 
 const secretOf = (name: string, { apiKey }: AccountSpec) =>
   apiKey === undefined

@@ -217,6 +217,10 @@ export const LIMITS = {
   leaseRenewDeadlineMs: 5_000,
   leaseRetryPeriodMs: 1_000,
 
+  // ── rate limits ──
+  /** Of an Account at one gateway. More than a gateway can serve. */
+  requestsPerSecondMax: 100_000,
+
   // ── quota ──
   /**
    * A block of permits should cover the demand during this time. While a gateway has permits left, an operator outage does not
