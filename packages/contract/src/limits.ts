@@ -146,6 +146,9 @@ export const LIMITS = {
   forwardUrlLengthMax: 2_048,
   projectUriLengthMin: 16,
   projectUriLengthMax: 64,
+  /** Three characters and a hyphen. With a shorter one, an Account could reserve the URIs of many teams. */
+  projectUriPrefixLengthMin: 4,
+  projectUriPrefixLengthMax: 48,
   retentionDaysDefault: 30,
   retentionDaysMax: 3_650,
   ownApiKeyLengthMin: 32,
