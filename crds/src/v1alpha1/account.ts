@@ -11,6 +11,7 @@ import {
   timestamp,
   SERVED_MEANINGS,
 } from '../fields.ts';
+import { matches, withRules } from '../rules.ts';
 
 /** Leaves room for the name of the account's Secret, which is `<name>-api-key`. */
 const ACCOUNT_NAME_LENGTH_MAX = NAME_LENGTH_MAX - '-api-key'.length;
@@ -35,6 +36,17 @@ const spec = z
         'Maximum number of requests per second that each gateway accepts, for example 50. Further requests are rejected with 429. ' +
           "It can only lower the plan's maximum in the operator's settings, which is the default: see status.requestsPerSecond.",
       ),
+    uriPrefix: withRules(text({ min: LIMITS.projectUriPrefixLengthMin, max: LIMITS.projectUriPrefixLengthMax }), [
+      matches(
+        '[a-z0-9][a-z0-9-]*-',
+        'must contain only lowercase letters, digits and -, must begin with a letter or digit, and must end with -',
+      ),
+    ])
+      .optional()
+      .describe(
+        'Reserves the URIs that begin with this prefix, for example team-a-. Projects of other Accounts cannot set spec.uri to such a URI, unless they are older than this Account. ' +
+          'It can only be set when the Account is created, and cannot be changed. It can be removed.',
+      ),
     apiKey: z
       .strictObject({
         secretName: objectName('a Secret').describe(
@@ -50,7 +62,7 @@ const spec = z
         'Whether Endpoints with spec.credential may accept signed requests without the API key, for example Allowed. If it is omitted, such Endpoints are not accepted.',
       ),
   })
-  .describe("The desired state: the account's plan, quota and API key.");
+  .describe("The desired state: the account's plan, limits and API key.");
 
 const status = z
   .strictObject({
@@ -127,7 +139,15 @@ export const account = defineKind({
       message: `must be no more than ${ACCOUNT_NAME_LENGTH_MAX} characters, because its Secret is named NAME-api-key`,
     },
   ],
-  transitions: [],
+  transitions: [
+    {
+      cel: '!has(self.uriPrefix) || (has(oldSelf.uriPrefix) && self.uriPrefix == oldSelf.uriPrefix)',
+      holds: (self, oldSelf) => self.uriPrefix === undefined || self.uriPrefix === oldSelf.uriPrefix,
+      message:
+        'cannot be added or changed, because other teams may already use URIs that begin with it: create another Account',
+      field: 'uriPrefix',
+    },
+  ],
   printerColumns: [
     { name: 'Plan', type: 'string', jsonPath: '.spec.plan' },
     ...READY_COLUMNS,

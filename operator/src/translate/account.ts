@@ -3,15 +3,18 @@ import type { AccountSpec } from '@standin/crds';
 import { ACCEPTED, fails, holds, NOT_CHECKED } from './findings.ts';
 import type { Entry, Evaluation, Finding, KeyState, TranslateSettings } from './types.ts';
 
-/**
- * Returns the verdict on an Account and its configuration.
- *
- * @param holder the Account that has this Account's key, if the key is known
- */
+export interface AccountContext {
+  readonly key: KeyState;
+  /** The Account that has this Account's key, if the key is known. */
+  readonly holder: Entry | undefined;
+  /** Whether an older Account has reserved part of this Account's prefix. */
+  readonly isPrefixTaken: boolean;
+}
+
+/** Returns the verdict on an Account and its configuration. */
 export const evaluateAccount = (
   entry: Entry,
-  key: KeyState,
-  holder: Entry | undefined,
+  { key, holder, isPrefixTaken }: AccountContext,
   settings: TranslateSettings,
 ): Evaluation => {
   const { ref, uid, generation, parsed, fault } = entry;
@@ -43,7 +46,7 @@ export const evaluateAccount = (
   };
   const verdict = {
     ...base,
-    accepted: acceptedWith(spec, requestsPerSecond),
+    accepted: acceptedWith(spec, requestsPerSecond, isPrefixTaken),
     resolvedRefs,
     configKey: configKey(config),
     status: { usage: { quota }, requestsPerSecond },
@@ -63,13 +66,22 @@ const rateLimitInForce = (
   return limit === Infinity ? undefined : limit;
 };
 
-const acceptedWith = ({ plan, requestsPerSecond }: AccountSpec, limit: number | undefined): Finding =>
-  requestsPerSecond === undefined || requestsPerSecond === limit
-    ? ACCEPTED
-    : holds(
-        'Accepted',
-        `The object is valid. Each gateway accepts ${limit} requests per second, the maximum for the plan ${plan}.`,
-      );
+/** A limit or prefix that cannot apply as written is no reason to refuse the account's requests. */
+const acceptedWith = (
+  { plan, requestsPerSecond, uriPrefix }: AccountSpec,
+  limit: number | undefined,
+  isPrefixTaken: boolean,
+): Finding => {
+  const notes = [
+    ...(requestsPerSecond === undefined || requestsPerSecond === limit
+      ? []
+      : [`Each gateway accepts ${limit} requests per second, the maximum for the plan ${plan}.`]),
+    ...(isPrefixTaken
+      ? [`The prefix ${uriPrefix} is not reserved, because an older Account has reserved it or the beginning of it.`]
+      : []),
+  ];
+  return notes.length === 0 ? ACCEPTED : holds('Accepted', [ACCEPTED.message, ...notes].join(' '));
+};
 
 const secretOf = (name: string, { apiKey }: AccountSpec) =>
   apiKey === undefined
