@@ -24,6 +24,9 @@ interface Row {
 
 const WHERE = 'namespace="$namespace"';
 const GATEWAY = `${WHERE},pod=~"$gateway"`;
+const OF_NAMESPACE = 'exported_namespace=~"$project_namespace"';
+const OF_PROJECT = `${GATEWAY},${OF_NAMESPACE},project=~"$project"`;
+const PROJECT = '{{exported_namespace}}/{{project}}';
 
 /** Returns the query of a quantile over the buckets of a histogram. */
 const quantile = (share: number, by: string, metric: string, where: string): string =>
@@ -111,6 +114,59 @@ const ROWS: readonly Row[] = [
           'requests {{pod}}': `standin_receive_running_requests{${GATEWAY}}`,
           'connections {{pod}}': `standin_receive_connections{${GATEWAY}}`,
         },
+      },
+    ],
+  },
+  {
+    title: 'Requests by project',
+    panels: [
+      {
+        title: 'Accepted requests by project',
+        description: 'Responses to accepted requests, for Projects with spec.metrics: Enabled.',
+        unit: 'reqps',
+        queries: {
+          [PROJECT]: `sum by (exported_namespace, project) (${rate('standin_respond_project_answers_total', OF_PROJECT)})`,
+        },
+      },
+      {
+        title: 'Rejected requests by project',
+        description:
+          'Requests to the URI of a project that the gateway refused, by error code, also without a valid key.',
+        unit: 'reqps',
+        queries: {
+          [`${PROJECT} {{code}}`]: `sum by (exported_namespace, project, code) (${rate('standin_receive_project_rejections_total', OF_PROJECT)})`,
+        },
+      },
+      {
+        title: 'Share of responses with a status of 5xx',
+        description: 'By project. Mocks and upstreams choose the status.',
+        unit: 'percentunit',
+        queries: {
+          [PROJECT]:
+            `sum by (exported_namespace, project) (${rate('standin_respond_project_answers_total', `${OF_PROJECT},status="5xx"`)})` +
+            ` / sum by (exported_namespace, project) (${rate('standin_respond_project_answers_total', OF_PROJECT)})`,
+        },
+      },
+      {
+        title: 'Response time by project, 95th percentile',
+        description: 'Forward includes the upstream. The configured delay of a mock is not included.',
+        unit: 's',
+        queries: {
+          [PROJECT]: quantile(
+            0.95,
+            'exported_namespace, project, ',
+            'standin_respond_project_duration_seconds',
+            OF_PROJECT,
+          ),
+        },
+      },
+      {
+        title: 'Requests without metrics of their project',
+        description:
+          'Requests to Projects with spec.metrics: Enabled beyond the 500 that a gateway counts. Should be 0.',
+        unit: 'reqps',
+        queries: { '{{pod}}': rate('standin_observe_uncounted_requests_total', GATEWAY) },
+        bad: { orange: 0.001, red: 1 },
       },
     ],
   },
@@ -303,6 +359,16 @@ export const grafanaDashboard = (): Readonly<Record<string, unknown>> => ({
         refresh: 2,
       },
       labelVariable('gateway', 'Gateway', `label_values(standin_config_connected{${WHERE}}, pod)`),
+      labelVariable(
+        'project_namespace',
+        'Namespace of projects',
+        `label_values(standin_respond_project_answers_total{${WHERE}}, exported_namespace)`,
+      ),
+      labelVariable(
+        'project',
+        'Project',
+        `label_values(standin_respond_project_answers_total{${WHERE},${OF_NAMESPACE}}, project)`,
+      ),
     ],
   },
   panels: panels(),

@@ -145,7 +145,7 @@ export class Pipeline {
 
   async #serve(accepted: Accepted): Promise<void> {
     const { metrics, budget, tracing } = this.#parts;
-    const { id, exchange, head, responder, route, body } = accepted;
+    const { id, exchange, head, body } = accepted;
     const recording = this.#record(accepted);
     const span = tracing?.start(accepted);
     let isDelayed = false;
@@ -157,8 +157,7 @@ export class Pipeline {
         if (mock !== undefined && isDelayed) this.#respondLater(exchange, mock, delayMs, span);
         else if (mock !== undefined) respond(exchange, mock);
         const status = mock?.status ?? exchange.response.statusCode;
-        metrics.answered(responder.kind, status, performance.now() - exchange.startedMs);
-        metrics.responded(route.endpoint, responder);
+        metrics.answered(accepted, status, performance.now() - exchange.startedMs);
       } else {
         this.#refuse(exchange, head.target, retryLater('log_unavailable'));
       }
@@ -295,10 +294,13 @@ export class Pipeline {
     if (refusal.code === 'request_timeout') exchange.hasUnreadBody = false;
     const { status, headers, body } = rejectionProblem(refusal);
     const { config, metrics, refusals, onRejected } = this.#parts;
-    metrics.rejected(refusal.code);
     exchange.answer(status, [...headers, ['date', exchange.date()]], body);
-    countRefusal(refusals, refusal.code, { request: exchange.request, target }, config.tableAt(exchange.startedMs));
-    const { method = '' } = exchange.request;
+    const { request, startedMs } = exchange;
+    metrics.rejected(
+      refusal.code,
+      countRefusal(refusals, refusal.code, { request, target }, config.tableAt(startedMs)),
+    );
+    const { method = '' } = request;
     onRejected?.({ code: refusal.code, status, method, path: target.replace(/[?#].*$/s, '') });
   }
 }

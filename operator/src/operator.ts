@@ -47,12 +47,8 @@ const openAudit = (
   onChange: (accountUid: string) => void,
 ): QuotaAudit | undefined => {
   if (logStore === undefined) return undefined;
-  const nameOf = (uid: string): string | undefined => {
-    const found = objects.get(uid)?.metadata;
-    return found && `${found.namespace}/${found.name}`;
-  };
   return new QuotaAudit({
-    ...{ store: ledgers, logStore, nameOf, onChange, registry },
+    ...{ store: ledgers, logStore, objects, onChange, registry },
     logger: logger.child({ stage: 'quota' }),
   });
 };

@@ -8,9 +8,12 @@ import { deploy, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
-import { post, Tenant } from './tenant.ts';
+import { metricOf, post, Tenant } from './tenant.ts';
 
-/** Tests a gateway of an earlier version, which cannot serve `spec.responses`, next to two gateways of this version. */
+/**
+ * Tests a gateway of an earlier version, which can serve neither `spec.responses` nor `spec.metrics`, next to two gateways of this
+ * version.
+ */
 
 const PRELOAD = pathToFileURL(path.join(import.meta.dirname, '../harness/earlier-version.ts')).href;
 
@@ -86,11 +89,27 @@ test('the earlier gateway gets no object that it would serve wrongly, and the st
   expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
 });
 
+/** Returns the number of accepted requests that each gateway counts for the project. */
+const countedRequests = async (): Promise<number[]> => {
+  const counts = await Promise.all(
+    deployment.gateways.map(({ adminUrl }) => metricOf(adminUrl, 'standin_respond_project_answers_total')),
+  );
+  return counts.map((series) => series.get('exported_namespace="skew",project="shop",status="2xx"') ?? 0);
+};
+
+test('the earlier gateway serves a project with metrics, and the others count its requests', async () => {
+  await tenant.apply('Project', 'shop', { metrics: 'Enabled' });
+  await tenant.untilReason('Project', 'shop', 'Ready');
+  expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
+  expect(await countedRequests()).toEqual([0, 1, 1]);
+});
+
 test('an update of the gateway makes the object Ready', async () => {
   await rm(earlierFile);
   await restartGateway();
   await tenant.untilReason('Endpoint', 'plans', 'Ready');
   expect(await answers('/plans')).toEqual(['gold', 'gold', 'gold']);
+  expect(await countedRequests()).toEqual([1, 2, 2]);
 });
 
 test('after a rollback, the gateway withholds the object that it finds in its copy on disk', async () => {
@@ -104,4 +123,12 @@ test('after a rollback, the gateway withholds the object that it finds in its co
   await tenant.apply('Endpoint', 'plans', { responses: null });
   await tenant.untilReason('Endpoint', 'plans', 'Ready');
   expect(await answers('/plans')).toEqual(['action', 'action', 'action']);
+});
+
+test('the series of a project end when its metrics are disabled', async () => {
+  expect((await countedRequests())[1]).toBeGreaterThan(2);
+  await tenant.apply('Project', 'shop', { metrics: 'Disabled' });
+  await tenant.untilReason('Project', 'shop', 'Ready');
+  expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
+  expect(await countedRequests()).toEqual([0, 0, 0]);
 });

@@ -4,8 +4,8 @@ import process from 'node:process';
 
 /**
  * This module is loaded into a process under test (`node --import`). While the file whose path is in TEST_EARLIER_FILE exists, a
- * gateway or an operator that starts is one of the version before `spec.responses`: its schemas have no such field, and a gateway
- * does not announce the feature.
+ * gateway or an operator that starts is one of the version before `spec.responses` and `spec.metrics`: its schemas have no such
+ * fields, and a gateway does not announce the features.
  */
 
 type Change = readonly [pattern: RegExp, replacement: string];
@@ -13,7 +13,12 @@ const CHANGES: Readonly<Record<string, readonly Change[]>> = {
   '/packages/contract/src/config-objects.ts': [
     [/^ *responses: z\.array\(responseConfig\).*\n/m, ''],
     [/^ *\.omit\(\{ responses: true \}\)\n/m, ''],
+    [/^ *metrics: z\.literal\('Enabled'\).*\n/m, ''],
     [/^(export const CONFIG_FEATURES = )\[[^\]]*\]/m, "$1['path-parameters']"],
+  ],
+  '/packages/contract/src/config-stream.ts': [[/, 'project-metrics'\]/, ']']],
+  '/crds/src/v1alpha1/project.ts': [
+    [/^ *metrics: z\n *\.enum\(.*\n *\.optional\(\)\n *\.describe\(\n.*\n *\),\n/m, ''],
   ],
   '/crds/src/v1alpha1/endpoint.ts': [[/^ *responses: responses\n *\.optional\(\)\n *\.describe\(\n.*\n *\),\n/m, '']],
 };

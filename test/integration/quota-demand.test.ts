@@ -42,7 +42,15 @@ class Simulation {
     };
     const clock = (): number => this.#nowMs;
     const controller = new QuotaController({
-      ...{ store, logger, clock, limit: () => quota, gatewayCount: () => gateways, isConnected: () => true },
+      ...{
+        store,
+        objects: new Map(),
+        logger,
+        clock,
+        limit: () => quota,
+        gatewayCount: () => gateways,
+        isConnected: () => true,
+      },
       recall: () => this.refusals.push('a recall'),
       countPermits: undefined,
       onUsage: () => undefined,

@@ -40,7 +40,13 @@ test.each([
     const ledgers = new MemoryLedgers();
     const uid = `account ${gatewayOffsetMs} ${operatorOffsetMs}`;
     const controller = new QuotaController({
-      ...{ store: ledgers, logger: pino({ level: 'silent' }), limit: () => 100, gatewayCount: () => 1 },
+      ...{
+        store: ledgers,
+        objects: new Map(),
+        logger: pino({ level: 'silent' }),
+        limit: () => 100,
+        gatewayCount: () => 1,
+      },
       ...{ isConnected: () => false, recall: () => undefined, onUsage: () => undefined },
       clock: () => Date.now() + operatorOffsetMs,
       countPermits: (filter) => store.permits(filter),

@@ -1,4 +1,4 @@
-import { LIMITS } from '@standin/contract';
+import { LIMITS, PROJECT_METRICS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import { commonStatus, identityStatus, integer, reference, text, timestamp, SERVED_MEANINGS } from '../fields.ts';
@@ -29,8 +29,14 @@ const spec = z
       .describe(
         'Number of days for which captured requests are kept, for example 7. The installation may have a lower maximum: see status.retentionDays.',
       ),
+    metrics: z
+      .enum(PROJECT_METRICS)
+      .optional()
+      .describe(
+        "Whether gateways count the project's requests in metrics of its own, for example Enabled. Each project adds about 20 series per gateway. If it is omitted, the project has no metrics of its own.",
+      ),
   })
-  .describe("The desired state: the project's account, URI and retention.");
+  .describe("The desired state: the project's account, URI, retention and metrics.");
 
 const status = z
   .strictObject({

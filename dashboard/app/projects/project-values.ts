@@ -37,19 +37,26 @@ export const readProjectValues = (form: FormData): ProjectValues => {
 /** Converts whole numbers. Any other text is returned unchanged, so that the schema reports the error. */
 export const numberOrText = (text: string): number | string => (/^-?\d{1,15}$/.test(text) ? Number(text) : text);
 
+/** Returns the fields of a spec that the form does not show. */
+const othersIn = (spec: unknown): object => {
+  const shown = new Set<string>(PROJECT_FIELDS.map((field) => field.replace('spec.', '')));
+  return Object.fromEntries(Object.entries(spec ?? {}).filter(([field]) => !shown.has(field)));
+};
+
 /**
- * Converts the form to an object. Omits empty fields. `metadata` is the metadata of an existing object, whose name and namespace
- * cannot change.
+ * Converts the form to an object. Omits empty fields. An existing object keeps its name, its namespace, and what the form does not
+ * show.
  */
-export const toProject = (values: ProjectValues, metadata?: DesiredObject['metadata']): DesiredObject => {
+export const toProject = (values: ProjectValues, before?: DesiredObject): DesiredObject => {
   const [namespace = '', account = ''] = values['spec.accountRef'].split('/');
   const { 'spec.displayName': displayName, 'spec.retentionDays': retentionDays, 'spec.uri': uri } = values;
   const name = values['metadata.name'] === '' ? objectNameOf(displayName) : values['metadata.name'];
   return {
     apiVersion: GROUP_VERSION,
     kind: 'Project',
-    metadata: metadata ?? { name, namespace },
+    metadata: before?.metadata ?? { name, namespace },
     spec: {
+      ...othersIn(before?.spec),
       ...(displayName !== '' && { displayName }),
       accountRef: { name: account },
       ...(uri !== '' && { uri }),

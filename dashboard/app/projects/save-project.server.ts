@@ -13,7 +13,7 @@ export const saveProject = async (
 ): Promise<SavedForm> => {
   const managed = managedForm(edited?.before);
   if (managed !== undefined) return managed;
-  const object = toProject(values, edited && desiredOf(edited.before).metadata);
+  const object = toProject(values, edited && desiredOf(edited.before));
   if (object.metadata.name === '')
     return refusedForm({
       fields: {

@@ -8,6 +8,7 @@ import {
   withhold,
   type ConfigKey,
   type ConfigObject,
+  type ProjectConfig,
   type RejectedObject,
   type Revision,
   type StreamMessage,
@@ -140,6 +141,12 @@ export class ConfigStore {
   endpoint(uid: string): Endpoint | undefined {
     const entry = this.#table?.entry(configKey({ kind: 'Endpoint', uid }));
     return entry?.kind === 'Endpoint' ? entry.endpoint : undefined;
+  }
+
+  /** Returns the active project with this uid, or undefined if there is none. */
+  project(uid: string): ProjectConfig | undefined {
+    const entry = this.#table?.entry(configKey({ kind: 'Project', uid }));
+    return entry?.kind === 'Project' ? entry.config : undefined;
   }
 
   /**

@@ -330,6 +330,15 @@ describe('the copy on disk', () => {
     expect(await statusOf(second)).toBe(401);
   });
 
+  test('does not contain the metrics field of projects, with which earlier versions would not read the projects', async () => {
+    const shop = BASIC_OBJECTS.find(({ uid }) => uid === 'project-shop');
+    await startWith([...BASIC_OBJECTS, { ...shop, metrics: 'Enabled' } as ConfigObject]);
+    await until(copyHasKey);
+    const lines = (await readFile(copyPath(), 'utf8')).trim().split('\n');
+    const objects = lines.map((line) => (JSON.parse(line) as { object?: ConfigObject }).object);
+    expect(objects.find((object) => object?.uid === 'project-shop')).toEqual(shop);
+  });
+
   test('is deleted before the goodbye message, so a forgotten gateway cannot return with a revoked key', async () => {
     const gateway = await startWith();
     await until(copyHasKey);

@@ -44,8 +44,10 @@ function* lines(revision: string, objects: readonly TableEntry[]): Generator<str
 }
 
 /** Returns the object as the copy contains it. */
-export const jsonOf = (entry: TableEntry): string =>
-  entry.kind === 'Endpoint' ? new TextDecoder().decode(entry.json) : JSON.stringify(entry.config);
+export const jsonOf = (entry: TableEntry): string => {
+  if (entry.kind === 'Endpoint') return new TextDecoder().decode(entry.json);
+  return JSON.stringify(entry.kind === 'Project' ? { ...entry.config, metrics: undefined } : entry.config);
+};
 
 /**
  * The copy of the configuration that a gateway starts with if no operator responds. The copy is one snapshot of the config stream,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { RejectionCode } from '@standin/contract';
+import type { ProjectConfig, RejectionCode } from '@standin/contract';
 import type { RoutingTable } from '../match/routing-table.ts';
 import { splitTarget } from '../request/split-target.ts';
 import type { RefusalCounts } from './refusal-counts.ts';
@@ -27,16 +27,20 @@ const slugOf = (table: RoutingTable, projectUid: string, method: string, path: s
   return '';
 };
 
-/** Counts a refused request. `table` is undefined if there is no active configuration. */
+/**
+ * Counts a refused request. Returns the project whose URI the target contains, if it exists. `table` is undefined if there is no
+ * active configuration.
+ */
 export const countRefusal = (
   counts: RefusalCounts,
   code: RejectionCode,
   { request, target }: { readonly request: Pick<IncomingMessage, 'method' | 'rawHeaders'>; readonly target: string },
   table: RoutingTable | undefined,
-): void => {
+): ProjectConfig | undefined => {
   const { method = '', rawHeaders } = request;
   const { projectUri, path } = splitTarget(target);
-  const project = table?.projectAt(projectUri)?.uid;
+  const found = table?.projectAt(projectUri);
+  const project = found?.uid;
   if (table === undefined || project === undefined)
     counts.add({ code, project: '', isCallerKnown: false, who: senderOf(rawHeaders), where: '' });
   else if (isCallerKnown(code, rawHeaders))
@@ -45,4 +49,5 @@ export const countRefusal = (
     const where = slugOf(table, project, method, path);
     counts.add({ code, project, isCallerKnown: false, who: senderOf(rawHeaders), where });
   }
+  return found;
 };

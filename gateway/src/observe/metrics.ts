@@ -1,4 +1,4 @@
-import { formatRevision, type Action, type RejectionCode } from '@standin/contract';
+import { formatRevision, type Action, type ProjectConfig, type RejectionCode } from '@standin/contract';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { BlockQuotaGate } from '../admit/block-quota-gate.ts';
 import type { ConfigClient } from '../config/config-client.ts';
@@ -6,8 +6,9 @@ import type { ConfigStore } from '../config/config-store.ts';
 import type { Delivery } from '../deliver/delivery.ts';
 import type { Spool } from '../record/spool/spool.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
-import type { Endpoint, Responder } from '../request/route.ts';
+import type { Accepted } from '../request/accepted.ts';
 import type { UnauthenticatedBudget } from '../verify/unauthenticated-budget.ts';
+import { DURATION_BUCKETS, ProjectCounts, STATUS_CLASSES } from './project-counts.ts';
 import { ResponseCounts } from './response-counts.ts';
 
 /** The sources of the gauges and of most counters, which are read at each scrape. */
@@ -22,14 +23,6 @@ export interface Observed {
   readonly runningRequests: () => number;
   readonly connectionCount: () => Promise<number>;
 }
-
-/**
- * Upper bounds of the histogram buckets, in seconds. A mock takes a fraction of a millisecond, and an upstream takes up to its
- * timeout.
- */
-const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
-
-const STATUS_CLASSES = ['', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
 /** Returns functions that add metrics whose values are read at each scrape. */
 const readers = (registry: Registry) => {
@@ -61,6 +54,7 @@ export class Metrics {
   readonly #answers: Record<Action, number[]> = { JSON: [0, 0, 0, 0, 0, 0], Forward: [0, 0, 0, 0, 0, 0] };
   readonly #rejections = new Map<RejectionCode, number>();
   readonly #responses = new ResponseCounts();
+  readonly #projects = new ProjectCounts();
   readonly #durations: Record<Action, { observe(seconds: number): void }>;
 
   constructor(registry: Registry) {
@@ -105,20 +99,19 @@ export class Metrics {
     };
   }
 
-  answered(action: Action, status: number, durationMs: number): void {
-    const counts = this.#answers[action];
+  answered({ route, responder }: Pick<Accepted, 'route' | 'responder'>, status: number, durationMs: number): void {
+    const counts = this.#answers[responder.kind];
     const index = Math.floor(status / 100);
     counts[index] = (counts[index] ?? 0) + 1;
-    this.#durations[action].observe(durationMs / 1000);
+    this.#durations[responder.kind].observe(durationMs / 1000);
+    this.#responses.add(route.endpoint, responder);
+    this.#projects.answered(route.project, index, durationMs / 1000);
   }
 
-  /** Counts the response of an endpoint that has responses. */
-  responded(endpoint: Endpoint, responder: Responder): void {
-    this.#responses.add(endpoint, responder);
-  }
-
-  rejected(code: RejectionCode): void {
+  /** @param project the project whose URI the target contains, if it is known */
+  rejected(code: RejectionCode, project?: ProjectConfig): void {
     this.#rejections.set(code, (this.#rejections.get(code) ?? 0) + 1);
+    if (project !== undefined) this.#projects.rejected(project, code);
   }
 
   observe(observed: Observed): void {
@@ -188,6 +181,7 @@ export class Metrics {
       },
     );
     this.#responses.expose(registry, (uid) => store.endpoint(uid));
+    this.#projects.expose(registry, (uid) => store.project(uid));
     new Gauge({
       name: 'standin_config_revision_info',
       help: 'The active revision and its source.',

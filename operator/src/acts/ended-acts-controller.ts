@@ -3,6 +3,7 @@ import { parseObject } from '@standin/crds';
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import { deleteObject } from '../delete-object.ts';
 import { StatusWriter } from '../status/status-writer.ts';
@@ -60,6 +61,7 @@ export class EndedActsController implements Controller {
     this.#queue = new WorkQueue({
       ...{ name: this.name, concurrency: WORKERS, backoff: BACKOFF, registry },
       logger: logger.child({ stage: 'acts' }),
+      about: (uid) => aboutObject(options.objects, uid),
       reconcile: (uid) => this.#reconcile(uid),
     });
   }

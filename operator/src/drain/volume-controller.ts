@@ -57,6 +57,7 @@ export class VolumeController implements Controller {
     this.#actions = new ClaimActions({ ...options, logger });
     this.#queue = new WorkQueue({
       ...{ name: this.name, backoff: BACKOFF, registry, logger },
+      about: (name) => ({ namespace: options.namespace, name }),
       reconcile: async (name) => {
         const requeueAfterMs = await this.#reconcile(name);
         return requeueAfterMs === undefined ? undefined : { requeueAfterMs };

@@ -71,6 +71,7 @@ class IdentifiedSource implements ResourceSource {
     this.#queue = new WorkQueue({
       ...{ name: 'identities', concurrency: READERS, backoff: BACKOFF, registry: options.registry },
       logger: options.logger.child({ stage: 'identity' }),
+      about: (namespace) => ({ namespace }),
       reconcile: (namespace) => this.#reconcile(namespace),
     });
   }

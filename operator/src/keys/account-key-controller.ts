@@ -2,6 +2,7 @@ import type { ResourceObject, ResourceSource } from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import type { DesiredState } from '../desired-state.ts';
 import { isOlder } from '../resource-version.ts';
@@ -40,6 +41,7 @@ export class AccountKeyController implements Controller {
     });
     this.#queue = new WorkQueue({
       ...{ name: 'keys', concurrency: READERS, backoff: BACKOFF, registry, logger },
+      about: (uid) => aboutObject(desired.objects, uid),
       reconcile: async (uid) => ((await this.#keys.read(uid)) ? { requeueAfterMs: pollMs } : undefined),
     });
   }

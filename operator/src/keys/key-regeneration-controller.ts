@@ -3,6 +3,7 @@ import { parseObject, regenerationWindow, type KeyRegenerationSpec } from '@stan
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import type { ProgrammedState } from '../gateways/gateway-record.ts';
 import { contextOf, secondsOf } from '../status/conditions.ts';
@@ -73,6 +74,7 @@ export class KeyRegenerationController implements Controller {
     this.#queue = new WorkQueue({
       ...{ name: 'regenerations', concurrency: WORKERS, backoff: BACKOFF, registry: options.registry },
       logger: options.logger.child({ stage: 'keys' }),
+      about: (uid) => aboutObject(this.#acts, uid),
       reconcile: (uid) => this.#reconcile(uid),
     });
   }

@@ -2,6 +2,7 @@ import type { ResourceObject, ResourceSource } from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import type { Changes } from '../translate/index.ts';
 import type { KeyOwner } from './account-keys.ts';
@@ -37,6 +38,7 @@ export class KeySecretOwners implements Controller {
     this.#queue = new WorkQueue({
       ...{ name: this.name, concurrency: WORKERS, backoff: BACKOFF, registry },
       logger: logger.child({ stage: 'keys' }),
+      about: (uid) => aboutObject(options.objects, uid),
       reconcile: async (uid) => {
         const found = owner(uid);
         if (found?.generated === true) await source.releaseSecret(found.account.metadata.namespace, found.secretName);

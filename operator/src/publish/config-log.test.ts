@@ -101,6 +101,19 @@ describe('an endpoint that needs a feature', () => {
   });
 });
 
+test('a project with metrics is sent without them to a gateway that does not support them, which still serves it', () => {
+  const shop = { kind: 'Project', uid: 'shop', namespace: 'a', name: 'shop', accountUid: 'team', uri: 'shop' } as const;
+  const plain: ConfigObject = { ...shop, retentionDays: 30 };
+  const counted: ConfigObject = { ...plain, metrics: 'Enabled' };
+  const log = new ConfigLog(1);
+  log.append({ put: [counted], remove: [] });
+  const sentTo = (features: SupportedFeatures): unknown => messages(log.snapshot(), features)[1];
+  expect(sentTo(['project-metrics'])).toEqual({ type: 'put', object: counted });
+  expect(sentTo(ALL)).toEqual({ type: 'put', object: plain });
+  expect(sentTo(undefined)).toEqual({ type: 'put', object: plain });
+  expect([log.withheldFrom(['other']), log.withheldFrom(undefined)]).toEqual([[], []]);
+});
+
 describe('signing secrets', () => {
   const signed = (uid: string, ...secretIds: string[]) => ({
     ...endpoint(uid, `/${uid}`),

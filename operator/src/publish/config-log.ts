@@ -18,7 +18,7 @@ import { PublishedSecrets } from './published-secrets.ts';
 /** A complete NDJSON line, with its line break. Contains the value of a signing secret if it is a `secret` message. */
 export interface Line {
   readonly text: string;
-  /** What replaces the line for gateways that do not support all of `features`. */
+  /** What replaces the line for gateways that do not support all of `features`. For a project, this is the project without them. */
   readonly otherwise?: {
     readonly features: readonly string[];
     /** For gateways that report their features. They respond with 503 to the object's requests. Empty for a secret. */
@@ -49,6 +49,10 @@ const line = (message: StreamMessage): Line => ({ text: text(message) });
 
 const putLine = (object: ConfigObject): Line => {
   const put = line({ type: 'put', object });
+  if (object.kind === 'Project' && object.metrics !== undefined) {
+    const without = text({ type: 'put', object: { ...object, metrics: undefined } });
+    return { ...put, otherwise: { features: ['project-metrics'], withheld: without, removed: without } };
+  }
   const features = featuresOf(object);
   if (features.length === 0 || object.kind !== 'Endpoint') return put;
   const { credential, ...endpoint } = withhold(object) ?? object;
@@ -120,8 +124,9 @@ export class ConfigLog {
       const key = configKey(object);
       const put = putLine(object);
       this.#entries.set(key, { line: put, since: this.#number });
-      if (put.otherwise === undefined) this.#features.delete(key);
-      else this.#features.set(key, put.otherwise.features);
+      const features = featuresOf(object);
+      if (features.length === 0) this.#features.delete(key);
+      else this.#features.set(key, features);
       lines.push(put);
       this.#secrets.set(key, object);
     }

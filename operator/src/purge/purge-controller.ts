@@ -4,6 +4,7 @@ import { systemClock, WorkQueue, type ReconcileResult } from '@standin/kube';
 import { LogStoreError, type LogStore, type PurgeFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { aboutObject } from '../about-object.ts';
 import { endedAct, NO_LOG_STORE } from '../acts/act-conditions.ts';
 import type { Controller } from '../controller.ts';
 import { contextOf } from '../status/conditions.ts';
@@ -70,6 +71,7 @@ export class PurgeController implements Controller {
     this.#queue = new WorkQueue({
       ...{ name: this.name, concurrency: WORKERS, backoff: BACKOFF, registry },
       logger: logger.child({ stage: 'purge' }),
+      about: (uid) => aboutObject(options.objects, uid),
       reconcile: (uid) => this.#reconcile(uid),
     });
   }

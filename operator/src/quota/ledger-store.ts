@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import type { ResourceObject } from '@standin/contract';
 import { isNotFound, listAll, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 import { replaceFile } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
+import { aboutObject } from '../about-object.ts';
 import { ledgerSchema, type Ledger } from './ledger.ts';
 
 export interface StoredLedger {
@@ -20,9 +22,9 @@ export type OnUnreadable = (accountUid: string, error: unknown) => void;
  * lost gateways count as used.
  */
 export const logUnreadable =
-  (logger: Logger): OnUnreadable =>
+  (logger: Logger, objects: ReadonlyMap<string, ResourceObject>): OnUnreadable =>
   (accountUid, error) =>
-    logger.error({ accountUid, err: error }, 'quota ledger unreadable');
+    logger.error({ ...aboutObject(objects, accountUid), accountUid, err: error }, 'quota ledger unreadable');
 
 /**
  * Stores the ledgers, by their accounts' uids. Reads bypass all caches. An unreadable ledger is an error, not an empty ledger.

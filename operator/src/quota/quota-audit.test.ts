@@ -1,3 +1,4 @@
+import { GROUP_VERSION, type ResourceObject } from '@standin/contract';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
@@ -5,6 +6,17 @@ import { MemoryLedgers } from './memory-ledgers.testing.ts';
 import { QuotaAudit } from './quota-audit.ts';
 
 const PERIOD = '2026-11';
+const OWN: ResourceObject = {
+  ...{ apiVersion: GROUP_VERSION, kind: 'Account', spec: {} },
+  metadata: {
+    namespace: 'team-a',
+    name: 'own',
+    uid: 'uid',
+    resourceVersion: '1',
+    generation: 1,
+    creationTimestamp: '',
+  },
+};
 const block = { id: 'b', gateway: 'a', instance: 'a', serial: 1, permits: 10, grantedAtMs: 0 };
 
 const granted15 = async (): Promise<MemoryLedgers> => {
@@ -25,7 +37,7 @@ const auditOf = async (spent: { requests: number; permits: number }, options?: O
   const lines: string[] = [];
   const changed: string[] = [];
   const audit = new QuotaAudit({
-    ...{ store, registry, nameOf: () => 'team-a/own', onChange: (uid: string) => void changed.push(uid) },
+    ...{ store, registry, objects: new Map([['uid', OWN]]), onChange: (uid: string) => void changed.push(uid) },
     logStore: {
       spentPermits: async () => {
         await options?.onRead();
@@ -56,7 +68,8 @@ test.each([
           `The log contains ${spent.requests} requests for ${PERIOD} with ${spent.permits} permits, but 15 permits were granted`,
         ),
   );
-  for (const line of lines) expect(JSON.parse(line)).toMatchObject({ account: 'team-a/own', granted: 15, ...spent });
+  for (const line of lines)
+    expect(JSON.parse(line)).toMatchObject({ namespace: 'team-a', name: 'own', granted: 15, ...spent });
 });
 
 test('a month that begins during the audit is not a mismatch', async () => {

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ResourceObject } from '@standin/contract';
 import type { LogStore, SpentPermits } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
+import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import { holds } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
@@ -17,8 +19,8 @@ export interface Audited {
 export interface QuotaAuditOptions {
   readonly store: LedgerStore;
   readonly logStore: Pick<LogStore, 'spentPermits'>;
-  /** Returns the account's display name, or undefined if the account does not exist. */
-  readonly nameOf: (accountUid: string) => string | undefined;
+  /** All objects in the sources, by uid. */
+  readonly objects: ReadonlyMap<string, ResourceObject>;
   /** Called when the result for an account has changed. */
   readonly onChange: (accountUid: string) => void;
   readonly logger: Logger;
@@ -71,9 +73,9 @@ export class QuotaAudit implements Controller {
 
   /** Runs one audit. Rejects if ledgers or the log cannot be read. */
   async run(signal: AbortSignal): Promise<void> {
-    const { store, logger, onChange } = this.#options;
+    const { store, objects, logger, onChange } = this.#options;
     const audited = new Map<string, Audited>();
-    for (const [accountUid, { period }] of await store.list(logUnreadable(logger))) {
+    for (const [accountUid, { period }] of await store.list(logUnreadable(logger, objects))) {
       const mismatch = await this.#mismatch(accountUid, period);
       if (signal.aborted) return;
       audited.set(accountUid, mismatch === undefined ? {} : { mismatch });
@@ -97,7 +99,7 @@ export class QuotaAudit implements Controller {
   }
 
   async #mismatch(accountUid: string, period: string): Promise<Finding | undefined> {
-    const { store, logStore, nameOf, logger } = this.#options;
+    const { store, logStore, objects, logger } = this.#options;
     const { requests, permits } = await logStore.spentPermits(accountUid, period);
     // The ledger must be read after the log, so that its committed permits include every permit that the log shows as spent.
     const ledger = (await store.read(accountUid))?.ledger;
@@ -105,7 +107,7 @@ export class QuotaAudit implements Controller {
     const granted = committed(ledger);
     if (requests <= granted && permits === requests) return undefined;
     logger.error(
-      { account: nameOf(accountUid), accountUid, period, requests, permits, granted },
+      { ...aboutObject(objects, accountUid), accountUid, period, requests, permits, granted },
       'QuotaMismatch: the log contains more requests than granted permits, or two requests with one permit',
     );
     return mismatchFinding({ requests, permits }, { period, granted });

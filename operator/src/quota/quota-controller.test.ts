@@ -21,7 +21,14 @@ const WITHIN = { timeout: 15_000 };
 
 const newController = (more: Partial<QuotaControllerOptions> = {}): QuotaController => {
   const controller = new QuotaController({
-    ...{ store, logger: pino({ level: 'silent' }), limit: () => limit, gatewayCount: () => 1, clock: () => now },
+    ...{
+      store,
+      objects: new Map(),
+      logger: pino({ level: 'silent' }),
+      limit: () => limit,
+      gatewayCount: () => 1,
+      clock: () => now,
+    },
     isConnected: (_gateway, instance) => connected.has(instance),
     recall: (account) => recalled.push(account),
     countPermits: undefined,

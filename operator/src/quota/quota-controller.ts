@@ -8,6 +8,7 @@ import {
   type UsageReport,
 } from '@standin/contract';
 import type { Logger } from 'pino';
+import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import type { LedgerStore, StoredLedger } from './ledger-store.ts';
 import { committed, grant, inPeriod, newLedger, settle, type Ledger } from './ledger.ts';
@@ -16,6 +17,8 @@ import { acceptedOf, type QuotaUsage } from './usage.ts';
 
 export interface QuotaControllerOptions {
   readonly store: LedgerStore;
+  /** All objects in the sources, by uid. */
+  readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly logger: Logger;
   /** Returns the account's quota, or undefined if it has none or there is no such account. */
   readonly limit: (accountUid: string) => number | undefined;
@@ -184,7 +187,8 @@ export class QuotaController implements Controller {
         for (const { pending, answer } of await this.#serve(uid, account, batch)) pending.answer(answer);
       } catch (error) {
         account.stored = undefined;
-        this.#options.logger.warn({ accountUid: uid, err: error }, 'cannot read or write the quota ledger');
+        const about = { ...aboutObject(this.#options.objects, uid), accountUid: uid };
+        this.#options.logger.warn({ ...about, err: error }, 'cannot read or write the quota ledger');
         for (const { fail } of batch) fail(error);
       }
     }

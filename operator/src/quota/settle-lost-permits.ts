@@ -1,6 +1,7 @@
-import type { PermitAnswer, PermitRequest } from '@standin/contract';
+import type { PermitAnswer, PermitRequest, ResourceObject } from '@standin/contract';
 import type { PermitFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
+import { aboutObject } from '../about-object.ts';
 import { logUnreadable, type LedgerStore } from './ledger-store.ts';
 
 /** Counts the requests in the log for each block of permits. */
@@ -8,6 +9,8 @@ export type CountPermits = (filter: PermitFilter) => Promise<ReadonlyMap<string,
 
 export interface SettleLostParts {
   readonly store: Pick<LedgerStore, 'list'>;
+  /** All objects in the sources, by uid. */
+  readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly countPermits: CountPermits;
   /** Returns whether this gateway process has an open stream. */
   readonly isConnected: (gateway: string, instance: string) => boolean;
@@ -35,8 +38,8 @@ const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
  * counted, or the result cannot be written.
  */
 export const settleLost = async (instance: string, parts: SettleLostParts): Promise<void> => {
-  const { store, countPermits, isConnected, request, logger, clock } = parts;
-  for (const [accountUid, ledger] of await store.list(logUnreadable(logger))) {
+  const { store, objects, countPermits, isConnected, request, logger, clock } = parts;
+  for (const [accountUid, ledger] of await store.list(logUnreadable(logger, objects))) {
     const held = ledger.blocks.filter((block) => block.instance === instance);
     const blocks = held.filter(({ grantedAtMs }) => clock() - grantedAtMs < COUNTABLE_MS);
     const [oldest] = blocks;
@@ -47,6 +50,9 @@ export const settleLost = async (instance: string, parts: SettleLostParts): Prom
     const counted = await countPermits({ accountUid, blocks: blocks.map(({ id }) => id), since });
     const closed = blocks.map(({ id }) => ({ block: id, used: counted.get(id) ?? 0 }));
     await request({ gateway, instance, account: accountUid, serial: 0, want: 0, held: [], closed });
-    logger.info({ accountUid, gateway, instance, closed }, 'permits of a stopped gateway settled');
+    logger.info(
+      { ...aboutObject(objects, accountUid), accountUid, gateway, instance, closed },
+      'permits of a stopped gateway settled',
+    );
   }
 };

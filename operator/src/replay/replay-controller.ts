@@ -2,6 +2,7 @@ import type { ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import { WorkQueue } from '@standin/kube';
 import type { Registry } from 'prom-client';
+import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import { ReplaySlots } from './replay-slots.ts';
 import { specOf } from './replay-plan.ts';
@@ -43,16 +44,17 @@ export class ReplayController implements Controller {
   constructor(parts: ReplayParts & { readonly registry: Registry }) {
     const logger = parts.logger.child({ stage: 'replay' });
     this.#parts = { ...parts, logger };
-    const { registry } = parts;
+    const { registry, objects } = parts;
+    const about = (uid: string): object => aboutObject(objects, uid);
     this.#queue = new WorkQueue({
-      ...{ name: 'replay', backoff: BACKOFF, registry, logger },
+      ...{ name: 'replay', backoff: BACKOFF, registry, logger, about },
       reconcile: (uid) => {
         this.#reconcile(uid);
         return Promise.resolve(undefined);
       },
     });
     this.#waitingQueue = new WorkQueue({
-      ...{ name: 'replay-waiting', concurrency: WAITING_WRITERS, backoff: BACKOFF, registry, logger },
+      ...{ name: 'replay-waiting', concurrency: WAITING_WRITERS, backoff: BACKOFF, registry, logger, about },
       reconcile: async (uid) => {
         await this.#runs.get(uid)?.run.writeWaiting();
         return undefined;

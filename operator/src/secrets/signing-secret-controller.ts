@@ -39,6 +39,10 @@ export class SigningSecretController implements Controller {
     this.#queue = new WorkQueue({
       ...{ name: this.name, concurrency: READERS, backoff: BACKOFF, registry },
       logger: logger.child({ stage: 'secrets' }),
+      about: (secret) => {
+        const [namespace, name] = placeOf(secret);
+        return { kind: 'Secret', namespace, name };
+      },
       reconcile: async (secret) => ((await this.#refresh(secret)) ? { requeueAfterMs: pollMs } : undefined),
     });
   }

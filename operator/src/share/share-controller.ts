@@ -4,6 +4,7 @@ import { systemClock, WorkQueue } from '@standin/kube';
 import { LogStoreError, type LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import { deleteObject } from '../delete-object.ts';
 import { contextOf } from '../status/conditions.ts';
@@ -68,6 +69,7 @@ export class ShareController implements Controller {
     this.#queue = new WorkQueue({
       ...{ name: 'shares', concurrency: WORKERS, backoff: BACKOFF, registry },
       logger: logger.child({ stage: 'share' }),
+      about: (uid) => aboutObject(options.objects, uid),
       reconcile: async (uid) => {
         const requeueAfterMs = await this.#reconcile(uid);
         return requeueAfterMs === undefined ? undefined : { requeueAfterMs };

@@ -12,9 +12,8 @@ const WITHIN = { timeout: 15_000 };
 let controller: StatusController | undefined;
 afterEach(() => controller?.stop());
 
-test('an account without traffic starts the new month without usage, and without the old month’s condition', async () => {
-  const source = new MemorySource();
-  source.put('Account', 'a', { plan: 'Free', monthlyQuota: 100 });
+/** Returns options for a controller of one Account, and a function that reads the Account again. */
+const standOf = (source: MemorySource) => {
   const objects = new Map<string, ResourceObject>();
   const translator = new Translator({
     ...{ gatewayUrl: 'http://gateway', clusterDomain: 'cluster.local', checkUpstream: () => undefined },
@@ -28,20 +27,41 @@ test('an account without traffic starts the new month without usage, and without
   };
   translator.put(read());
   translator.flush();
-  const startedAt = performance.now();
-  const beginning = periodEndMs('2026-11') - 500;
-  let usage: { period: string; accepted: number } | undefined = { period: '2026-11', accepted: 100 };
   const registry = new Registry();
-  controller = new StatusController({
+  const options = {
     ...{ source, objects, translator, registry, logger: pino({ level: 'silent' }) },
     metrics: operatorMetrics(registry, { objects: () => [], leading: () => undefined }),
-    key: () => undefined,
-    audited: () => undefined,
-    lastRequestAt: () => undefined,
-    usage: () => usage && { ...usage, granted: 100, quota: 100, isExhausted: false },
+    ...{ key: () => undefined, usage: () => undefined, audited: () => undefined, lastRequestAt: () => undefined },
     gateways: { programmed: () => undefined, floor: undefined },
     since: () => undefined,
     onStatus: undefined,
+  };
+  return { options, read };
+};
+
+test('the log line of a failed write has the kind, namespace and name of the object', async () => {
+  const source = new MemorySource();
+  source.put('Account', 'a', { plan: 'Free' });
+  source.disturb = () => Promise.reject(new Error('refused'));
+  const lines: string[] = [];
+  const logger = pino({}, { write: (line: string) => void lines.push(line) });
+  controller = new StatusController({ ...standOf(source).options, logger });
+  controller.start();
+  await vi.waitFor(() => expect(lines.length).toBeGreaterThan(0), WITHIN);
+  const { namespace } = source.object('Account', 'a').metadata;
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ controller: 'status', kind: 'Account', namespace, name: 'a' });
+});
+
+test('an account without traffic starts the new month without usage, and without the old month’s condition', async () => {
+  const source = new MemorySource();
+  source.put('Account', 'a', { plan: 'Free', monthlyQuota: 100 });
+  const { options, read } = standOf(source);
+  const startedAt = performance.now();
+  const beginning = periodEndMs('2026-11') - 500;
+  let usage: { period: string; accepted: number } | undefined = { period: '2026-11', accepted: 100 };
+  controller = new StatusController({
+    ...options,
+    usage: () => usage && { ...usage, granted: 100, quota: 100, isExhausted: false },
     clock: () => new Date(beginning + performance.now() - startedAt),
   });
   const shown = () => {

@@ -12,6 +12,7 @@ import { WorkQueue } from '@standin/kube';
 import type { LogOwner } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { aboutObject } from '../about-object.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { Controller } from '../controller.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
@@ -106,6 +107,7 @@ export class StatusController implements Controller {
       backoff: BACKOFF,
       registry,
       logger,
+      about: (uid) => aboutObject(objects, uid),
       reconcile: async (uid) => {
         // The delay is computed before the write, so that the account is checked again if the month ends during the write.
         const monthCheckMs = untilMonthCheckMs(clock().getTime());

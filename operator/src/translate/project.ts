@@ -65,6 +65,7 @@ export const evaluateProject = (
           accountUid: account.uid,
           uri,
           retentionDays,
+          ...(spec.metrics === 'Enabled' && { metrics: spec.metrics }),
         }
       : undefined;
   const verdict = {

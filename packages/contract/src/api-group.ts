@@ -91,6 +91,9 @@ export type FallbackReason = (typeof FALLBACK_REASONS)[number];
 /** Whether Endpoints of an Account may accept signed requests without the API key. */
 export const SIGNATURES = ['Allowed', 'Denied'] as const;
 
+/** Whether gateways count the requests of a Project in metrics of its own. */
+export const PROJECT_METRICS = ['Enabled', 'Disabled'] as const;
+
 /** What authenticates a request to an Endpoint, besides the Account's API key. */
 export const CREDENTIAL_TYPES = ['Signature'] as const;
 

@@ -43,6 +43,11 @@ const projectConfig = z.strictObject({
   /** First path segment of the URLs of all the project's endpoints. */
   uri: z.string(),
   retentionDays: z.number().int().positive(),
+  /**
+   * Set if gateways count the project's requests in metrics of its own. Sent only to gateways with the feature `project-metrics`.
+   * Absent in a gateway's copy on disk, because versions without the feature would not read the project.
+   */
+  metrics: z.literal('Enabled').optional(),
 });
 
 const delayMs = z.number().min(1).max(LIMITS.responseDelayMsMax);

@@ -39,7 +39,8 @@ import { LIMITS } from './limits.ts';
  *
  * `features` are the `STREAM_FEATURES` that the gateway supports. An endpoint that needs another feature is sent with the action
  * `Withheld`, and the operator treats it as rejected by the gateway. A gateway of a version that does not send `features` would not
- * understand this action, and gets a `remove` instead.
+ * understand this action, and gets a `remove` instead. A project is never withheld: a gateway without `project-metrics` gets it
+ * without the field `metrics`.
  *
  * A follower responds to every path with 503 and a `NotLeader` body.
  */
@@ -113,7 +114,7 @@ export const ackSchema = z.strictObject({
 export type Ack = z.infer<typeof ackSchema>;
 
 /** What a gateway sends as `features`. A gateway without `refusals` does not know the message of this type. */
-export const STREAM_FEATURES = [...CONFIG_FEATURES, 'refusals'] as const;
+export const STREAM_FEATURES = [...CONFIG_FEATURES, 'refusals', 'project-metrics'] as const;
 
 /** The features that a gateway supports. Undefined if its version does not report them. May include features of newer versions. */
 export const featuresQuery = z

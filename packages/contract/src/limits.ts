@@ -84,6 +84,8 @@ export const LIMITS = {
    * in memory.
    */
   responseSeriesMax: 1_000,
+  /** The maximum number of Projects that a gateway counts separately, for the same reason. Each has about 20 series. */
+  projectSeriesMax: 500,
   /** All mock bodies of an Endpoint in total, for the same reason as `mockBodyBytesMax`. */
   responseBodiesBytesMax: 200_000,
   /** With more, the API server would refuse the CRD, because its rules would be too expensive. */

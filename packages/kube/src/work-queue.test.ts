@@ -77,6 +77,17 @@ describe('WorkQueue', () => {
     await queue.stop();
   });
 
+  it('logs a failure with the fields that describe the key', async () => {
+    const logged: object[] = [];
+    const logger = { ...recordingLogger(), warn: (fields: object) => void logged.push(fields) };
+    const about = (key: string) => ({ namespace: 'team-a', name: key });
+    const queue = queueOf(() => Promise.reject(new Error('refused')), { logger, about });
+    queue.add('shop');
+    await until('the failure', () => logged.length > 0);
+    expect(logged[0]).toMatchObject({ controller: 'test', namespace: 'team-a', name: 'shop', failures: 1 });
+    await queue.stop();
+  });
+
   it('processes a change without waiting for a backoff', async () => {
     let runs = 0;
     const queue = queueOf(

@@ -24,6 +24,8 @@ export interface WorkQueueOptions<Key extends string> {
   readonly reconcile: (key: Key, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
   readonly backoff?: BackoffOptions;
   readonly logger: KubeLogger;
+  /** Returns fields for log lines about a key, such as the namespace and name of its object. */
+  readonly about?: (key: Key) => object;
   readonly registry?: Registry | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -157,13 +159,14 @@ export class WorkQueue<Key extends string = string> {
 
   #failed(key: Key, error: unknown): void {
     if (this.#stopping.signal.aborted) return;
-    const { name: controller, logger, backoff = BACKOFF_DEFAULT } = this.#options;
+    const { name: controller, logger, about, backoff = BACKOFF_DEFAULT } = this.#options;
     this.#metrics?.errors.inc({ controller });
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
     const delayMs = exponentialMs(failures, backoff);
     this.#metrics?.retries.inc(this.#labels);
-    logger.warn({ controller, key, failures: failures + 1, retryInMs: delayMs, err: error }, 'reconciliation failed');
+    const fields = { controller, key, ...about?.(key), failures: failures + 1, retryInMs: delayMs, err: error };
+    logger.warn(fields, 'reconciliation failed');
     this.addAfter(key, delayMs);
   }
 }

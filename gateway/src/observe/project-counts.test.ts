@@ -1,0 +1,90 @@
+import { LIMITS, type ProjectConfig } from '@standin/contract';
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import { BASIC_OBJECTS, HOST, project, request, startTestGateway, URI, WITH_KEY } from '../gateway.testing.ts';
+import { exchange } from '../raw-client.testing.ts';
+import { ProjectCounts } from './project-counts.ts';
+
+const withMetrics = (name: string, uri = name): ProjectConfig => ({ ...project(name, uri), metrics: 'Enabled' });
+
+/** Returns the series of the metrics of projects, without those of the histogram's buckets. */
+const seriesIn = (text: string): string[] =>
+  text.split('\n').filter((line) => /^standin_(\w+_project_|observe_)/.test(line) && !line.includes('_bucket'));
+
+test('the requests of a project are counted while its metrics are enabled, and those of others are not', async () => {
+  await using stand = await startTestGateway();
+  const send = (path: string, ...lines: string[]) =>
+    exchange(stand.gateway.url, request('POST', path, [HOST, ...lines]));
+  const read = async (): Promise<string[]> => seriesIn(await (await fetch(`${stand.gateway.adminUrl}/metrics`)).text());
+  const sendAll = async (): Promise<void> => {
+    for (const path of ['/v1/orders', '/v1/orders', '/missing']) await send(`/${URI}${path}`, WITH_KEY);
+    await send(`/${URI}/v1/orders`, 'x-api-key: wrong');
+    await send('/theirs0123456789/v1/orders', WITH_KEY);
+    await send('/no-project/v1/orders', WITH_KEY);
+  };
+  const none = ['standin_observe_uncounted_requests_total 0'];
+  await sendAll();
+  expect(await read()).toEqual(none);
+
+  await stand.operator.publish([withMetrics('shop', URI)]);
+  await sendAll();
+  const labels = 'exported_namespace="team-a",project="shop"';
+  const series = await read();
+  expect(series.filter((line) => !line.includes('_sum{'))).toEqual([
+    `standin_respond_project_answers_total{${labels},status="2xx"} 2`,
+    `standin_receive_project_rejections_total{${labels},code="endpoint_not_found"} 1`,
+    `standin_receive_project_rejections_total{${labels},code="api_key_invalid"} 1`,
+    ...none,
+    `standin_respond_project_duration_seconds_count{${labels}} 2`,
+  ]);
+  expect(series.find((line) => line.includes('_sum{'))).toMatch(/ 0\.\d+$/);
+
+  await stand.operator.publish(BASIC_OBJECTS.filter(({ uid }) => uid === 'project-shop'));
+  expect(await read()).toEqual(none);
+});
+
+test('buckets of durations include the shorter ones', async () => {
+  const registry = new Registry();
+  const counts = new ProjectCounts();
+  const shop = withMetrics('shop');
+  counts.expose(registry, () => shop);
+  for (const seconds of [0.001, 0.002, 0.3, 61]) counts.answered(shop, 2, seconds);
+  const buckets = (await registry.metrics()).matchAll(/_bucket\{.*,le="(.*)"\} (\d+)$/gm);
+  expect([...buckets].map(([, bound, count]) => `${bound} ${count}`)).toEqual([
+    '0.001 1',
+    '0.005 2',
+    '0.025 2',
+    '0.1 2',
+    '0.5 3',
+    '2.5 3',
+    '10 3',
+    '60 3',
+    '+Inf 4',
+  ]);
+});
+
+test('projects beyond the maximum are counted together, until others are removed', async () => {
+  const registry = new Registry();
+  const counts = new ProjectCounts();
+  const active = new Map<string, ProjectConfig>();
+  counts.expose(registry, (uid) => active.get(uid));
+  const shops = Array.from({ length: LIMITS.projectSeriesMax + 2 }, (_, index) => withMetrics(`shop-${index}`));
+  for (const shop of shops) {
+    active.set(shop.uid, shop);
+    counts.answered(shop, 2, 0.001);
+    counts.rejected(shop, 'quota_exceeded');
+  }
+  const read = async () => {
+    const series = seriesIn(await registry.metrics());
+    return {
+      counted: series.filter((line) => line.includes('answers_total')).length,
+      uncounted: series.find((line) => line.startsWith('standin_observe_'))?.split(' ')[1],
+    };
+  };
+  expect(await read()).toEqual({ counted: LIMITS.projectSeriesMax, uncounted: '4' });
+
+  active.delete(shops[0]?.uid ?? '');
+  await read();
+  counts.answered(shops.at(-1) as ProjectConfig, 2, 0.001);
+  expect(await read()).toEqual({ counted: LIMITS.projectSeriesMax, uncounted: '4' });
+});

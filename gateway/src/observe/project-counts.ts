@@ -1,0 +1,152 @@
+import { LIMITS, type ProjectConfig, type RejectionCode } from '@standin/contract';
+import { Counter, type Metric, type Registry } from 'prom-client';
+
+/**
+ * Upper bounds of the histogram buckets, in seconds. A mock takes a fraction of a millisecond, and an upstream takes up to its
+ * timeout.
+ */
+export const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
+
+export const STATUS_CLASSES = ['', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
+
+interface Counts {
+  /** Responses by the index of `STATUS_CLASSES`. */
+  readonly answers: Float64Array;
+  /** Responses by the index of `DURATION_BUCKETS`, and those above all of them. */
+  readonly durations: Float64Array;
+  /** The sum of all durations, in its only element. */
+  readonly seconds: Float64Array;
+  readonly rejections: Map<RejectionCode, number>;
+}
+
+type Labels = Readonly<Record<string, string>>;
+
+const increment = (counts: Float64Array, index: number, by = 1): void => {
+  counts[index] = (counts[index] ?? 0) + by;
+};
+
+/** Returns the series of a histogram. Each bucket includes the ones before it. */
+const histogramValues = (name: string, labels: Labels, { durations, seconds }: Counts): readonly object[] => {
+  let count = 0;
+  const buckets = Array.from(durations, (inBucket, index) => {
+    count += inBucket;
+    return { metricName: `${name}_bucket`, labels: { ...labels, le: DURATION_BUCKETS[index] ?? '+Inf' }, value: count };
+  });
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: seconds[0] },
+    { metricName: `${name}_count`, labels, value: count },
+  ];
+};
+
+/**
+ * Counts the requests of the projects with `spec.metrics: Enabled`, each separately. Only the first `LIMITS.projectSeriesMax` of
+ * them to receive a request have their own counts. When a project is removed or its metrics are disabled, its counts are dropped at
+ * the next scrape.
+ */
+export class ProjectCounts {
+  /** The counts by the uid of the project. */
+  readonly #counts = new Map<string, Counts>();
+  #uncounted = 0;
+
+  /** @param statusClass the index in `STATUS_CLASSES` */
+  answered(project: ProjectConfig, statusClass: number, seconds: number): void {
+    if (project.metrics === undefined) return;
+    const counts = this.#countsOf(project);
+    if (counts === undefined) return;
+    increment(counts.answers, statusClass);
+    let bucket = 0;
+    while (seconds > (DURATION_BUCKETS[bucket] ?? Infinity)) bucket += 1;
+    increment(counts.durations, bucket);
+    increment(counts.seconds, 0, seconds);
+  }
+
+  rejected(project: ProjectConfig, code: RejectionCode): void {
+    if (project.metrics === undefined) return;
+    const rejections = this.#countsOf(project)?.rejections;
+    rejections?.set(code, (rejections.get(code) ?? 0) + 1);
+  }
+
+  /** Adds the metrics to the registry. `projectOf` returns the active project with a uid. */
+  expose(registry: Registry, projectOf: (uid: string) => ProjectConfig | undefined): void {
+    const registers = [registry];
+    const active = (): readonly (readonly [Labels, Counts])[] => this.#active(projectOf);
+    const uncounted = (): number => this.#uncounted;
+    new Counter({
+      name: 'standin_respond_project_answers_total',
+      help: 'Responses to accepted requests, for Projects with spec.metrics: Enabled.',
+      labelNames: ['exported_namespace', 'project', 'status'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [labels, { answers }] of active()) {
+          for (const [index, count] of answers.entries()) {
+            if (count > 0) this.inc({ ...labels, status: STATUS_CLASSES[index] ?? '' }, count);
+          }
+        }
+      },
+    });
+    new Counter({
+      name: 'standin_receive_project_rejections_total',
+      help: 'Rejected requests to the URI of a Project, by code (docs/reference/errors.md), for Projects with spec.metrics: Enabled.',
+      labelNames: ['exported_namespace', 'project', 'code'],
+      registers,
+      collect() {
+        this.reset();
+        for (const [labels, { rejections }] of active()) {
+          for (const [code, count] of rejections) this.inc({ ...labels, code }, count);
+        }
+      },
+    });
+    new Counter({
+      name: 'standin_observe_uncounted_requests_total',
+      help: 'Requests to Projects with spec.metrics: Enabled without metrics of their own, because the gateway counts the maximum of 500 others.',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(uncounted());
+      },
+    });
+    const durations = {
+      name: 'standin_respond_project_duration_seconds',
+      help: 'The time of standin_respond_duration_seconds, for Projects with spec.metrics: Enabled.',
+      type: 'histogram',
+      aggregator: 'sum',
+      get() {
+        const values = active().flatMap(([labels, counts]) => histogramValues(this.name, labels, counts));
+        return Promise.resolve({ ...this, values });
+      },
+    };
+    // A Histogram of prom-client would convert the labels to text for every request. The registry calls only `get`.
+    registry.registerMetric(durations as unknown as Metric);
+  }
+
+  /** Returns undefined, and counts the request as uncounted, if there are enough others. */
+  #countsOf({ uid }: ProjectConfig): Counts | undefined {
+    const known = this.#counts.get(uid);
+    if (known !== undefined) return known;
+    if (this.#counts.size === LIMITS.projectSeriesMax) {
+      this.#uncounted += 1;
+      return undefined;
+    }
+    const counts = {
+      answers: new Float64Array(STATUS_CLASSES.length),
+      durations: new Float64Array(DURATION_BUCKETS.length + 1),
+      seconds: new Float64Array(1),
+      rejections: new Map(),
+    };
+    this.#counts.set(uid, counts);
+    return counts;
+  }
+
+  /** Returns the labels and the counts of the projects that still have metrics, and forgets the others. */
+  #active(projectOf: (uid: string) => ProjectConfig | undefined): readonly (readonly [Labels, Counts])[] {
+    return [...this.#counts].flatMap(([uid, counts]) => {
+      const project = projectOf(uid);
+      if (project?.metrics !== undefined)
+        return [[{ exported_namespace: project.namespace, project: project.name }, counts]];
+      this.#counts.delete(uid);
+      return [];
+    });
+  }
+}
