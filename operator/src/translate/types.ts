@@ -53,6 +53,8 @@ export interface TranslateSettings {
   readonly checkUpstream: (url: URL) => string | undefined;
   /** Applies to accounts without `monthlyQuota`. Undefined if unlimited. */
   readonly quotaByPlan: Readonly<Record<Plan, number | undefined>>;
+  /** The maximum for each gateway. Undefined if unlimited. */
+  readonly requestsPerSecondByPlan: Readonly<Record<Plan, number | undefined>>;
   /** The suffix of the DNS names of Services, such as `cluster.local`. */
   readonly clusterDomain: string;
   /** Maximum number of days that a project's log entries are kept. */
@@ -63,7 +65,7 @@ export interface TranslateSettings {
 export interface Finding {
   readonly ok: boolean;
   readonly reason: ConditionReason;
-  /** A text that says what is wrong and what to change, with at most `LIMITS.conditionMessageLengthMax` characters. */
+  /** What is wrong and what to change, in at most `LIMITS.conditionMessageLengthMax` characters. */
   readonly message: string;
   /** The affected field, such as `spec.json.body`. */
   readonly path?: string;
