@@ -8,4 +8,4 @@ import { stdout, wantsColour } from '../src/terminal.ts';
  * could not load until the command ends.
  */
 export const runPlugin = (): Promise<void> =>
-  runProgram({ name: 'kubectl standin', colour: wantsColour(stdout, process.env) });
+  runProgram({ name: 'kubectl standin', colour: wantsColour(stdout, process.env), usesCluster: true });

@@ -1,6 +1,8 @@
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { addAdoptCommand } from './adopt/adopt-command.ts';
+import { addCheckCommand } from './check/check-command.ts';
+import { addDashboardCommand } from './dashboard/dashboard-command.ts';
 import { withExamples } from './examples.ts';
 import { addExplainCommand } from './explain/explain-command.ts';
 import { addKeyCommand } from './keys/key-command.ts';
@@ -10,6 +12,7 @@ import { addOpenCommand } from './open/open-command.ts';
 import { addPurgeCommand } from './purge/purge-command.ts';
 import { addRefusedCommand } from './refused/refused-command.ts';
 import { addReplayCommand } from './replay/replay-command.ts';
+import { chooseCluster } from './server/choose-cluster.ts';
 import { addShareCommand } from './share/share-command.ts';
 import { addSpoolCommands } from './spool/spool-commands.ts';
 import { addUsageCommand } from './usage/usage-command.ts';
@@ -21,18 +24,21 @@ export interface ProgramOptions {
   readonly name: string;
   /** Whether the output may contain colors. */
   readonly colour: boolean;
+  /** Whether commands use the cluster of the current kubeconfig unless an option names another source. */
+  readonly usesCluster?: boolean;
   /** Adds commands that only this program has. */
   readonly addMore?: (program: Command, colour: boolean) => void;
 }
 
 /** Returns the command line with all its commands. */
-export const createProgram = ({ name, colour, addMore }: ProgramOptions): Command => {
+export const createProgram = ({ name, colour, usesCluster = false, addMore }: ProgramOptions): Command => {
   const program = new Command(name)
     .description('HTTP endpoints that stand in for the real thing: mock or forward, and record every request.')
     .version(packageJson.version)
     .configureOutput({ writeOut: stdout.lines, writeErr: stderr.lines })
     .showHelpAfterError(`(${name} --help lists the commands)`)
-    .enablePositionalOptions();
+    .enablePositionalOptions()
+    .hook('preAction', (_, command) => chooseCluster(command, usesCluster));
   addMore?.(program, colour);
   addLogCommands(program, colour);
   addExplainCommand(program, colour);
@@ -41,10 +47,12 @@ export const createProgram = ({ name, colour, addMore }: ProgramOptions): Comman
   addPurgeCommand(program);
   addShareCommand(program);
   addOpenCommand(program);
+  addDashboardCommand(program);
   addKeyCommand(program);
   addUsageCommand(program);
   addValidateCommand(program);
   addSpoolCommands(program);
+  addCheckCommand(program, colour);
   addMigrateCommand(program);
   addAdoptCommand(program);
   return withExamples(

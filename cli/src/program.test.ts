@@ -52,7 +52,7 @@ describe('completion', () => {
 
   it.each<[string, readonly string[], readonly string[]]>([
     ['commands', ['lo'], ['logs']],
-    ['commands of a command', ['key', ''], ['regenerate', 'help']],
+    ['commands of a command', ['key', ''], ['show', 'regenerate', 'help']],
     ['long options', ['logs', '--lim'], ['--limit']],
     ['values of an option', ['explain', '--method', 'P'], ['POST', 'PUT', 'PATCH']],
     ['values after an equals sign', ['explain', '--method=PU'], ['--method=PUT']],

@@ -5,7 +5,7 @@ import { SelectedNamespaces } from '@standin/kube';
 import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { listenAdmin } from '@standin/process/admin-server';
-import { collectProcessMetrics, exposeCertificateExpiry } from '@standin/process/process-metrics';
+import { collectProcessMetrics, exposeCertificateExpiry, exposeLogStore } from '@standin/process/process-metrics';
 import { runProcess, type Running } from '@standin/process/run-process';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
@@ -32,6 +32,7 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
 
   const own = loadKubeClient(settings.kubeconfig === undefined ? {} : { kubeconfigPath: settings.kubeconfig });
   const store = openLogStore({ ...settings.clickhouse, logger });
+  exposeLogStore(registry, () => store.ping());
   const { namespaces, namespaceSelector } = settings.watch;
   const selected =
     namespaceSelector === undefined

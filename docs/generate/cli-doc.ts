@@ -36,7 +36,8 @@ export const cliDoc = (): string => {
 
 ${GENERATED}
 
-\`kubectl standin\` has the same commands, except \`dev\` and \`completion\`. In a checkout, run \`npx standin\`. A command exits with 0 after success, and
+\`kubectl standin\` has the same commands, except \`dev\` and \`completion\`. Without \`--server\`, \`--data\` or \`--clickhouse-url\`, it uses the
+cluster of the current kubeconfig ([kubectl.md](../guides/kubectl.md#see-captured-requests)). In a checkout, run \`npx standin\`. A command exits with 0 after success, and
 with 1 after a failure. The guides to [API keys](../guides/accounts.md#regeneration) and [purges](../guides/purge.md#from-the-command-line)
 list further exit codes.
 

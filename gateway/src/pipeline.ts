@@ -2,6 +2,7 @@ import type { Egress } from '@standin/egress';
 import { delayUs } from '@standin/responses';
 import type { Logger } from 'pino';
 import type { QuotaGate } from './admit/quota-gate.ts';
+import { RateLimiter } from './admit/rate-limiter.ts';
 import { authenticate, hideValues, trailersOf } from './authenticate/authenticate.ts';
 import { revoked } from './verify/revoked.ts';
 import { SignedRequests } from './verify/signed-requests.ts';
@@ -62,6 +63,7 @@ export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #captureBytesMax: number;
   readonly #signed: SignedRequests;
+  readonly #rates = new RateLimiter();
   #isDraining = false;
   /**
    * The requests that are being handled, each at its `runningIndex`, except those whose recorded response waits for its delay. Not
@@ -240,14 +242,15 @@ export class Pipeline {
   }
 
   /**
-   * Spends one permit and enters `unsettled`. Checks the key or the secret before and after waiting for a permit, because it may be
+   * Applies the rate limit, spends one permit and enters `unsettled`. Checks the key or the secret before and after waiting for a permit, because it may be
    * replaced while the body arrives and while this method waits.
    */
   #admit(authenticated: Authenticated, route: Route): Admitted | Refusal | Promise<Admitted | Refusal> {
     const { config, gate, unsettled } = this.#parts;
     const enter = (permit: Permit | Refusal): Admitted | Refusal =>
       permit instanceof Refusal ? permit : { permit, settle: unsettled.enter() };
-    const spent = revoked(authenticated, route, config) ?? gate.admit(route.account);
+    const spent =
+      revoked(authenticated, route, config) ?? this.#rates.admit(route.account) ?? gate.admit(route.account);
     if (!(spent instanceof Promise)) return enter(spent);
     return spent.then((permit) => {
       const refusal = permit instanceof Refusal ? permit : revoked(authenticated, route, config);

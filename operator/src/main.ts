@@ -2,7 +2,7 @@ import process from 'node:process';
 import { LeaderElector, SelectedNamespaces } from '@standin/kube';
 import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { checkSchema, openLogStore } from '@standin/logstore';
-import { collectProcessMetrics } from '@standin/process/process-metrics';
+import { collectProcessMetrics, exposeLogStore } from '@standin/process/process-metrics';
 import { runProcess, type Running } from '@standin/process/run-process';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
@@ -35,6 +35,7 @@ const start = async (settings: OperatorSettings, logger: Logger): Promise<Runnin
   const { url: clickhouseUrl, ...clickhouse } = settings.clickhouse;
   const logStore =
     clickhouseUrl === undefined ? undefined : openLogStore({ url: clickhouseUrl, ...clickhouse, logger });
+  if (logStore !== undefined) exposeLogStore(registry, () => logStore.ping());
   const streamCertificates = (): CertificateSource => {
     const { certificateDir, certificateSecret: name } = settings.stream;
     return certificateDir === undefined

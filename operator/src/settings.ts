@@ -20,6 +20,8 @@ import {
 import { z } from 'zod';
 import type { TranslateSettings } from './translate/index.ts';
 
+const requestsPerSecond = z.coerce.number().int().min(0).max(LIMITS.requestsPerSecondMax).default(0);
+
 /** All of the operator's settings. docs/reference/configuration.md is generated from this schema. */
 export const operatorSettings = z.object({
   name: z
@@ -160,6 +162,16 @@ export const operatorSettings = z.object({
         ),
     })
     .prefault({}),
+  requestsPerSecond: z
+    .object({
+      free: requestsPerSecond.describe(
+        'Maximum number of requests per second that each gateway accepts from an account on the Free plan. 0 means unlimited.',
+      ),
+      pro: requestsPerSecond.describe(
+        'Maximum number of requests per second that each gateway accepts from an account on the Pro plan. 0 means unlimited.',
+      ),
+    })
+    .prefault({}),
   retention: z
     .object({
       daysMax: z.coerce
@@ -236,6 +248,10 @@ export const translateSettings = (settings: OperatorSettings): TranslateSettings
     clusterDomain: settings.clusterDomain,
     checkUpstream: (url) => checkUpstreamUrl(url, settings.egress) ?? refused.check(targetOf(url)),
     quotaByPlan: { Free: settings.quota.free || undefined, Pro: settings.quota.pro || undefined },
+    requestsPerSecondByPlan: {
+      Free: settings.requestsPerSecond.free || undefined,
+      Pro: settings.requestsPerSecond.pro || undefined,
+    },
     retentionDaysMax: settings.retention.daysMax,
   };
 };

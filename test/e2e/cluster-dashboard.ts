@@ -9,6 +9,8 @@ import { goto } from './dashboard-stand.ts';
 export interface ClusterDashboard {
   /** `http://127.0.0.1:41234` */
   readonly url: string;
+  /** The URL of its metrics. */
+  readonly adminUrl: string;
   readonly process: RunningProcess;
 }
 
@@ -43,8 +45,8 @@ export const startClusterDashboard = async (options: ClusterDashboardOptions): P
     },
   });
   const listens = ({ msg }: Record<string, unknown>): boolean => msg === 'dashboard listening';
-  const { address } = await process.waitForEvent('its address', listens, START_MS_MAX);
-  return { url: String(address), process };
+  const { address, adminUrl } = await process.waitForEvent('its address', listens, START_MS_MAX);
+  return { url: String(address), adminUrl: String(adminUrl), process };
 };
 
 /** A user with a token. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Kind } from '@standin/contract';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
@@ -157,4 +157,21 @@ test('a URI that is set later is a Warning with the old and the new URL', async 
   const moved = await eventOf('shop', 'UriChanged');
   expect(moved?.type).toBe('Warning');
   expect(moved?.note).toContain(`begin with http://standin.test/pinned-by-the-test instead of ${before}:`);
+});
+
+test('a URI that begins with the prefix of another Account is refused, without the name of the other team', async () => {
+  const other = await Tenant.create(cluster, 'payments');
+  onTestFinished(() => other.client.close());
+  await other.apply('Account', 'team', { plan: 'Free', uriPrefix: 'reserved-' });
+  await other.untilReason('Account', 'team', 'Ready');
+  const uri = 'reserved-for-another-team';
+  await tenant.apply('Project', 'later', { displayName: 'Later', accountRef: { name: 'default' }, uri });
+  const { message } = await tenant.untilReason('Project', 'later', 'Conflicted');
+  expect(message).toContain(uri);
+  expect(message.replace(uri, '')).not.toMatch(/payments|team|reserved-/);
+  await other.apply('Project', 'own', { displayName: 'Own', accountRef: { name: 'team' }, uri });
+  await other.untilReason('Project', 'own', 'Ready');
+  await other.remove('Project', 'own');
+  await other.apply('Account', 'team', { uriPrefix: null });
+  await tenant.untilReason('Project', 'later', 'Ready');
 });

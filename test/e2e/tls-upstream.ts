@@ -18,15 +18,16 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 
 x509.cryptoProvider.set(webcrypto);
 
-export const startTlsUpstream = async (
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<TlsUpstream> => {
+/** Returns a self-signed certificate for `localhost` and its key, in PEM format. By default, it is valid for a day. */
+export const selfSigned = async (
+  notAfter = new Date(Date.now() + 86_400_000),
+): Promise<{ readonly cert: string; readonly key: string }> => {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: '01',
     name: 'CN=localhost',
     notBefore: new Date(Date.now() - 3_600_000),
-    notAfter: new Date(Date.now() + 86_400_000),
+    notAfter,
     signingAlgorithm: ALGORITHM,
     keys,
     extensions: [
@@ -34,8 +35,14 @@ export const startTlsUpstream = async (
       new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: 'localhost' }]),
     ],
   });
-  const ca = certificate.toString('pem');
   const key = x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey), 'PRIVATE KEY');
+  return { cert: certificate.toString('pem'), key };
+};
+
+export const startTlsUpstream = async (
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<TlsUpstream> => {
+  const { cert: ca, key } = await selfSigned();
   const server = createServer({ cert: ca, key }, answer).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;

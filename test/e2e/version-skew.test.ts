@@ -11,8 +11,8 @@ import { createTempFolder } from '../harness/temp-folder.ts';
 import { metricOf, post, Tenant } from './tenant.ts';
 
 /**
- * Tests a gateway of an earlier version, which can serve neither `spec.responses` nor `spec.metrics`, next to two gateways of this
- * version.
+ * Tests a gateway of an earlier version, which can serve neither `spec.responses` nor `spec.metrics` nor rate limits, next to two
+ * gateways of this version.
  */
 
 const PRELOAD = pathToFileURL(path.join(import.meta.dirname, '../harness/earlier-version.ts')).href;
@@ -80,13 +80,43 @@ test('the earlier gateway gets no object that it would serve wrongly, and the st
   const gold = { name: 'gold', when: { headers: [{ name: 'x-plan', value: 'gold' }] }, body: '{"name": "gold"}' };
   await tenant.apply('Endpoint', 'plans', { responses: [gold] });
   await untilAnswers('/plans', ['503 not_ready', 'gold', 'gold']);
-  const { reason, message } = await eventually(
-    'Programmed=False',
-    () => tenant.condition('Endpoint', 'plans', 'Programmed'),
-    { accept: ({ status }) => status === 'False' },
-  );
-  expect([reason, message]).toEqual(['Rejected', expect.stringContaining('gateway-0')]);
+  const { status, message } = await eventually('Rejected', () => tenant.condition('Endpoint', 'plans', 'Programmed'), {
+    accept: ({ reason }) => reason === 'Rejected',
+  });
+  expect([status, message]).toEqual(['False', expect.stringContaining('gateway-0')]);
   expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
+});
+
+/** Sends 20 requests at once to each gateway. Returns the different statuses of each gateway. */
+const burst = async (apiKey = key): Promise<number[][]> => {
+  const target = `${await tenant.projectPath()}/plain`;
+  const send = (gateway: Deployment['gateways'][number]) => () => post(gateway, target, apiKey);
+  const all = deployment.gateways.map((gateway) => Promise.all(Array.from({ length: 20 }, send(gateway))));
+  return (await Promise.all(all)).map((some) => [...new Set(some.map(({ status }) => status))].sort());
+};
+
+test('the earlier gateway serves an account with a rate limit without the limit, and the status names the gateway', async () => {
+  await tenant.apply('Account', 'team', { plan: 'Free', requestsPerSecond: 5 });
+  await eventually('the limit', () => burst(), {
+    accept: (seen) => JSON.stringify(seen) === JSON.stringify([[200], [200, 429], [200, 429]]),
+    timeoutMs: 30_000,
+  });
+  const { status, message } = await eventually('Rejected', () => tenant.condition('Account', 'team', 'Programmed'), {
+    accept: ({ reason }) => reason === 'Rejected',
+  });
+  expect([status, message]).toEqual(['False', expect.stringMatching(/gateway-0 .* rate-limits/)]);
+});
+
+test('the key of such an account can be replaced', async () => {
+  await tenant.apply('KeyRegeneration', 'again', { accountRef: { name: 'team' } });
+  await eventually('Complete', () => tenant.condition('KeyRegeneration', 'again', 'Complete'), {
+    accept: ({ status }) => status === 'True',
+    timeoutMs: 30_000,
+  });
+  const old = key;
+  key = await tenant.readSecret('team-api-key');
+  expect(await burst(old)).toEqual([[401], [401], [401]]);
+  await untilAnswers('/plain', ['plain', 'plain', 'plain']);
 });
 
 /** Returns the number of accepted requests that each gateway counts for the project. */
@@ -108,8 +138,15 @@ test('an update of the gateway makes the object Ready', async () => {
   await rm(earlierFile);
   await restartGateway();
   await tenant.untilReason('Endpoint', 'plans', 'Ready');
+  await tenant.untilReason('Account', 'team', 'Ready');
   expect(await answers('/plans')).toEqual(['gold', 'gold', 'gold']);
   expect(await countedRequests()).toEqual([1, 2, 2]);
+  expect(await burst()).toEqual([
+    [200, 429],
+    [200, 429],
+    [200, 429],
+  ]);
+  expect((await tenant.get('Account', 'team')).status?.['requestsPerSecond']).toBe(5);
 });
 
 test('after a rollback, the gateway withholds the object that it finds in its copy on disk', async () => {

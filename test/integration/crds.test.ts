@@ -302,6 +302,24 @@ describe('kubectl', () => {
     }
   });
 
+  it('cannot add or change an account’s uriPrefix, but can remove it', async () => {
+    const own = await useNamespace(cluster);
+    const account = (name: string, spec: object) => ({
+      ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Account', metadata: { name, namespace: own }, spec },
+    });
+    await cluster.apply(JSON.stringify(account('plain', { plan: 'Free' })));
+    await cluster.apply(JSON.stringify(account('prefixed', { plan: 'Free', uriPrefix: 'team-a-' })));
+    const set = (name: string, spec: object) =>
+      cluster.kubectl(['patch', `mac/${name}`, '-n', own, '--type=merge', '-p', JSON.stringify({ spec })]);
+    for (const name of ['plain', 'prefixed']) {
+      const { code, stderr } = await set(name, { uriPrefix: 'team-b-' });
+      expect([code, stderr]).toEqual([1, expect.stringContaining('cannot be added or changed')]);
+    }
+    expect(await set('prefixed', { plan: 'Pro' })).toMatchObject({ code: 0 });
+    expect(await set('prefixed', { uriPrefix: null })).toMatchObject({ code: 0 });
+    expect(await set('prefixed', { uriPrefix: 'team-a-' })).toMatchObject({ code: 1 });
+  });
+
   it('cannot write a status except through the subresource', async () => {
     const own = await useNamespace(cluster);
     await cluster.kubectl(['apply', '-n', own, '-f', example('quickstart')]);

@@ -375,6 +375,7 @@ describe('a team', () => {
       gatewayUrl: 'https://mocks.example.com',
       checkUpstream: () => undefined,
       quotaByPlan: { Free: 1, Pro: 2 },
+      requestsPerSecondByPlan: { Free: undefined, Pro: undefined },
       clusterDomain: 'cluster.local',
       retentionDaysMax: 365,
     };

@@ -3,18 +3,22 @@ import { z } from 'zod';
 import { withExamples } from '../examples.ts';
 import { parseTimeout } from '../logs/parse-arguments.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
+import { stdout } from '../terminal.ts';
 
-const optionsSchema = z.object({
+const showOptionsSchema = z.object({
   namespace: z.string().optional(),
+  data: z.string(),
+  ...serverOptions,
+});
+const optionsSchema = showOptionsSchema.extend({
   timeout: z.number(),
   yes: z.boolean().default(false),
   output: z.enum(['text', 'json']),
-  data: z.string(),
-  ...serverOptions,
 });
 
 export const addKeyCommand = (program: Command): void => {
   const key = program.command('key').description('manage account API keys');
+  addShowCommand(key);
   const command = key
     .command('regenerate')
     .description(
@@ -52,5 +56,26 @@ export const addKeyCommand = (program: Command): void => {
     const { keyClient } = await import('./key-client.ts');
     const { regenerateKey } = await import('./regenerate-key.ts');
     await regenerateKey(keyClient(await openApi(options)), { namespace, account, timeoutMs, yes, output });
+  });
+};
+
+const addShowCommand = (key: Command): void => {
+  const command = key
+    .command('show')
+    .description("print an account's API key; in a cluster, you need permission to read its Secret")
+    .argument('[ACCOUNT]', 'required if you can see more than one account')
+    .option('-n, --namespace <name>', "the account's namespace")
+    .option('--data <dir>', 'data folder of standin dev', '.standin');
+  withExamples(
+    command,
+    ['The key of the only account', 'key show'],
+    ['The key of an account in another namespace', 'key show main -n team-a'],
+  );
+  withServer(command).action(async (account: string | undefined, raw: unknown) => {
+    const { namespace, ...options } = showOptionsSchema.parse(raw);
+    const { openApi } = await import('../server/connect.ts');
+    const { keyClient } = await import('./key-client.ts');
+    const client = keyClient(await openApi(options));
+    stdout.line(await client.apiKey(await client.choose({ namespace, account })));
   });
 };

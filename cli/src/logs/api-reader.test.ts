@@ -36,7 +36,7 @@ const follow = async (streams: readonly (readonly (readonly string[] | Error)[])
     return Promise.resolve({ headers: new Headers(), lines: send() });
   };
   const ask = () => Promise.reject(new Error('not expected'));
-  const client: ApiClient = { server: 'it', url: new URL('http://it'), local: undefined, ask, lines };
+  const client: ApiClient = { server: 'it', publicUrl: () => new URL('http://it'), local: undefined, ask, lines };
   const reader = await openApiReader(client, { namespace: 'default', project: 'shop' });
   const seen: string[] = [];
   for await (const { id } of reader.followLines(new Date(), stop.signal)) seen.push(id.slice(-1));

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { LogEntry } from '@standin/exchange';
 import { curlCommand } from '@standin/exchange/formats';
-import { findLocal, openServer } from '../server/connect.ts';
+import { findLocal, openRemote } from '../server/connect.ts';
 import { findRunning } from '../server/run-file.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import { awaitStop } from '../shutdown.ts';
@@ -61,7 +61,7 @@ const openReader = async (options: ReadLogOptions): Promise<LogReader> => {
   const { namespace, project, endpoint, method, status, filter, since } = options;
   const choice: LogChoice = { namespace, project, endpoint, method, status, filter, since };
   if (options.clickhouseUrl !== undefined) return openStoreReader(options, choice);
-  const api = openServer(options) ?? (await findLocal(options.data));
+  const api = (await openRemote(options)) ?? (await findLocal(options.data));
   if (api !== undefined) return openApiReader(api, choice);
   // A `standin dev` that is still starting, for example because its cluster is unreachable, serves no JSON API yet, but its engine
   // already uses the data folder.

@@ -18,7 +18,8 @@ export const pageUrl = async (
   if (api.local?.hasPages === false)
     throw new PlainError('standin dev is running without its dashboard: start it without --no-dashboard');
   const path = target === undefined ? '/' : await pagePath(api, target, namespace);
-  const url = new URL(`${api.url.pathname.replace(/\/+$/, '')}${path}`, api.url);
+  const base = api.publicUrl();
+  const url = new URL(`${base.pathname.replace(/\/+$/, '')}${path}`, base);
   if (api.local?.token !== undefined) url.searchParams.set('token', api.local.token);
   return url.href;
 };

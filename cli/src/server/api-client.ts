@@ -24,7 +24,8 @@ export interface ApiRequest {
 export interface ApiClient {
   /** The server's address, for error messages. */
   readonly server: string;
-  readonly url: URL;
+  /** Returns the URL at which browsers reach the server. Throws a `PlainError` if there is none. */
+  publicUrl(): URL;
   /** Undefined if the server is a cluster's dashboard. */
   readonly local: LocalServer | undefined;
   /** Resolves with the response's JSON, parsed by `schema`. */
@@ -106,9 +107,14 @@ interface ClientOptions {
   readonly given: string | undefined;
   readonly limits: AnswerLimits;
   readonly local?: LocalServer;
+  /** By default, the server's address. */
+  readonly publicUrl?: () => URL;
+  /** Connects to the server. By default, over the network. */
+  readonly fetch?: typeof fetch;
 }
 
-export const apiClient = (base: URL, { findToken, given, limits, local }: ClientOptions): ApiClient => {
+export const apiClient = (base: URL, options: ClientOptions): ApiClient => {
+  const { findToken, given, limits, local, publicUrl = () => base, fetch: connect = fetch } = options;
   const { answerBytesMax, headMsMax } = limits;
   let token = given;
   const attempt = ({ method = 'GET', path, query = {}, body, headers, signal }: ApiRequest): Promise<Response> => {
@@ -126,7 +132,7 @@ export const apiClient = (base: URL, { findToken, given, limits, local }: Client
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     };
-    return reach(base, () => fetchHead(url, { ...init, signal: signal ?? null }, headMsMax));
+    return reach(base, () => fetchHead(connect, url, { ...init, signal: signal ?? null }, headMsMax));
   };
   const send = async (request: ApiRequest): Promise<Response> => {
     let response = await attempt(request);
@@ -140,7 +146,7 @@ export const apiClient = (base: URL, { findToken, given, limits, local }: Client
   };
   return {
     server: base.host,
-    url: base,
+    publicUrl,
     local,
     ask: async (request, schema) => {
       const response = await send(request);
@@ -158,15 +164,15 @@ export const apiClient = (base: URL, { findToken, given, limits, local }: Client
   };
 };
 
-/** Calls `fetch` with a time limit until the response begins. */
-const fetchHead = async (url: URL, init: RequestInit, msMax: number): Promise<Response> => {
+/** Calls `connect` with a time limit until the response begins. */
+const fetchHead = async (connect: typeof fetch, url: URL, init: RequestInit, msMax: number): Promise<Response> => {
   const silence = new AbortController();
   const timer = setTimeout(() => {
     const message = `no response within ${msMax / 1_000} s. Check that this is the address of a Standin dashboard`;
     silence.abort(new Error(message));
   }, msMax);
   try {
-    return await fetch(url, {
+    return await connect(url, {
       ...init,
       signal: AbortSignal.any([silence.signal, ...(init.signal ? [init.signal] : [])]),
     });

@@ -12,15 +12,23 @@ export interface ApiOptions extends ServerOptions {
 }
 
 /**
- * Resolves with the JSON API that a command uses, which is that of `--server`, or that of `standin dev` for the data folder.
- * Rejects with a `PlainError` if there is none.
+ * Resolves with the JSON API that a command uses, which is that of `--server`, of a cluster, or of `standin dev` for the data
+ * folder. Rejects with a `PlainError` if there is none.
  */
 export const openApi = async (options: ApiOptions): Promise<ApiClient> => {
-  const api = openServer(options) ?? (await awaitLocal(options.data));
+  const api = (await openRemote(options)) ?? (await awaitLocal(options.data));
   if (api !== undefined) return api;
   throw new PlainError(
-    `standin dev is not running for ${options.data}: start it first, set its folder with --data, or use the dashboard of a cluster with --server`,
+    `standin dev is not running for ${options.data}: start it first, set its folder with --data, or use a cluster with --context or --server`,
   );
+};
+
+/** Resolves with the dashboard of a cluster or of `--server`, or with `undefined` if the command works on this machine. */
+export const openRemote = async (options: ServerOptions): Promise<ApiClient | undefined> => {
+  if (options.cluster !== true) return openServer(options);
+  // Loaded on demand, because the Kubernetes client takes long to load.
+  const { openCluster } = await import('./open-cluster.ts');
+  return openCluster(options);
 };
 
 /**

@@ -18,11 +18,12 @@ export const createShare = async (
   const api = await openApi(options);
   if (api.local?.hasPages === false)
     throw new PlainError('standin dev is running without its dashboard, which serves share links');
+  const base = api.publicUrl();
   const project = api.local === undefined ? await chooseProject(api, options) : await findProject(api, requestId);
   const body = { requestId, expiresIn };
   const request = { method: 'POST', path: `${project}/shares`, body } as const;
   const { path: link, ...made } = await api.ask(request, createdShareSchema);
-  return { ...made, url: new URL(link, api.url).href };
+  return { ...made, url: new URL(link, base).href };
 };
 
 /** Resolves with the API path of a request's project. */

@@ -1,4 +1,4 @@
-import { PLANS, SIGNATURES } from '@standin/contract';
+import { LIMITS, PLANS, SIGNATURES } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import {
@@ -11,6 +11,7 @@ import {
   timestamp,
   SERVED_MEANINGS,
 } from '../fields.ts';
+import { matches, withRules } from '../rules.ts';
 
 /** Leaves room for the name of the account's Secret, which is `<name>-api-key`. */
 const ACCOUNT_NAME_LENGTH_MAX = NAME_LENGTH_MAX - '-api-key'.length;
@@ -20,12 +21,31 @@ const spec = z
     plan: z
       .enum(PLANS)
       .default('Free')
-      .describe("The account's plan. It determines the default of monthlyQuota. Only Pro allows Shares."),
+      .describe(
+        "The account's plan. It determines the default of monthlyQuota and the maximum of requestsPerSecond. Only Pro allows Shares.",
+      ),
     monthlyQuota: integer(0, 1_000_000_000_000)
       .optional()
       .describe(
         'Maximum number of requests that are accepted in a calendar month (UTC), for example 500000. Further requests are rejected with 429. With 0, all requests are rejected. ' +
           "Default: the plan's quota in the operator's settings.",
+      ),
+    requestsPerSecond: integer(1, LIMITS.requestsPerSecondMax)
+      .optional()
+      .describe(
+        'Maximum number of requests per second that each gateway accepts, for example 50. Further requests are rejected with 429. ' +
+          "It can only lower the plan's maximum in the operator's settings, which is the default: see status.requestsPerSecond.",
+      ),
+    uriPrefix: withRules(text({ min: LIMITS.projectUriPrefixLengthMin, max: LIMITS.projectUriPrefixLengthMax }), [
+      matches(
+        '[a-z0-9][a-z0-9-]*-',
+        'must contain only lowercase letters, digits and -, must begin with a letter or digit, and must end with -',
+      ),
+    ])
+      .optional()
+      .describe(
+        'Reserves the URIs that begin with this prefix, for example team-a-. Projects of other Accounts cannot set spec.uri to such a URI, unless they are older than this Account. ' +
+          'It can only be set when the Account is created, and cannot be changed. It can be removed.',
       ),
     apiKey: z
       .strictObject({
@@ -42,7 +62,7 @@ const spec = z
         'Whether Endpoints with spec.credential may accept signed requests without the API key, for example Allowed. If it is omitted, such Endpoints are not accepted.',
       ),
   })
-  .describe("The desired state: the account's plan, quota and API key.");
+  .describe("The desired state: the account's plan, limits and API key.");
 
 const status = z
   .strictObject({
@@ -85,6 +105,9 @@ const status = z
       })
       .optional()
       .describe('Facts about the active API key. They contain neither the key nor its digest.'),
+    requestsPerSecond: integer(1, LIMITS.requestsPerSecondMax)
+      .optional()
+      .describe('Maximum number of requests per second that each gateway accepts. Absent if there is no limit.'),
     projects: integer(0, Number.MAX_SAFE_INTEGER).optional().describe('Number of Projects that refer to this Account.'),
     usage: z
       .strictObject({
@@ -116,7 +139,15 @@ export const account = defineKind({
       message: `must be no more than ${ACCOUNT_NAME_LENGTH_MAX} characters, because its Secret is named NAME-api-key`,
     },
   ],
-  transitions: [],
+  transitions: [
+    {
+      cel: '!has(self.uriPrefix) || (has(oldSelf.uriPrefix) && self.uriPrefix == oldSelf.uriPrefix)',
+      holds: (self, oldSelf) => self.uriPrefix === undefined || self.uriPrefix === oldSelf.uriPrefix,
+      message:
+        'cannot be added or changed, because other teams may already use URIs that begin with it: create another Account',
+      field: 'uriPrefix',
+    },
+  ],
   printerColumns: [
     { name: 'Plan', type: 'string', jsonPath: '.spec.plan' },
     ...READY_COLUMNS,

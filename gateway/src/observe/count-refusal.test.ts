@@ -24,6 +24,7 @@ test.each([
   ['endpoint_not_found', { method: 'POST', path: '/secret' }],
   ['method_not_allowed', { method: 'POST', path: '/secret' }],
   ['quota_exceeded', { method: 'POST', path: '/secret' }],
+  ['rate_limited', { method: 'POST', path: '/secret' }],
   ['api_key_missing', { sender: 'other' }],
   ['api_key_other_account', { sender: 'other' }],
   ['request_timeout', { sender: 'other' }],

@@ -10,6 +10,7 @@ const CALLER_KNOWN: ReadonlySet<RejectionCode> = new Set([
   'endpoint_not_found',
   'method_not_allowed',
   'quota_exceeded',
+  'rate_limited',
 ]);
 
 /**

@@ -1,11 +1,11 @@
-import type { Ack, AckQuery, ConfigKey } from '@standin/contract';
+import type { AckQuery, ConfigKey } from '@standin/contract';
 import { systemClock, WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
 import type { GatewayMemory } from './gateway-memory.ts';
 import type { IsGatewayGone } from './gateway-pods.ts';
-import type { Cut, KnownGateway, ProgrammedState } from './gateway-record.ts';
+import type { Cut, KnownGateway, ProgrammedState, ReceivedAck } from './gateway-record.ts';
 import type { Effects } from './gateway-record.ts';
 import { GatewayStates } from './gateway-states.ts';
 
@@ -167,7 +167,7 @@ export class GatewayController implements Controller {
   }
 
   /** Records an acknowledgement. Returns false if the gateway must reconnect. */
-  ack(ack: Ack, undelivered: AckQuery): boolean {
+  ack(ack: ReceivedAck, undelivered: AckQuery): boolean {
     const effects = this.#states.acknowledged(ack, systemClock.now(), undelivered);
     if (effects !== undefined) this.#apply(effects);
     return effects !== undefined;

@@ -1,7 +1,6 @@
-import { LIMITS, type Ack } from '@standin/contract';
+import { LIMITS } from '@standin/contract';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Cut } from './gateway-record.ts';
-import type { Effects } from './gateway-record.ts';
+import type { Cut, Effects, ReceivedAck, UnsupportedObject } from './gateway-record.ts';
 import { GatewayStates } from './gateway-states.ts';
 
 const FORGET_MS = 20_000;
@@ -47,7 +46,7 @@ const remember = (...names: string[]): void =>
     names.map((name) => ({ name, maxStalenessMs: 0 })),
     now,
   );
-const acknowledge = (ack: Ack): boolean => {
+const acknowledge = (ack: ReceivedAck): boolean => {
   const effects = states.acknowledged(ack, now);
   if (effects !== undefined) apply(effects);
   return effects !== undefined;
@@ -57,7 +56,7 @@ const report = (gateway: string, undeliveredMs = Infinity, quarantined?: number)
   const ack = { gateway, instance: `${gateway}-1`, revision: '3.1', rejected: [] };
   states.acknowledged(ack, now, { undeliveredMs, quarantined });
 };
-const ack = (gateway: string, number: number, rejected: { key: string; message: string }[] = []): boolean =>
+const ack = (gateway: string, number: number, rejected: UnsupportedObject[] = []): boolean =>
   acknowledge({ gateway, instance: `${gateway}-1`, revision: `3.${number}`, rejected });
 /** Opens a gateway's stream and acknowledges a revision. Returns a function that ends the stream. */
 const join = (name: string, number: number): (() => void) => {
@@ -222,6 +221,7 @@ describe('a lost gateway', () => {
     expect([revoked(), states.answeringCount]).toEqual([waiting(['b'], 3), 3]);
     ack('a', 3, [{ key: 'Account/t', message: 'no' }]);
     expect(revoked()).toEqual({ kind: 'rejected', gateway: 'a', message: 'no' });
+    expect(ack('a', 4, [{ key: 'Account/t', message: 'no', isServed: true }]) && revoked()).toEqual(waiting(['b'], 3));
   });
 
   test('does not delay other changes', () => {

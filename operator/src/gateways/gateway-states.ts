@@ -2,7 +2,6 @@ import {
   compareRevisions,
   LIMITS,
   parseRevision,
-  type Ack,
   type AckQuery,
   type ConfigKey,
   type Revision,
@@ -23,6 +22,7 @@ import {
   type KnownGateway,
   type Process,
   type ProgrammedState,
+  type ReceivedAck,
 } from './gateway-record.ts';
 import { Revocations, revokedState, type AnsweringGateways } from './revocations.ts';
 
@@ -232,7 +232,7 @@ export class GatewayStates {
    * gateway must reconnect.
    */
   acknowledged(
-    ack: Ack,
+    ack: ReceivedAck,
     now: number,
     { undeliveredMs, quarantined }: AckQuery = { undeliveredMs: Infinity },
   ): Effects | undefined {

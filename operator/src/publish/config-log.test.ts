@@ -101,6 +101,29 @@ describe('an endpoint that needs a feature', () => {
   });
 });
 
+describe('an account with a rate limit', () => {
+  const limited = { ...account('a'), requestsPerSecond: 5 } as const;
+  const log = new ConfigLog(1);
+  log.append({ put: [limited], remove: [] });
+
+  test.each<[SupportedFeatures, unknown]>([
+    [ALL, limited],
+    [['signatures'], account('a')],
+    [undefined, account('a')],
+  ])('is sent without the limit to gateways that do not support it (features %j)', (features, object) => {
+    expect(messages(log.snapshot(), features)[1]).toEqual({ type: 'put', object });
+  });
+
+  test('counts as served without the limit by these gateways', () => {
+    const message = 'its version of Standin does not support rate-limits: update the gateway';
+    expect([log.withheldFrom(ALL), log.withheldFrom(['signatures']), log.withheldFrom(undefined)]).toEqual([
+      [],
+      [{ key: 'Account/a', message, isServed: true }],
+      [{ key: 'Account/a', message, isServed: true }],
+    ]);
+  });
+});
+
 test('a project with metrics is sent without them to a gateway that does not support them, which still serves it', () => {
   const shop = { kind: 'Project', uid: 'shop', namespace: 'a', name: 'shop', accountUid: 'team', uri: 'shop' } as const;
   const plain: ConfigObject = { ...shop, retentionDays: 30 };

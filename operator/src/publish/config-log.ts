@@ -7,12 +7,12 @@ import {
   withhold,
   type ConfigKey,
   type ConfigObject,
-  type RejectedObject,
   type Revision,
   type STREAM_FEATURES,
   type StreamMessage,
   type SupportedFeatures,
 } from '@standin/contract';
+import type { UnsupportedObject } from '../gateways/gateway-record.ts';
 import { PublishedSecrets } from './published-secrets.ts';
 
 /** A complete NDJSON line, with its line break. Contains the value of a signing secret if it is a `secret` message. */
@@ -21,7 +21,7 @@ export interface Line {
   /** What replaces the line for gateways that do not support all of `features`. For a project, this is the project without them. */
   readonly otherwise?: {
     readonly features: readonly string[];
-    /** For gateways that report their features. They respond with 503 to the object's requests. Empty for a secret. */
+    /** For gateways that report their features. They respond with 503 to an endpoint's requests. Empty for a secret. */
     readonly withheld: string;
     /** For those of these gateways that support `signatures`, if the object accepts signatures. */
     readonly withheldSigned?: string;
@@ -54,7 +54,11 @@ const putLine = (object: ConfigObject): Line => {
     return { ...put, otherwise: { features: ['project-metrics'], withheld: without, removed: without } };
   }
   const features = featuresOf(object);
-  if (features.length === 0 || object.kind !== 'Endpoint') return put;
+  if (features.length === 0 || object.kind === 'Project') return put;
+  if (object.kind === 'Account') {
+    const unlimited = text({ type: 'put', object: { ...object, requestsPerSecond: undefined } });
+    return { ...put, otherwise: { features, withheld: unlimited, removed: unlimited } };
+  }
   const { credential, ...endpoint } = withhold(object) ?? object;
   const withheld = text({ type: 'put', object: endpoint });
   const removed = text({ type: 'remove', key: configKey(object) });
@@ -142,17 +146,19 @@ export class ConfigLog {
   }
 
   /**
-   * Returns the objects that are withheld from a gateway that supports these features, as if the gateway had rejected them. Returns
-   * at most `LIMITS.rejectedObjectsMax` objects.
+   * Returns the objects that are withheld, in whole or in part, from a gateway that supports these features, as if the gateway had
+   * rejected them.
    */
-  withheldFrom(supported: SupportedFeatures): RejectedObject[] {
-    const rejected: RejectedObject[] = [];
+  withheldFrom(supported: SupportedFeatures): UnsupportedObject[] {
+    const rejected: UnsupportedObject[] = [];
     if (missing(CONFIG_FEATURES, supported).length === 0) return rejected;
     for (const [key, features] of this.#features) {
       const unsupported = missing(features, supported);
       if (unsupported.length === 0) continue;
       const message = `its version of Standin does not support ${listText(unsupported)}: update the gateway`;
-      rejected.push({ key, message });
+      // Such a gateway gets the account without its limit.
+      const isServed = unsupported.every((feature) => feature === 'rate-limits');
+      rejected.push({ key, message, ...(isServed && { isServed }) });
     }
     return rejected;
   }

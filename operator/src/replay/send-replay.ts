@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { HeaderPair } from '@standin/contract';
+import { REJECTED_HEADER, type HeaderPair } from '@standin/contract';
 import { EgressError, GatheredBytes, type Egress, type ReplayRequest, type UpstreamAnswer } from '@standin/egress';
 import type { Destination } from './destination.ts';
 
@@ -112,8 +112,10 @@ const readBody = async ({ body }: UpstreamAnswer, bytesMax: number): Promise<Bod
  * Returns whether the response is from a gateway that temporarily cannot accept requests. Such a gateway has not forwarded the
  * request.
  */
-const isTemporarilyRejected = ({ status, headers }: Answer): boolean =>
-  status === 503 && headers.some(([name]) => name.toLowerCase() === 'standin-rejected');
+const isTemporarilyRejected = ({ status, headers }: Answer): boolean => {
+  const rejected = headers.find(([name]) => name.toLowerCase() === REJECTED_HEADER)?.[1];
+  return rejected !== undefined && (status === 503 || rejected === 'rate_limited');
+};
 
 /**
  * Sends a request and reads its response. Requests to an upstream or a URL are sent once. Requests to a gateway that is

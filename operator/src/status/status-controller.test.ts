@@ -18,6 +18,7 @@ const standOf = (source: MemorySource) => {
   const translator = new Translator({
     ...{ gatewayUrl: 'http://gateway', clusterDomain: 'cluster.local', checkUpstream: () => undefined },
     quotaByPlan: { Free: undefined, Pro: undefined },
+    requestsPerSecondByPlan: { Free: undefined, Pro: undefined },
     retentionDaysMax: 365,
   });
   const read = (): ResourceObject => {

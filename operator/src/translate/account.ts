@@ -3,15 +3,18 @@ import type { AccountSpec } from '@standin/crds';
 import { ACCEPTED, fails, holds, NOT_CHECKED } from './findings.ts';
 import type { Entry, Evaluation, Finding, KeyState, TranslateSettings } from './types.ts';
 
-/**
- * Returns the verdict on an Account and its configuration.
- *
- * @param holder the Account that has this Account's key, if the key is known
- */
+export interface AccountContext {
+  readonly key: KeyState;
+  /** The Account that has this Account's key, if the key is known. */
+  readonly holder: Entry | undefined;
+  /** Whether an older Account has reserved part of this Account's prefix. */
+  readonly isPrefixTaken: boolean;
+}
+
+/** Returns the verdict on an Account and its configuration. */
 export const evaluateAccount = (
   entry: Entry,
-  key: KeyState,
-  holder: Entry | undefined,
+  { key, holder, isPrefixTaken }: AccountContext,
   settings: TranslateSettings,
 ): Evaluation => {
   const { ref, uid, generation, parsed, fault } = entry;
@@ -22,7 +25,7 @@ export const evaluateAccount = (
       accepted: fault ?? ACCEPTED,
       resolvedRefs: NOT_CHECKED,
       configKey: undefined,
-      status: {},
+      status: { requestsPerSecond: undefined },
     };
     return { verdict, config: undefined };
   }
@@ -30,6 +33,7 @@ export const evaluateAccount = (
   const keySecret = secretOf(ref.name, spec);
   const resolvedRefs = keyFinding(key, keySecret.secretName, holder === undefined || holder === entry);
   const quota = spec.monthlyQuota ?? settings.quotaByPlan[spec.plan];
+  const requestsPerSecond = rateLimitInForce(spec, settings);
   const config: AccountConfig = {
     kind: 'Account',
     uid,
@@ -38,18 +42,45 @@ export const evaluateAccount = (
     plan: spec.plan,
     ...(key.kind === 'key' && resolvedRefs.ok && { keySha256: key.sha256 }),
     ...(quota !== undefined && { quota }),
+    ...(requestsPerSecond !== undefined && { requestsPerSecond }),
   };
   const verdict = {
     ...base,
-    accepted: ACCEPTED,
+    accepted: acceptedWith(spec, requestsPerSecond, isPrefixTaken),
     resolvedRefs,
     configKey: configKey(config),
-    status: { usage: { quota } },
+    status: { usage: { quota }, requestsPerSecond },
     keySecret,
     quota,
     allowsSignatures: spec.signatures === 'Allowed',
   };
   return { verdict, config };
+};
+
+/** Returns the account's limit, or the plan's if it is lower. */
+const rateLimitInForce = (
+  { plan, requestsPerSecond = Infinity }: AccountSpec,
+  { requestsPerSecondByPlan }: TranslateSettings,
+): number | undefined => {
+  const limit = Math.min(requestsPerSecond, requestsPerSecondByPlan[plan] ?? Infinity);
+  return limit === Infinity ? undefined : limit;
+};
+
+/** A limit or prefix that cannot apply as written is no reason to refuse the account's requests. */
+const acceptedWith = (
+  { plan, requestsPerSecond, uriPrefix }: AccountSpec,
+  limit: number | undefined,
+  isPrefixTaken: boolean,
+): Finding => {
+  const notes = [
+    ...(requestsPerSecond === undefined || requestsPerSecond === limit
+      ? []
+      : [`Each gateway accepts ${limit} requests per second, the maximum for the plan ${plan}.`]),
+    ...(isPrefixTaken
+      ? [`The prefix ${uriPrefix} is not reserved, because an older Account has reserved it or the beginning of it.`]
+      : []),
+  ];
+  return notes.length === 0 ? ACCEPTED : holds('Accepted', [ACCEPTED.message, ...notes].join(' '));
 };
 
 const secretOf = (name: string, { apiKey }: AccountSpec) =>

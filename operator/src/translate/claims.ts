@@ -6,7 +6,7 @@ export interface Claimant {
 }
 
 /** Sorts older objects first. The uid breaks ties, so that every process makes the same decision. */
-const byAge = (a: Claimant, b: Claimant): number =>
+export const byAge = (a: Claimant, b: Claimant): number =>
   a.createdAtMs - b.createdAtMs || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
 
 /** Tracks which objects claim what. The oldest of several claimants prevails, as in the Gateway API's rule for conflicts. */

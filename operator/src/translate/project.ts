@@ -25,15 +25,18 @@ export const retentionInForce = (
   { retentionDaysMax }: Pick<TranslateSettings, 'retentionDaysMax'>,
 ): number => Math.min(retentionDays, retentionDaysMax);
 
-/**
- * Returns the verdict on a Project and its configuration.
- *
- * @param holder the Project that has this Project's URI
- */
+export interface ProjectContext {
+  readonly account: Entry | undefined;
+  /** The Project that has this Project's URI. */
+  readonly holder: Entry | undefined;
+  /** Whether another Account has reserved the URI. */
+  readonly isReserved: boolean;
+}
+
+/** Returns the verdict on a Project and its configuration. */
 export const evaluateProject = (
   entry: Entry,
-  account: Entry | undefined,
-  holder: Entry | undefined,
+  { account, holder, isReserved }: ProjectContext,
   settings: TranslateSettings,
 ): Evaluation => {
   const { ref, uid, generation, parsed, fault } = entry;
@@ -53,8 +56,11 @@ export const evaluateProject = (
   const { spec } = parsed;
   const uri = projectUri(uid, spec);
   const retentionDays = retentionInForce(spec, settings);
-  const accepted =
-    holder === undefined || holder === entry ? acceptedWith(spec, retentionDays) : uriConflict(uri, holder);
+  const accepted = isReserved
+    ? uriReserved(uri)
+    : holder === undefined || holder === entry
+      ? acceptedWith(spec, retentionDays)
+      : uriConflict(uri, holder);
   const config: ProjectConfig | undefined =
     accepted.ok && account?.evaluation?.config !== undefined
       ? {
@@ -92,6 +98,14 @@ const uriConflict = (uri: string, { ref }: Entry): Finding =>
   fails(
     'Conflicted',
     `The older ${title(ref)} already uses the URI ${uri}: delete one of the two Projects, or create a new one with a different spec.uri.`,
+    'spec.uri',
+  );
+
+/** Names neither the Account nor its prefix, because they may belong to another team. */
+const uriReserved = (uri: string): Finding =>
+  fails(
+    'Conflicted',
+    `The URI ${uri} is reserved, because it begins with the spec.uriPrefix of another Account: create a new Project with a different spec.uri.`,
     'spec.uri',
   );
 

@@ -14,6 +14,7 @@ const SETTINGS: TranslateSettings = {
   gatewayUrl: 'https://mocks.example.com',
   checkUpstream: (url) => (url.hostname === '10.0.0.1' ? 'the address 10.0.0.1 is private' : undefined),
   quotaByPlan: { Free: 1_000, Pro: 100_000 },
+  requestsPerSecondByPlan: { Free: undefined, Pro: 50 },
   clusterDomain: 'cluster.local',
   retentionDaysMax: 90,
 };

@@ -279,10 +279,13 @@ describe('for any sequence of changes', () => {
       fc.constant({ plan: 'Gold' }),
       fc.constant({ apiKey: { secretName: 's' } }),
       fc.constant({ signatures: 'Allowed' }),
+      fc.record({ uriPrefix: fc.constantFrom('team-', 'team-u-') }),
     ),
     Project: fc.record({
       accountRef: fc.record({ name }),
-      uri: fc.option(fc.constantFrom('u'.repeat(16), 'v'.repeat(16), 'short'), { nil: undefined }),
+      uri: fc.option(fc.constantFrom('u'.repeat(16), 'v'.repeat(16), 'team-u-012345678', 'team-v-012345678', 'short'), {
+        nil: undefined,
+      }),
     }),
     Endpoint: fc.record({
       projectRef: fc.record({ name }),

@@ -6,6 +6,7 @@ export const SETTINGS: TranslateSettings = {
   gatewayUrl: 'http://gateway',
   checkUpstream: (url) => (url.hostname === '10.0.0.1' ? 'the address is private' : undefined),
   quotaByPlan: { Free: 1, Pro: 2 },
+  requestsPerSecondByPlan: { Free: undefined, Pro: undefined },
   clusterDomain: 'cluster.local',
   retentionDaysMax: 365,
 };

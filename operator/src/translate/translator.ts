@@ -18,6 +18,7 @@ import { evaluateEndpoint } from './endpoint.ts';
 import { claimOf, parentOf, readEntry, secretsOf, serviceOf } from './entry.ts';
 import { defective, firstFault } from './findings.ts';
 import { evaluateProject } from './project.ts';
+import { Reservations } from './reservations.ts';
 import { Services, type ServiceRef } from './services.ts';
 import type {
   Changes,
@@ -67,6 +68,7 @@ export class Translator implements ServiceListener {
   readonly #children = new Map<string, Set<Entry>>();
   readonly #services = new Services();
   readonly #claims = new Claims<Entry>();
+  readonly #reservations = new Reservations();
   readonly #arrangements = new Arrangements();
   readonly #keys = new Map<string, KeyState>();
   /** The Secrets of credentials by `secretKey`. */
@@ -156,6 +158,10 @@ export class Translator implements ServiceListener {
 
   /** Recomputes everything that the calls since the last flush affect. Returns the differences. */
   flush(): Changes {
+    for (const entry of this.#reservations.takeAffected(this.#entries.values())) {
+      this.#claim(entry);
+      this.#dirty[entry.ref.kind].add(entry);
+    }
     const verdicts: Verdict[] = [];
     for (const kind of CONFIG_KINDS) {
       for (const entry of this.#dirty[kind]) {
@@ -204,6 +210,7 @@ export class Translator implements ServiceListener {
       else siblings.add(entry);
     }
     this.#dirty[entry.ref.kind].add(entry);
+    this.#reservations.add(entry);
     this.#claim(entry);
     this.#touch(this.#arrangements.add(entry));
   }
@@ -217,12 +224,15 @@ export class Translator implements ServiceListener {
       if (siblings?.size === 0) this.#children.delete(key);
     }
     this.#unclaim(entry);
+    this.#reservations.remove(entry);
     this.#touch(this.#arrangements.remove(entry));
     this.#dirty[entry.ref.kind].delete(entry);
   }
 
   #claim(entry: Entry): void {
-    const wanted = claimOf(entry, this.#key(entry));
+    // A Project that may not have its URI must not keep the owner of the prefix from it.
+    const isRefused = entry.ref.kind === 'Project' && this.#reservations.isTaken(entry);
+    const wanted = isRefused ? undefined : claimOf(entry, this.#key(entry));
     if (wanted === entry.claim) return;
     this.#unclaim(entry);
     entry.claim = wanted;
@@ -264,9 +274,17 @@ export class Translator implements ServiceListener {
     const holder = entry.claim === undefined ? undefined : this.#claims.holder(entry.claim);
     switch (entry.ref.kind) {
       case 'Account':
-        return evaluateAccount(entry, this.#key(entry), holder, this.#settings);
+        return evaluateAccount(
+          entry,
+          { key: this.#key(entry), holder, isPrefixTaken: this.#reservations.isTaken(entry) },
+          this.#settings,
+        );
       case 'Project':
-        return evaluateProject(entry, this.#parent(entry), holder, this.#settings);
+        return evaluateProject(
+          entry,
+          { account: this.#parent(entry), holder, isReserved: this.#reservations.isTaken(entry) },
+          this.#settings,
+        );
       case 'Endpoint':
         return evaluateEndpoint(
           entry,

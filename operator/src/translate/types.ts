@@ -53,6 +53,8 @@ export interface TranslateSettings {
   readonly checkUpstream: (url: URL) => string | undefined;
   /** Applies to accounts without `monthlyQuota`. Undefined if unlimited. */
   readonly quotaByPlan: Readonly<Record<Plan, number | undefined>>;
+  /** The maximum for each gateway. Undefined if unlimited. */
+  readonly requestsPerSecondByPlan: Readonly<Record<Plan, number | undefined>>;
   /** The suffix of the DNS names of Services, such as `cluster.local`. */
   readonly clusterDomain: string;
   /** Maximum number of days that a project's log entries are kept. */

@@ -70,6 +70,11 @@ test.each<[string, Partial<EndpointConfig>, readonly string[]]>([
   expect(featuresOf({ ...endpoint, ...more })).toEqual(features);
 });
 
+test('only an account with a rate limit needs a feature', () => {
+  const account = { kind: 'Account', uid: 'a', namespace: 'n', name: 'a', plan: 'Free', quota: 1 } as const;
+  expect([featuresOf(account), featuresOf({ ...account, requestsPerSecond: 1 })]).toEqual([[], ['rate-limits']]);
+});
+
 test('a withheld endpoint has a credential without secrets if it has any credential', () => {
   const action = { kind: 'Withheld' };
   expect(withhold(endpoint)).toEqual({ ...endpoint, action });

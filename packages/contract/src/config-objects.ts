@@ -32,6 +32,8 @@ const accountConfig = z.strictObject({
     .optional(),
   /** The number of requests that may be accepted in a calendar month. Undefined means no limit. */
   quota: z.number().int().min(0).optional(),
+  /** The number of requests that each gateway accepts in a second. Undefined means no limit. */
+  requestsPerSecond: z.number().int().min(1).optional(),
 });
 
 const projectConfig = z.strictObject({
@@ -200,7 +202,7 @@ export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
 
 /**
  * The features of the configuration that were added after the first version of the stream. A gateway sends the list of the features
- * that it supports, so that the operator withholds objects that need others.
+ * that it supports, so that the operator withholds objects, or parts of them, that need others.
  */
 export const CONFIG_FEATURES = [
   'path-parameters',
@@ -211,6 +213,7 @@ export const CONFIG_FEATURES = [
   'fallback',
   'expressions',
   'signatures',
+  'rate-limits',
 ] as const;
 export type ConfigFeature = (typeof CONFIG_FEATURES)[number];
 
@@ -222,6 +225,7 @@ const mocksOf = ({ responses = [], action }: EndpointConfig): readonly JsonMockC
 
 /** Returns the features that a gateway must support to serve the object. */
 export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
+  if (object.kind === 'Account' && object.requestsPerSecond !== undefined) return ['rate-limits'];
   if (object.kind !== 'Endpoint') return [];
   const needed: Readonly<Record<ConfigFeature, boolean>> = {
     // Gateways from before this feature do not know the action `Withheld` either.
@@ -233,6 +237,7 @@ export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
     fallback: object.action.kind === 'Forward' && object.action.fallback !== undefined,
     expressions: (object.responses ?? []).some(({ cel }) => cel !== undefined),
     signatures: object.credential !== undefined,
+    'rate-limits': false,
   };
   return CONFIG_FEATURES.filter((feature) => needed[feature]);
 };

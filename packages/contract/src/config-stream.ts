@@ -39,8 +39,8 @@ import { LIMITS } from './limits.ts';
  *
  * `features` are the `STREAM_FEATURES` that the gateway supports. An endpoint that needs another feature is sent with the action
  * `Withheld`, and the operator treats it as rejected by the gateway. A gateway of a version that does not send `features` would not
- * understand this action, and gets a `remove` instead. A project is never withheld: a gateway without `project-metrics` gets it
- * without the field `metrics`.
+ * understand this action, and gets a `remove` instead. Projects and accounts are never withheld: a gateway without
+ * `project-metrics` gets a project without the field `metrics`, and one without `rate-limits` gets an account without its limit.
  *
  * A follower responds to every path with 503 and a `NotLeader` body.
  */

@@ -146,6 +146,9 @@ export const LIMITS = {
   forwardUrlLengthMax: 2_048,
   projectUriLengthMin: 16,
   projectUriLengthMax: 64,
+  /** Three characters and a hyphen. With a shorter one, an Account could reserve the URIs of many teams. */
+  projectUriPrefixLengthMin: 4,
+  projectUriPrefixLengthMax: 48,
   retentionDaysDefault: 30,
   retentionDaysMax: 3_650,
   ownApiKeyLengthMin: 32,
@@ -216,6 +219,10 @@ export const LIMITS = {
   leaseDurationMs: 8_000,
   leaseRenewDeadlineMs: 5_000,
   leaseRetryPeriodMs: 1_000,
+
+  // ── rate limits ──
+  /** Of an Account at one gateway. More than a gateway can serve. */
+  requestsPerSecondMax: 100_000,
 
   // ── quota ──
   /**

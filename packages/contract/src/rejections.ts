@@ -141,6 +141,13 @@ export const REJECTIONS = {
       'Wait until the quota resets at the start of next month (UTC), or ask an administrator to raise monthlyQuota.',
     retryable: true,
   },
+  rate_limited: {
+    status: 429,
+    title: 'The account sends too many requests per second',
+    detail:
+      'Send requests more slowly, or retry after the time in the Retry-After header. An administrator can raise the limit: see requestsPerSecond of the Account.',
+    retryable: true,
+  },
   headers_too_large: {
     status: 431,
     title: 'The request line and headers are too large',

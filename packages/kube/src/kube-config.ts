@@ -104,6 +104,13 @@ export class SharedConnectionConfig extends KubeConfig {
     if (context.getDispatcher() === undefined) context.setDispatcher(this.#dispatcher(lane));
   }
 
+  /** client-node calls this for WebSockets. The parameter has a type of `ws`, whose types are not installed. */
+  override async applyToHTTPSOptions(options: { headers?: Readonly<Record<string, string>> }): Promise<void> {
+    await super.applyToHTTPSOptions(options);
+    const token = this.#readToken();
+    if (token !== undefined) options.headers = { ...options.headers, Authorization: `Bearer ${token}` };
+  }
+
   /** Returns the credentials for a call to this URL, and the connections that it uses. */
   async authenticate(url: string, lane?: Lane): Promise<Authenticated> {
     // The method does not matter, because only the headers and the dispatcher are read.

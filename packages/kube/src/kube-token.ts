@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Cluster } from '@kubernetes/client-node';
-import { loadConfig, type LoadOptions } from './kube-config.ts';
+import { loadConfig, type LoadOptions, type SharedConnectionConfig } from './kube-config.ts';
 
 /** The identity of a cluster in a kubeconfig: its API server and the certificate authority that the client trusts. */
 export interface KubeClusterIdentity {
@@ -32,12 +32,20 @@ const identityOf = ({ server, caData, caFile }: Cluster): KubeClusterIdentity =>
  */
 export const readKubeToken = async (options: LoadOptions = {}): Promise<KubeToken | undefined> => {
   const config = loadConfig(options);
+  try {
+    return await tokenOf(config);
+  } finally {
+    await config.close();
+  }
+};
+
+/** Does the same as `readKubeToken`, for a kubeconfig that is already loaded. */
+export const tokenOf = async (config: SharedConnectionConfig): Promise<KubeToken | undefined> => {
   const cluster = config.getCurrentCluster();
   // A token is never sent without encryption. `authenticate` would report an unencrypted URL as an error even if the user has no
   // token.
   if (cluster === null || cluster.server.startsWith('http:')) return undefined;
   const { headers } = await config.authenticate(cluster.server);
-  await config.close();
   const header = Object.entries(headers).find(([name]) => name.toLowerCase() === 'authorization')?.[1];
   const token = header === undefined ? undefined : /^Bearer (.+)$/i.exec(header)?.[1];
   return token === undefined ? undefined : { token, context: config.getCurrentContext(), cluster: identityOf(cluster) };

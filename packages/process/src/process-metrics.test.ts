@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
-import { collectProcessMetrics, exposeCertificateExpiry } from './process-metrics.ts';
+import { collectProcessMetrics, exposeCertificateExpiry, exposeLogStore } from './process-metrics.ts';
 
 test('the metrics of a process contain its component and version', async () => {
   const registry = new Registry();
@@ -20,3 +20,13 @@ test.each(['no certificate', new Error('no file')])(
     expect(await registry.metrics()).not.toMatch(/^standin_stream_certificate_expiry_timestamp_seconds/m);
   },
 );
+
+test.each([
+  [1, () => Promise.resolve()],
+  [0, () => Promise.reject(new Error('refused'))],
+  [0, () => new Promise<never>(() => undefined)],
+])('the log store is reported as %i', async (expected, ping) => {
+  const registry = new Registry();
+  exposeLogStore(registry, ping);
+  expect(await registry.metrics()).toContain(`standin_log_store_up ${expected}\n`);
+});

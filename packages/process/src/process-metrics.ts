@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import packageJson from '../package.json' with { type: 'json' };
 
@@ -32,6 +33,28 @@ export const exposeCertificateExpiry = (
       } catch {
         // The process logs the error when it connects.
       }
+    },
+  });
+};
+
+/** Longer than a healthy response, and shorter than the timeout of a scrape. */
+const PING_MS_MAX = 3_000;
+
+/** Adds whether the log store responds. `ping` is called at each scrape, and rejects if it does not. */
+export const exposeLogStore = (registry: Registry, ping: () => Promise<void>): void => {
+  new Gauge({
+    name: 'standin_log_store_up',
+    help: '1 if ClickHouse responded to a query at this scrape, or 0 if it did not. Operator and dashboard report it.',
+    registers: [registry],
+    async collect() {
+      const timeout = new AbortController();
+      const late = delay(PING_MS_MAX, false, { signal: timeout.signal }).catch(() => false);
+      const isUp = ping().then(
+        () => true,
+        () => false,
+      );
+      this.set((await Promise.race([isUp, late])) ? 1 : 0);
+      timeout.abort();
     },
   });
 };

@@ -1,0 +1,90 @@
+import { failed, passed, unknown, type Finding } from './finding.ts';
+import { componentOf, isReady, type Component, type Installation, type Pod } from './installation.ts';
+
+const NEEDED = ['operator', 'gateway'];
+const EXPECTED = [...NEEDED, 'dashboard'];
+
+/** Returns the name of a component as the start of a line. */
+export const titleOf = (name: string): string =>
+  ({ gateway: 'Gateways', clickhouse: 'Embedded ClickHouse' })[name] ??
+  `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+
+/** Checks that the components exist and that all their pods are ready. */
+export const checkWorkloads = (installation: Installation): readonly Finding[] => {
+  const missing = EXPECTED.filter((name) => componentOf(installation, name) === undefined);
+  return [
+    ...missing.map((name) => missingFinding(installation, name)),
+    ...installation.components.map((component) => judge(component)),
+  ];
+};
+
+const missingFinding = ({ namespace }: Installation, name: string): Finding =>
+  NEEDED.includes(name)
+    ? failed(
+        titleOf(name),
+        `Namespace ${namespace} has no ${name}.`,
+        'Install the chart with helm upgrade --install, or name the namespace of Standin with --system-namespace.',
+      )
+    : unknown(
+        titleOf(name),
+        `Namespace ${namespace} has no ${name}, so there are no pages and no JSON API.`,
+        'If this is not intended, run helm upgrade with dashboard.enabled=true.',
+      );
+
+const judge = ({ name, kind, workload, pods }: Component): Finding => {
+  const { name: workloadName, namespace = '' } = workload.metadata;
+  const what = `${kind} ${workloadName}`;
+  const { replicas = 1 } = workload.spec;
+  const target = `${kind.toLowerCase()}/${workloadName} -n ${namespace}`;
+  if (replicas === 0)
+    return failed(titleOf(name), `${what} has 0 replicas.`, `Run kubectl scale ${target} --replicas=2.`);
+  const ready = workload.status?.readyReplicas ?? 0;
+  if (ready >= replicas) return passed(titleOf(name), `${what} has ${ready} of ${replicas} pods ready.`);
+  const problem = pods.filter((pod) => !isReady(pod)).map(problemOf)[0];
+  const refusal = workload.status?.conditions?.find(
+    ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
+  );
+  const reason = problem?.text ?? refusal?.message ?? 'No pod was created.';
+  const remedy =
+    problem === undefined
+      ? `See the events: kubectl describe ${target}.`
+      : (problem.remedy ??
+        `See its events and its log: kubectl describe pod ${problem.pod} -n ${namespace}, kubectl logs ${problem.pod} -n ${namespace}.`);
+  return failed(titleOf(name), `${what} has ${ready} of ${replicas} pods ready. ${reason}`, remedy);
+};
+
+const IMAGE =
+  'Check image.repository, image.tag and image.pullSecrets of the chart, and whether the nodes can reach the registry.';
+/** Remedies by the reason why a container waits. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  ...{ ErrImagePull: IMAGE, ImagePullBackOff: IMAGE, InvalidImageName: IMAGE },
+  CreateContainerConfigError: 'Create the Secret or ConfigMap that the message names.',
+};
+
+interface PodProblem {
+  readonly pod: string;
+  readonly text: string;
+  readonly remedy: string | undefined;
+}
+
+const problemOf = ({ metadata, status }: Pod): PodProblem => {
+  const { name: pod } = metadata;
+  const container = status?.containerStatuses?.find(({ state }) => state?.waiting?.reason !== undefined);
+  const waiting = container?.state?.waiting;
+  if (waiting !== undefined) {
+    const { reason = '', message } = waiting;
+    const end = container?.lastState?.terminated;
+    const last = end === undefined ? '' : ` (last exit: ${end.reason ?? ''} ${end.exitCode ?? ''})`;
+    const text = `Pod ${pod} is waiting: ${[reason, message].filter(Boolean).join(': ')}${last}.`;
+    return { pod, text, remedy: REMEDIES[reason] };
+  }
+  const condition = status?.conditions?.find(({ status: is, message }) => is !== 'True' && message !== undefined);
+  const unscheduled = condition?.type === 'PodScheduled';
+  return {
+    pod,
+    text: `Pod ${pod} is not ready${condition === undefined ? '.' : `: ${condition.message ?? ''}`}`,
+    remedy: unscheduled
+      ? 'Add nodes or volumes that fit the pod, or change its resources, affinity or storage class.'
+      : undefined,
+  };
+};
