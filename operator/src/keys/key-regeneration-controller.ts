@@ -127,7 +127,9 @@ export class KeyRegenerationController implements Controller {
     const act = this.#writer.newest(seen);
     try {
       if (!isOver(act) && !this.#deleted.has(uid)) return await this.#resume(act);
-      const outdated = await this.#release(act);
+      // An object that still exists was reported as removed because its namespace is no longer served. Nothing is written there.
+      const isKept = this.#deleted.has(uid) && (await this.#find(act.metadata.namespace, act.metadata)) !== undefined;
+      const outdated = isKept ? undefined : await this.#release(act);
       if (outdated === undefined && this.#deleted.delete(uid)) this.#acts.delete(uid);
       return outdated;
     } catch (error) {
@@ -171,11 +173,12 @@ export class KeyRegenerationController implements Controller {
     const now = this.#now;
     const { recent, left, resetsAt, current } = regenerationWindow(account, now);
     if (current?.uid === uid) return true;
-    if (current !== undefined && (await this.#isOpen(account.metadata.namespace, current))) {
+    const other = current && (await this.#find(account.metadata.namespace, current));
+    if (other !== undefined && !isOver(other)) {
       // The source reports the Account when the other regeneration ends. If the other regeneration is deleted, `removed` is called.
       return this.#report(
         act,
-        pending('Pending', `KeyRegeneration ${current.name} for the same Account is in progress.`),
+        pending('Pending', `KeyRegeneration ${other.metadata.name} for the same Account is in progress.`),
       );
     }
     if (left === 0) {
@@ -192,10 +195,13 @@ export class KeyRegenerationController implements Controller {
     return true;
   }
 
-  /** Returns whether the regeneration that the Account names as in progress exists and has not ended. */
-  async #isOpen(namespace: string, { name, uid }: { readonly name: string; readonly uid: string }): Promise<boolean> {
-    const other = await this.#options.source.get({ kind: 'KeyRegeneration', namespace, name });
-    return other?.metadata.uid === uid && !isOver(other);
+  /** Returns the KeyRegeneration with this name and uid, or undefined if it does not exist. */
+  async #find(
+    namespace: string,
+    { name, uid }: { readonly name: string; readonly uid: string },
+  ): Promise<ResourceObject | undefined> {
+    const found = await this.#options.source.get({ kind: 'KeyRegeneration', namespace, name });
+    return found?.metadata.uid === uid ? found : undefined;
   }
 
   async #replaceKey(act: ResourceObject, { account, secretName }: KeyOwner): Promise<ReconcileResult | undefined> {
