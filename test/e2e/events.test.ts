@@ -163,6 +163,7 @@ test('a URI that is set later is a Warning with the old and the new URL', async 
 test('the plan of the Account limits the retention of its Projects', async () => {
   const retentionOf = async () => (await tenant.get('Project', 'shop')).status?.['retentionDays'];
   await tenant.apply('Project', 'shop', { retentionDays: 20 });
+  await tenant.apply('Account', 'default', { plan: 'Free' });
   await eventually('the maximum for the plan Free', retentionOf, { accept: (days) => days === 5 });
   await tenant.apply('Account', 'default', { plan: 'Pro' });
   await eventually('the retention of the Project', retentionOf, { accept: (days) => days === 20 });

@@ -29,7 +29,7 @@ test('the output has a table, then each reason once, then what is missing', () =
     'b: B. Do b.',
     '',
     '5 more are not listed.',
-    '3 requests to all gateways had no URI of a project.',
+    '3 requests across all gateways did not contain a known project URI.',
     'Counts are missing from gateway-1, which did not respond.',
   ]);
 });

@@ -24,7 +24,7 @@ export const formatRefused = ({
   const notes = [
     ...(omitted > 0 ? [`${number.format(omitted)} more are not listed.`] : []),
     ...(unknownProject !== undefined && unknownProject > 0
-      ? [`${number.format(unknownProject)} requests to all gateways had no URI of a project.`]
+      ? [`${number.format(unknownProject)} requests across all gateways did not contain a known project URI.`]
       : []),
     ...(missingGateways.length > 0
       ? [`Counts are missing from ${missingGateways.join(', ')}, which did not respond.`]

@@ -75,7 +75,7 @@ const NothingYet = ({
         }
       >
         {first === undefined
-          ? 'No endpoint is ready. The conditions of each endpoint say why.'
+          ? 'No endpoint is ready. The conditions of each endpoint show why.'
           : 'Call an endpoint, and the request appears here within a second.'}{' '}
         Requests that the gateway refuses, for example because of a wrong key or an unknown path, are listed above
         instead.
