@@ -60,6 +60,10 @@ export const parseManifest = (text: string): Manifest => {
   return { documents, problems: faults.map(({ offset, message }) => ({ line: lineAt(offset), message })) };
 };
 
+/** Splits `spec.json.headers[0].name` into `['spec', 'json', 'headers', 0, 'name']`. */
+export const pathSteps = (path: string): (string | number)[] =>
+  [...path.matchAll(/([^.[\]]+)|\[(\d+)\]/g)].map(([, field, index]) => field ?? Number(index));
+
 const readDocument = (document: Document.Parsed, lineAt: (offset: number) => number): ManifestDocument[] => {
   // `yamlDocuments` has already counted the aliases.
   const value: unknown = document.toJS({ maxAliasCount: -1 });

@@ -50,13 +50,22 @@ export type ApplyResult =
   | { readonly ok: true; readonly object: ResourceObject }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
+/** An object's text in its file, before and after a user has edited it. */
+interface EditedText {
+  readonly before: string;
+  readonly after: string;
+}
+
 /** Custom resources. All methods reject with `SourceError`: `Forbidden`, `Unavailable`, … */
 export interface Resources {
   /** Returns the objects in one namespace, or in all namespaces that the user may see. Sorted by namespace and name. */
   list(kind: Kind, namespace?: string): Promise<readonly ResourceObject[]>;
   get(ref: ObjectRef): Promise<ResourceObject | undefined>;
-  /** Creates the object, or replaces its spec, labels and annotations. */
-  apply(object: DesiredObject, expected: ExpectedGeneration): Promise<ApplyResult>;
+  /**
+   * Creates the object, or replaces its spec, labels and annotations. `text` is available only in local mode. It contains the object,
+   * and replaces the object's text in its file (`textOf`).
+   */
+  apply(object: DesiredObject, expected: ExpectedGeneration, text?: EditedText): Promise<ApplyResult>;
   /** Returns the problems that `apply` would return, using a dry run. Writes nothing. */
   check(object: DesiredObject, expected: ExpectedGeneration): Promise<readonly Problem[]>;
   delete(ref: ObjectRef): Promise<void>;
@@ -73,6 +82,8 @@ export interface Resources {
   problems?(): Promise<readonly SourceProblem[]>;
   /** Available only in local mode. Returns the file and the line of an object, such as `manifests/orders.yaml:12`. */
   whereIs?(ref: ObjectRef): Promise<string | undefined>;
+  /** Available only in local mode. Returns the object's text in its file, with comments, if it is a YAML document of its own. */
+  textOf?(ref: ObjectRef): Promise<string | undefined>;
   /** Returns an Account's key, or undefined if the Account has no key yet. */
   readApiKey(account: ResourceObject): Promise<string | undefined>;
 }

@@ -50,8 +50,9 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
     gatherRefusals: operatorRefusals({ urls, tlsDir: tls.dir, logger }),
     logger: logger.child({ stage: 'cluster' }),
   });
+  const audit = logger.child({ stage: 'audit' });
   const access = clusterAccess({
-    backends,
+    ...{ backends, audit },
     secrets: session.previousKey === undefined ? [session.key] : [session.key, session.previousKey],
     maxAgeMs: session.maxAgeMs,
     isSecure: !settings.dangerouslyAllowHttp,
@@ -61,7 +62,7 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
         : { ...oidc, issuer: oidc.issuer, url, scopes: oidc.scopes.split(/\s+/) },
     logger: logger.child({ stage: 'access' }),
   });
-  const shares = { source: followClusterShares(ownView('shares')), store };
+  const shares = { source: followClusterShares(ownView('shares')), store, audit };
   const buildDir = await ensureDashboardBuild(() => logger.info('building the dashboard'));
   const { service } = settings;
   const dashboard = await runDashboard({ settings, service, access, shares, buildDir, logger, registry });

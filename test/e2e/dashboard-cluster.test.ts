@@ -37,6 +37,9 @@ let outsider: Person;
 const object = (kind: string, name: string, spec: object, where = namespace): string =>
   JSON.stringify({ apiVersion: 'standin.dev/v1alpha1', kind, metadata: { name, namespace: where }, spec });
 
+/** Runs kubectl with arguments that contain no spaces. */
+const kubectl = (command: string) => cluster.kubectl(command.split(' '));
+
 beforeAll(async () => {
   [cluster, clickHouse, browser] = await Promise.all([sharedCluster(), startClickHouse(), startBrowser()]);
   store = openLogStore(clickHouse);
@@ -182,15 +185,7 @@ describe('resources', () => {
         rules: [role],
       }),
     );
-    await cluster.kubectl([
-      'create',
-      'rolebinding',
-      'named',
-      '--role=named',
-      `--serviceaccount=${elsewhere}:named`,
-      '-n',
-      elsewhere,
-    ]);
+    await kubectl(`create rolebinding named --role=named --serviceaccount=${elsewhere}:named -n ${elsewhere}`);
     const page = await open(named);
     await page.getByRole('link', { name: `Shop of ${elsewhere}` }).waitFor();
     expect(await page.getByRole('link', { name: /^Shop of/ }).count()).toBe(1);
@@ -261,16 +256,7 @@ describe('resources', () => {
     await page.getByLabel('Retention').fill('9');
     // The open form must not notice the change, as when a change arrives just before the click.
     await page.route('**/events**', (route) => route.abort());
-    await cluster.kubectl([
-      'patch',
-      'mpr',
-      'shop',
-      '-n',
-      namespace,
-      '--type=merge',
-      '-p',
-      '{"spec":{"retentionDays":3}}',
-    ]);
+    await kubectl(`patch mpr shop -n ${namespace} --type=merge -p {"spec":{"retentionDays":3}}`);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Not saved: both versions changed the same field').waitFor();
     expect(await page.getByRole('group', { name: 'spec.retentionDays' }).innerText()).toMatch(
@@ -278,6 +264,46 @@ describe('resources', () => {
     );
     const kept = await cluster.kubectl(['get', 'mpr', 'shop', '-n', namespace, '-o', 'jsonpath={.spec.retentionDays}']);
     expect(kept.stdout).toBe('3');
+    await leave(page);
+  });
+
+  it('are edited as YAML, without what only the API server writes', async () => {
+    await cluster.apply(
+      object('Endpoint', 'as-text', {
+        ...{ projectRef: { name: 'shop' }, displayName: 'As text', slug: '/as-text', method: 'GET' },
+        ...{ action: 'JSON', json: { body: '1' } },
+      }),
+    );
+    const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
+    await cluster.kubectl(['annotate', '--overwrite', 'mep', 'as-text', '-n', namespace, `${lastApplied}={}`]);
+    const page = await open(editor, `/p/${namespace}/shop/endpoints/as-text/yaml`);
+    await page.locator('[data-editor=open]').waitFor();
+    const shown = await page.locator('textarea[name=yaml]').inputValue();
+    expect(shown).not.toMatch(/uid:|managedFields|last-applied|^status:/m);
+    const save = async (text: string): Promise<void> => {
+      await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
+      await page.getByRole('textbox', { name: 'Endpoint YAML' }).click();
+      await page.keyboard.press('ControlOrMeta+a');
+      await page.keyboard.press('ControlOrMeta+v');
+      await page.getByRole('button', { name: 'Save' }).click();
+    };
+    await save(shown.replace(`namespace: ${namespace}`, `namespace: ${elsewhere}`));
+    await page.getByText(`metadata.namespace: must be ${namespace}. An object cannot be moved`).waitFor();
+    await save(shown.replace('slug: /as-text', 'slug: as-text'));
+    await page.getByText(/^Line \d+: spec\.slug: /).waitFor();
+    await save(shown.replace('name: shop', 'name: other'));
+    await page.getByText(/^Line \d+: spec\.projectRef: /).waitFor();
+    await save(shown.replace('metadata:', 'metadata:\n  labels: {team: a}').replace('As text', 'As edited text'));
+    await page.waitForURL(`${dashboard.url}/p/${namespace}/shop/endpoints/as-text`);
+    const get = ['get', 'mep', 'as-text', '-n', namespace, '-o', 'json'];
+    const { metadata, spec } = JSON.parse((await cluster.kubectl(get)).stdout) as {
+      metadata: { labels: object; annotations: object };
+      spec: object;
+    };
+    expect(spec).toMatchObject({ displayName: 'As edited text', slug: '/as-text' });
+    expect(metadata.labels).toEqual({ team: 'a' });
+    // The page hides this annotation, which `kubectl apply` needs for the next change.
+    expect(Object.keys(metadata.annotations)).toContain(lastApplied);
     await leave(page);
   });
 
@@ -298,47 +324,12 @@ describe('resources', () => {
 
 describe('the API key', () => {
   it("is read with the user's permission on that Secret", async () => {
-    await cluster.kubectl([
-      'create',
-      'secret',
-      'generic',
-      'team-api-key',
-      '--from-literal=api-key=sk_of_team',
-      '-n',
-      namespace,
-    ]);
+    await kubectl(`create secret generic team-api-key --from-literal=api-key=sk_of_team -n ${namespace}`);
     const status = JSON.stringify({ status: { apiKey: { secretName: 'team-api-key' } } });
-    await cluster.kubectl([
-      'patch',
-      'mac',
-      'team',
-      '-n',
-      namespace,
-      '--subresource=status',
-      '--type=merge',
-      '-p',
-      status,
-    ]);
+    await kubectl(`patch mac team -n ${namespace} --subresource=status --type=merge -p ${status}`);
     const reader = await createPerson(cluster, namespace, { name: 'key-reader', role: 'standin-view' });
-    await cluster.kubectl([
-      'create',
-      'role',
-      'key',
-      '--verb=get',
-      '--resource=secrets',
-      '--resource-name=team-api-key',
-      '-n',
-      namespace,
-    ]);
-    await cluster.kubectl([
-      'create',
-      'rolebinding',
-      'key',
-      '--role=key',
-      `--serviceaccount=${namespace}:key-reader`,
-      '-n',
-      namespace,
-    ]);
+    await kubectl(`create role key --verb=get --resource=secrets --resource-name=team-api-key -n ${namespace}`);
+    await kubectl(`create rolebinding key --role=key --serviceaccount=${namespace}:key-reader -n ${namespace}`);
 
     const page = await open(reader, `/p/${namespace}/shop/settings/api-key`);
     await page.getByRole('button', { name: 'Reveal' }).click();
@@ -379,14 +370,14 @@ describe('the API key', () => {
 });
 
 describe('logs', () => {
-  const insert = async (where: string): Promise<LogRow> => {
+  const insert = async (where: string, changes: Partial<LogRow> = {}): Promise<LogRow> => {
     const uid = await cluster.kubectl(['get', 'mpr', 'shop', '-n', where, '-o', 'jsonpath={.metadata.uid}']);
-    const row = newLogRow({ namespace: where, project: 'shop', projectUid: uid.stdout });
+    const row = newLogRow({ namespace: where, project: 'shop', projectUid: uid.stdout, ...changes });
     await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
     return row;
   };
-  const requests = async (where: string, token: string): Promise<{ status: number; body: string }> => {
-    const url = `${dashboard.url}/api/v1/namespaces/${where}/projects/shop/requests`;
+  const requests = async (where: string, token: string, rest = ''): Promise<{ status: number; body: string }> => {
+    const url = `${dashboard.url}/api/v1/namespaces/${where}/projects/shop/requests${rest}`;
     const answer = await request(url, { headers: { authorization: `Bearer ${token}` } });
     return { status: answer.statusCode, body: await answer.body.text() };
   };
@@ -398,6 +389,55 @@ describe('logs', () => {
     expect(allowed.body).toContain(own.id);
     expect(allowed.body).not.toContain(foreign.id);
     expect((await requests(elsewhere, viewer.token)).status).toBe(403);
+  });
+
+  /** Returns the lines about reads that the dashboard has written after `from` lines of output. */
+  const readsSince = (from: number): readonly Record<string, unknown>[] =>
+    dashboard.process
+      .log()
+      .slice(from)
+      .flatMap((line) => (line.includes('"stage":"audit"') ? [JSON.parse(line) as Record<string, unknown>] : []));
+
+  it('record who read them, through pages and the API alike, without captured data', async () => {
+    const secret = 'hunter2-of-the-caller';
+    const { id } = await insert(namespace, {
+      requestBody: Buffer.from(`{"password":"${secret}"}`),
+      requestHeaders: [['x-token', secret]],
+    });
+    const start = dashboard.process.log().length;
+    const q = `path:"/\\n{\\"user\\":\\"root\\"}\u2028" OR method:POST OR path:"${'y'.repeat(1_500)}"`;
+    const query = `?q=${encodeURIComponent(q)}&from=2026-01-01T00:00:00Z`;
+    const list = await requests(namespace, viewer.token, query);
+    expect(list.body).toContain(secret);
+    await requests(namespace, viewer.token, `/${id}`);
+    const page = await open(viewer, `/p/${namespace}/shop/traffic?q=method%3APOST&sel=${id}`);
+    await page.getByText(secret).first().waitFor();
+    const lines = await eventually('the line about the stream', () => Promise.resolve(readsSince(start)), {
+      accept: (found) => found.some(({ read }) => read === 'stream'),
+    });
+    await leave(page);
+    const uid = await cluster.kubectl(['get', 'mpr', 'shop', '-n', namespace, '-o', 'jsonpath={.metadata.uid}']);
+    const who = {
+      user: viewer.user,
+      namespace,
+      project: 'shop',
+      projectUid: uid.stdout,
+      level: 'info',
+      msg: 'log read',
+    };
+    const [listed, got] = lines;
+    expect(listed).toMatchObject({ ...who, via: 'api', read: 'list', from: '2026-01-01T00:00:00.000Z' });
+    expect(String(listed?.['filter'])).toMatch(/method:POST OR path:y+/);
+    expect(got).toMatchObject({ ...who, via: 'api', read: 'request', requests: [id] });
+    const viaPages = lines.filter(({ via }) => via === 'page');
+    expect(viaPages).toContainEqual(expect.objectContaining({ ...who, read: 'list', filter: 'method:POST' }));
+    expect(viaPages).toContainEqual(expect.objectContaining({ ...who, read: 'request', requests: [id] }));
+    expect(viaPages.filter(({ read }) => read === 'stream')).toHaveLength(1);
+    const text = dashboard.process.log().slice(start).join('\n');
+    expect(text).not.toContain(secret);
+    expect(text).not.toMatch(/^\{"user":"root"\}/m);
+    expect(text).not.toContain('\u2028');
+    for (const line of lines) expect(JSON.stringify(line).length).toBeLessThan(4_000);
   });
 
   it('are not readable with only the permission to read the project', async () => {
@@ -412,18 +452,14 @@ describe('logs', () => {
       namespace,
     ];
     await cluster.kubectl(create);
-    await cluster.kubectl([
-      'create',
-      'rolebinding',
-      'onlooker',
-      '--role=onlooker',
-      `--serviceaccount=${namespace}:onlooker`,
-      '-n',
-      namespace,
-    ]);
+    await kubectl(`create rolebinding onlooker --role=onlooker --serviceaccount=${namespace}:onlooker -n ${namespace}`);
     const refused = await requests(namespace, onlooker.token);
     expect(refused.status).toBe(403);
     expect(refused.body).toContain('mockprojects/logs');
+    const isRefusal = ({ msg, user }: Record<string, unknown>): boolean =>
+      msg === 'log read refused' && user === onlooker.user;
+    const line = await dashboard.process.waitForEvent('the line about the refused read', isRefusal);
+    expect(line).toMatchObject({ level: 'warn', stage: 'audit', via: 'api', namespace, project: 'shop' });
     const page = await open(onlooker);
     await page.getByRole('link', { name: `Shop of ${namespace}` }).waitFor();
     await page.getByText('no permission').first().waitFor();

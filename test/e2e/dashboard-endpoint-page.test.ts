@@ -119,13 +119,6 @@ test('Duplicate opens a form with a copy, which keeps what the form does not sho
   expect(copy).toContain('bodyBase64: /w==');
 });
 
-test('the YAML shows the file and the line of the endpoint', async () => {
-  await onPage(`${SHOP}/endpoints/find/yaml`, async (page) => {
-    await page.getByText(`To change it, use the form, or edit`).waitFor();
-    expect(await page.getByText(/find\.yaml:1$/).count()).toBe(1);
-  });
-});
-
 test('broken manifests appear with file and line where their objects would be, and disappear when they are fixed', async () => {
   const broken = path.join(run.manifests, 'broken.yaml');
   for (const url of ['/projects', `${SHOP}/endpoints`]) {

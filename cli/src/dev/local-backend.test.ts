@@ -15,6 +15,7 @@ const isOpened = async (namespace: string, name: string, rowsOf?: string): Promi
   const observed: Partial<Observation> = { objects: () => [SHOP] };
   const { logs } = localBackend({
     source: {} as ResourceSource,
+    directory: undefined,
     observed: observed as Observation,
     settings: {} as TranslateSettings,
     keySecret: () => undefined,

@@ -20,12 +20,14 @@ import {
   type Resources,
 } from '@standin/dashboard';
 import { EVERY_PROJECT, type LogFilter, type LogStore } from '@standin/logstore';
-import type { TranslateSettings } from '@standin/operator';
+import type { LocatingSource, TranslateSettings } from '@standin/operator';
 import { checkDesired } from './check-desired.ts';
 import type { Observation } from './observe-source.ts';
 
 export interface LocalBackendOptions {
   readonly source: ResourceSource;
+  /** The source, if it is a directory. */
+  readonly directory: Pick<LocatingSource, 'textOf' | 'apply'> | undefined;
   readonly observed: Observation;
   readonly settings: TranslateSettings;
   /** Returns the file and the line of an object. Empty if it is in no file. */
@@ -99,7 +101,7 @@ const namedLog = (
 const nameOf = ({ metadata: { namespace, name } }: ResourceObject): string => `${namespace}/${name}`;
 
 const localResources = (options: LocalBackendOptions): Resources => {
-  const { source, observed, settings, keySecret, whereIs, inOrigin } = options;
+  const { source, directory, observed, settings, keySecret, whereIs, inOrigin } = options;
   /** Runs writes one at a time, because each is checked against the current state, which must not change before the write. */
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -123,10 +125,11 @@ const localResources = (options: LocalBackendOptions): Resources => {
     },
     get: (ref) => Promise.resolve(observed.get(ref)),
     check: (object, expected) => inTurn(() => check(object, expected)),
-    apply: (object, expected) =>
+    apply: (object, expected, text) =>
       inTurn(async () => {
         const problems = await check(object, expected);
-        return problems.length > 0 ? { ok: false, problems } : { ok: true, object: await source.apply(object) };
+        if (problems.length > 0) return { ok: false, problems };
+        return { ok: true, object: await (directory ?? source).apply(object, text) };
       }),
     delete: (ref) => inTurn(() => source.delete(ref)),
     watch: async (namespace, onChange, signal) => {
@@ -139,6 +142,7 @@ const localResources = (options: LocalBackendOptions): Resources => {
     problems: () =>
       Promise.resolve(observed.problems().map(({ where, message }) => ({ where: inOrigin(where), message }))),
     whereIs: (ref) => Promise.resolve(whereIs(ref) || undefined),
+    ...(directory !== undefined && { textOf: (ref) => directory.textOf(ref) }),
     readApiKey: async ({ metadata: { namespace, uid } }) => {
       const secretName = keySecret(uid);
       if (secretName === undefined) return undefined;

@@ -25,6 +25,7 @@ import {
   translateSettings,
   type Leadership,
   type LedgerStore,
+  type LocatingSource,
   type Operator,
   type OperatorSettings,
 } from '@standin/operator';
@@ -152,7 +153,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     refused,
     ended: operator.ended,
     backend: localBackend({
-      ...{ source, observed, store, inOrigin },
+      ...{ source, observed, store, inOrigin, directory: opened.directory },
       whereIs: (ref) => inOrigin(where(ref, '')),
       settings: translateSettings(operatorConfig),
       gatherRefusals: (uid) => operator.gatherRefusals(uid),
@@ -220,6 +221,7 @@ type Where = (ref: ObjectRef, message: string) => string;
 
 interface OpenedSource {
   readonly source: ResourceSource;
+  readonly directory?: LocatingSource;
   readonly services?: ServiceSource;
   readonly leadership: Leadership;
   readonly ledgers: LedgerStore;
@@ -239,7 +241,7 @@ const openSource = async (
     };
     const operatorDir = path.join(dataDir, 'operator');
     const ledgers = ledgerFiles(path.join(operatorDir, 'quota'));
-    return { source, where, ledgers, leadership: soleLeader(operatorDir, logger) };
+    return { source, directory: source, where, ledgers, leadership: soleLeader(operatorDir, logger) };
   }
   const client = await openCluster(from.kubeconfig, registry);
   const cluster = { client, namespaces: [], logger, registry };

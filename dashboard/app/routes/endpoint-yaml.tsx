@@ -1,31 +1,72 @@
-import type { LoaderFunctionArgs } from '@remix-run/node';
-import { useLoaderData } from '@remix-run/react';
-import { getEndpoint } from '../../src/endpoints/endpoints.ts';
+import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
+import {
+  Link,
+  useLoaderData,
+  useNavigation,
+  type ClientActionFunctionArgs,
+  type ClientLoaderFunctionArgs,
+} from '@remix-run/react';
 import { kubectlCommand, objectYaml } from '../../src/resources/manifest-yaml.ts';
-import { endpointParams } from './params.server.ts';
+import { ownerOf } from '../../src/resources/ownership.ts';
+import { openManifest, saveManifest, submittedText } from '../endpoints/save-manifest.server.ts';
+import { YamlForm } from '../endpoints/yaml-form.tsx';
+import { paths } from '../paths.ts';
+import { buttonClass } from '../ui/button.tsx';
 import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
+import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
+import { mergeText } from '../ui/merge-text.ts';
+import { OpenedForm } from '../ui/opened-form.tsx';
+import { expectedGeneration } from '../ui/save-form.server.ts';
+import { useSubmitted } from '../ui/use-last-action-data.ts';
+import { useOpened } from '../ui/use-opened.ts';
+import { endpointParams } from './params.server.ts';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = endpointParams(params);
-  const yaml = objectYaml(await getEndpoint(backend, names), backend.mode);
+  const { object, yaml, isFile, revision } = await openManifest(backend, names);
   const { namespace, endpoint: name } = names;
-  const where = await backend.resources.whereIs?.({ kind: 'Endpoint', namespace, name });
-  return { yaml, where, command: kubectlCommand('apply', yaml) };
+  return {
+    ...{ params: names, yaml, isFile, revision },
+    generation: object.metadata.generation,
+    isManaged: ownerOf(object) !== undefined,
+    where: await backend.resources.whereIs?.({ kind: 'Endpoint', namespace, name }),
+    command: kubectlCommand('apply', objectYaml(object, backend.mode)),
+  };
 };
 
+export const action = async ({ request, params, context }: ActionFunctionArgs) => {
+  const names = endpointParams(params);
+  const form = await request.formData();
+  const [text, revision] = [submittedText(form), expectedGeneration(form)];
+  const { object, problems, isConflict } = await saveManifest(context, names, { text, revision });
+  if (object !== undefined) return redirect(paths.endpoint(names));
+  return data({ generation: revision, values: text, problems, isConflict }, { status: 422 });
+};
+
+export const clientLoader = ({ serverLoader }: ClientLoaderFunctionArgs) =>
+  keepLoaded(() => serverLoader<typeof loader>());
+export const clientAction = ({ serverAction }: ClientActionFunctionArgs) =>
+  keepSubmitted(() => serverAction<typeof action>());
+
 const EndpointYaml = () => {
-  const { yaml, where, command } = useLoaderData<typeof loader>();
+  const { loaded, lost } = useKept(useLoaderData<typeof clientLoader>());
+  const { answer, unsaved } = useSubmitted<typeof clientAction>();
+  const isSaving = useNavigation().state !== 'idle';
+  const { params, generation, revision, yaml, where, isFile, isManaged, command } = loaded;
+  const state = useOpened({ generation: revision, values: yaml }, answer, mergeText);
+  const { opened, refused, conflict } = state;
   return (
     <section aria-label="YAML" className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
         <p className="mr-auto min-w-0 text-muted">
-          Read-only.{' '}
+          {isManaged && 'Read-only. '}
           {where === undefined ? (
-            'Status and managed fields are omitted.'
+            'Status and managed fields are omitted. Comments are not stored.'
           ) : (
             <>
-              To change it, use the form, or edit <code className="break-all text-text">{where}</code>.
+              <code className="break-all text-text">{where}</code>
+              {!isFile && ' has no text of its own for this endpoint, so comments that you add here are not stored.'}
             </>
           )}
         </p>
@@ -33,7 +74,24 @@ const EndpointYaml = () => {
         <CopyButton text={yaml} label="Copy YAML" labelled />
         <CopyButton text={command} label="Copy as kubectl apply" labelled />
       </div>
-      <CodeView label="Endpoint YAML" language="yaml" text={yaml} />
+      {isManaged ? (
+        <CodeView label="Endpoint YAML" language="yaml" text={yaml} />
+      ) : (
+        <OpenedForm what="endpoint" {...{ generation, state, lost }}>
+          <YamlForm
+            key={state.key}
+            text={refused?.values ?? opened.values}
+            revision={opened.generation}
+            problems={conflict === undefined ? refused?.problems : undefined}
+            isChanged={state.isChanged}
+            {...{ unsaved, isSaving }}
+          >
+            <Link to={paths.endpoint(params)} className={buttonClass('ghost')}>
+              Cancel
+            </Link>
+          </YamlForm>
+        </OpenedForm>
+      )}
     </section>
   );
 };

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { cspNonce } from './nonce.ts';
 import { classNames } from './class-names.ts';
-import type { CodeLanguage, CodeMirror, openCodeMirror } from './code-mirror.ts';
+import type { CodeLanguage, CodeMirror, LineMark, openCodeMirror } from './code-mirror.ts';
 import { useFieldProps } from './field.tsx';
 import { Textarea } from './input.tsx';
 import { useHydrated } from './time.tsx';
@@ -50,11 +50,17 @@ export interface CodeEditorProps {
   readonly rows?: number;
   /** Whether the editor gets focus when it opens. */
   readonly isFocused?: boolean;
+  /** The lines with problems. */
+  readonly marks?: readonly LineMark[];
+  /** Whether the editor is the main part of the page, and as high as the window allows. */
+  readonly isTall?: boolean;
 }
+
+const NO_MARKS: readonly LineMark[] = [];
 
 /** A text area that becomes an editor. The text area remains the form field, so that forms work with and without JavaScript. */
 export const CodeEditor = (props: CodeEditorProps) => {
-  const { name, label, defaultValue, language, rows = 12, isFocused = false } = props;
+  const { name, label, defaultValue, language, rows = 12, isFocused = false, marks = NO_MARKS, isTall = false } = props;
   const textarea = useRef<HTMLTextAreaElement>(null);
   const { id, ...described } = useFieldProps();
   const { frame, editor, isOpen } = useCodeMirror((parent, openEditor) =>
@@ -76,7 +82,8 @@ export const CodeEditor = (props: CodeEditorProps) => {
   useEffect(() => {
     if (isOpen && isFocused) editor.current?.focus();
   }, [editor, isOpen, isFocused]);
-  const isInvalid = described['aria-invalid'] === true;
+  useEffect(() => editor.current?.setMarks(marks), [editor, isOpen, marks]);
+  const isInvalid = described['aria-invalid'] === true || marks.length > 0;
   return (
     <>
       <Textarea
@@ -85,7 +92,7 @@ export const CodeEditor = (props: CodeEditorProps) => {
         defaultValue={defaultValue}
         rows={rows}
         hidden={isOpen}
-        {...(id !== undefined && { id })}
+        {...(id === undefined ? { 'aria-label': label } : { id })}
         {...described}
       />
       <div
@@ -95,7 +102,8 @@ export const CodeEditor = (props: CodeEditorProps) => {
         className={classNames(
           FRAME,
           isInvalid ? 'border-5xx' : 'border-control',
-          '[&_.cm-editor]:max-h-96 [&_.cm-editor]:min-h-40 [&_.cm-gutters]:min-h-40!',
+          isTall ? '[&_.cm-editor]:max-h-[70vh]' : '[&_.cm-editor]:max-h-96',
+          '[&_.cm-editor]:min-h-40 [&_.cm-gutters]:min-h-40!',
         )}
       />
     </>

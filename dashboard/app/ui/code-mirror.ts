@@ -1,7 +1,7 @@
 import { json, jsonParseLinter } from '@codemirror/lang-json';
 import { yaml } from '@codemirror/lang-yaml';
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language';
-import { linter } from '@codemirror/lint';
+import { linter, setDiagnostics } from '@codemirror/lint';
 import { Compartment, EditorState, type Extension } from '@codemirror/state';
 import { EditorView } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
@@ -21,10 +21,18 @@ export interface CodeMirrorOptions {
   readonly onChange: (text: string) => void;
 }
 
+/** A problem at a line, which starts at 1. */
+export interface LineMark {
+  readonly line: number;
+  readonly message: string;
+}
+
 export interface CodeMirror {
   /** Replaces the text and keeps the scroll position. */
   setText(text: string): void;
   setLanguage(language: CodeLanguage): void;
+  /** Underlines these lines until the text changes there. */
+  setMarks(marks: readonly LineMark[]): void;
   focus(): void;
   close(): void;
 }
@@ -93,6 +101,13 @@ export const openCodeMirror = (options: CodeMirrorOptions): CodeMirror => {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
     },
     setLanguage: (next) => view.dispatch({ effects: highlighting.reconfigure(languageOf(next, readOnly)) }),
+    setMarks: (marks) => {
+      const diagnostics = marks.map(({ line, message }) => {
+        const { from, to } = view.state.doc.line(Math.min(line, view.state.doc.lines));
+        return { from, to, message, severity: 'error' as const };
+      });
+      view.dispatch(setDiagnostics(view.state, diagnostics));
+    },
     focus: () => view.focus(),
     close: () => view.destroy(),
   };

@@ -1,8 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Access, Session } from '../access.ts';
+import { auditReads, type Audit } from '../audit-reads.ts';
+import type { Backend } from '../backend.ts';
 import type { ClusterBackends } from '../cluster/cluster-backend.ts';
 import { bearerOf } from './bearer.ts';
+import { userNames } from './user-names.ts';
 import { establishSession } from './establish-session.ts';
 import { oidc, type OidcOptions } from './oidc.ts';
 import { renewSessions } from './renew-sessions.ts';
@@ -17,6 +20,7 @@ export interface ClusterAccessOptions {
   /** Whether cookies are sent over HTTPS only. */
   readonly isSecure: boolean;
   readonly oidc: OidcOptions | undefined;
+  readonly audit: Audit;
   readonly logger: Logger;
 }
 
@@ -28,7 +32,7 @@ const RENEW_BEFORE_MS = 30_000;
  * proxy. The API server decides whether the token is valid.
  */
 export const clusterAccess = (options: ClusterAccessOptions): Access => {
-  const { backends, secrets, maxAgeMs, isSecure, logger } = options;
+  const { backends, secrets, maxAgeMs, isSecure, audit, logger } = options;
   const sealer = createSealer(secrets);
   const cookie = sessionCookie({ sealer, isSecure });
   const establishing = { userOf: (token: string) => backends.user(token), cookie, maxAgeMs };
@@ -41,12 +45,23 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
     });
   const renewed = provider && renewSessions({ refresh: (token) => provider.refresh(token), logger });
 
-  const present = (data: SessionData, cookies: readonly string[]): Session => ({
-    user: data.user,
-    backend: backends.as(data.token),
-    cookies,
-  });
-  const fromCookie = async (header: string | undefined): Promise<Session | undefined> => {
+  const nameOf = userNames((token) => backends.user(token));
+  /** `user` is undefined for a program's token, whose user only the API server knows. */
+  const backendOf = (token: string, user: string | undefined, { url = '' }: IncomingMessage): Backend => {
+    const backend = backends.as(token);
+    const reader = {
+      via: url.startsWith('/api/') ? ('api' as const) : ('page' as const),
+      user: () => (user === undefined ? nameOf(token) : Promise.resolve(user)),
+    };
+    return { ...backend, logs: auditReads(backend.logs, audit, reader) };
+  };
+  const fromCookie = async (request: IncomingMessage): Promise<Session | undefined> => {
+    const header = request.headers.cookie;
+    const present = (data: SessionData, cookies: readonly string[]): Session => ({
+      user: data.user,
+      backend: backendOf(data.token, data.user, request),
+      cookies,
+    });
     const data = cookie.read(header);
     if (data === undefined) return undefined;
     const now = Date.now();
@@ -58,8 +73,8 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
   const sessionOf = oncePerRequest(async (request) => {
     const token = bearerOf(request);
     return token === undefined
-      ? fromCookie(request.headers.cookie)
-      : { user: undefined, backend: backends.as(token), cookies: [] };
+      ? fromCookie(request)
+      : { user: undefined, backend: backendOf(token, undefined, request), cookies: [] };
   });
   return {
     mode: 'cluster',

@@ -23,7 +23,7 @@ export const FORM_LIMITS = {
 
 const SMALL = /^\/(login|logout|preferences)(\.data)?\/?$/i;
 const OBJECT =
-  /^\/p\/[^/]+\/[^/]+\/(preview|endpoints\/new|endpoints\/[^/]+\/edit|traffic\/[^/]+\/replay)(\.data)?\/?$/i;
+  /^\/p\/[^/]+\/[^/]+\/(preview|endpoints\/new|endpoints\/[^/]+\/(edit|yaml)|traffic\/[^/]+\/replay)(\.data)?\/?$/i;
 
 export const formBytesMax = (path: string, isSignedIn: boolean): number => {
   if (!isSignedIn || SMALL.test(path)) return FORM_LIMITS.smallBytesMax;

@@ -24,6 +24,12 @@ const visible = (annotations: Readonly<Record<string, string>> = {}): Readonly<R
   return shown.length === 0 ? undefined : Object.fromEntries(shown);
 };
 
+/** Returns the annotations that `manifestYaml` leaves out. An edit of its text keeps them. */
+export const hiddenAnnotations = ({
+  metadata: { annotations = {} },
+}: Pick<ResourceObject, 'metadata'>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(annotations).filter(([name]) => HIDDEN_ANNOTATIONS.has(name)));
+
 /**
  * Returns YAML for `kubectl apply -f -`. It contains no control characters, so it can be pasted into a terminal. In local mode,
  * omits the default namespace, like the files that `standin dev` writes.

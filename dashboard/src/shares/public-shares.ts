@@ -3,6 +3,7 @@ import { parseObject, readStatus, type ShareSpec } from '@standin/crds';
 import type { RowVersion } from '@standin/exchange';
 import type { LogStore } from '@standin/logstore';
 import type { RedactionRules } from '@standin/exchange/redact';
+import { recordOpenedLink, type Audit } from '../audit-reads.ts';
 import { capturedOf } from '../captured/captured-bytes.ts';
 import type { Workers } from '../workers/workers.ts';
 import { ShareCache } from './share-cache.ts';
@@ -55,6 +56,8 @@ const isAccepted = ({ metadata, status }: ResourceObject): boolean => {
 export interface PublicSharesSource {
   readonly source: ShareSource;
   readonly store: Pick<LogStore, 'row' | 'version'>;
+  /** Receives a line for each opened link. Undefined in local mode. */
+  readonly audit?: Audit;
 }
 
 export interface PublicSharesParts extends PublicSharesSource {
@@ -68,6 +71,8 @@ interface WorkingLink {
   readonly spec: ShareSpec;
   readonly projectUid: string;
   readonly namespace: string;
+  /** The name of the Share. */
+  readonly name: string;
   /** Identifies the Share and its spec. */
   readonly identity: string;
 }
@@ -79,7 +84,7 @@ interface WorkingLink {
 const isOf = ({ spec, projectUid, namespace }: WorkingLink, row: Omit<RowVersion, 'version'>): boolean =>
   row.projectUid === projectUid && row.namespace === namespace && row.project === spec.projectRef.name;
 
-export const publicShares = ({ source, store, workers, now = Date.now }: PublicSharesParts): PublicShares => {
+export const publicShares = ({ source, store, audit, workers, now = Date.now }: PublicSharesParts): PublicShares => {
   const cache = new ShareCache();
 
   const findWorking = async (tokenSha256: string): Promise<WorkingLink | undefined> => {
@@ -89,8 +94,8 @@ export const publicShares = ({ source, store, workers, now = Date.now }: PublicS
     if (!parsed.ok || parsed.value.kind !== 'Share') return undefined;
     const { spec } = parsed.value;
     if (!(Date.parse(spec.expiresAt) > now())) return undefined;
-    const { uid, generation, namespace } = found.share.metadata;
-    return { spec, namespace, projectUid: found.projectUid, identity: `${uid}/${generation}` };
+    const { uid, generation, namespace, name } = found.share.metadata;
+    return { spec, namespace, name, projectUid: found.projectUid, identity: `${uid}/${generation}` };
   };
 
   const redacted = async (link: WorkingLink): Promise<SharedExchange | undefined> => {
@@ -119,7 +124,10 @@ export const publicShares = ({ source, store, workers, now = Date.now }: PublicS
         cache.drop(tokenSha256);
         return undefined;
       }
-      return { exchange, expiresAt: link.spec.expiresAt };
+      const { projectUid: uid, namespace, name: share, spec } = link;
+      const project = { uid, namespace, name: spec.projectRef.name };
+      if (audit !== undefined) recordOpenedLink(audit, project, { share, requestId: spec.requestId });
+      return { exchange, expiresAt: spec.expiresAt };
     },
   };
 };

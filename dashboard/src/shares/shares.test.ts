@@ -1,4 +1,5 @@
 import { GROUP_VERSION, type LogRow, type ResourceObject } from '@standin/contract';
+import pino from 'pino';
 import { afterAll, describe, expect, it } from 'vitest';
 import { newLogRow } from '@standin/exchange/testing';
 import { startWorkers } from '../workers/workers.ts';
@@ -93,6 +94,27 @@ describe('a link', () => {
     const opened = await sharesOf([project, share({}, { redact: { headers: ['x-token'] } })]).open(TOKEN);
     expect(opened?.exchange.request.headers).toEqual([['x-token', '[redacted]']]);
     expect(opened?.expiresAt).toBe(SPEC.expiresAt);
+  });
+
+  it('is recorded with its Share as the reader, and only if it shows something', async () => {
+    const lines: object[] = [];
+    const audit = pino(
+      { base: {}, timestamp: false },
+      { write: (line: string) => lines.push(JSON.parse(line) as object) },
+    );
+    const world = new World([project, share()]);
+    const links = publicShares({ source: world.source, store: world.store, audit, workers, now: () => NOW });
+    await links.open(createShareToken());
+    expect(lines).toEqual([]);
+    await links.open(TOKEN);
+    const read = {
+      namespace: 'default',
+      project: 'shop',
+      projectUid: 'uid of shop',
+      read: 'request',
+      requests: [REQUEST],
+    };
+    expect(lines).toEqual([{ level: 30, via: 'link', share: 'link', ...read, msg: 'log read' }]);
   });
 
   it('redacts values that look like secrets if its Share has no rules', async () => {

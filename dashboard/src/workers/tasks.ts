@@ -1,8 +1,9 @@
 /**
- * The functions that workers run on captured bytes, by name. They are pure functions with plain data as input. Rows are passed as
+ * The functions that workers run on captured bytes and on texts of users, by name. They are pure functions with plain data as input. Rows are passed as
  * the log stores them, so that bodies are decoded in the worker.
  */
 import type { LogRow } from '@standin/contract';
+import type { Problem } from '@standin/crds';
 import { toLogEntry } from '@standin/exchange';
 import type { ReplayAnswer } from '@standin/logstore';
 import { boundaryOf, latin1Text, parseMultipart, type Snippet, type SnippetOptions } from '@standin/exchange/formats';
@@ -10,6 +11,7 @@ import { defaultRedaction, type RedactionRules } from '@standin/exchange/redact'
 import { isWorkerThread, move } from 'piscina';
 import { snippetOf, type SnippetFormat } from '../captured/exchange-formats.ts';
 import type { Draft, DraftInput } from '../captured/draft-of-row.ts';
+import type { EditedManifest, EditedManifestInput, LineProblem } from '../resources/edited-manifest.ts';
 import type { ExplainInput } from '../captured/explain-endpoint.ts';
 import type { AnswerPreview, PreviewInput } from '../captured/preview-answer.ts';
 import { resultView, type ResultView } from '../captured/result-view.ts';
@@ -65,6 +67,25 @@ export const previewAnswer = async (input: PreviewInput): Promise<AnswerPreview 
 export const explainEndpoint = async (input: ExplainInput) => {
   const { explainEndpoint: explain } = await import('../captured/explain-endpoint.ts');
   return explain(input);
+};
+
+/** Reads an object that a user has edited as YAML. */
+export const readManifest = async (input: EditedManifestInput): Promise<EditedManifest> => {
+  // Imported on demand, because its schemas take 7 MB in each worker.
+  const { readEditedManifest } = await import('../resources/edited-manifest.ts');
+  return readEditedManifest(input);
+};
+
+/** Finds the lines of problems with such an object. */
+export const locateProblems = async ({
+  text,
+  problems,
+}: {
+  readonly text: string;
+  readonly problems: readonly Problem[];
+}): Promise<readonly LineProblem[]> => {
+  const { problemLines } = await import('../resources/edited-manifest.ts');
+  return problemLines(text, problems);
 };
 
 /** Formats a request as a shell command or a function call. */

@@ -15,7 +15,8 @@ import {
   type SourceProblem,
 } from '@standin/contract';
 import type { Logger } from 'pino';
-import { FolderSource, type LocatingSource } from './folder-source.ts';
+import { FolderSource } from './folder-source.ts';
+import type { EditedText, LocatingSource } from './locating-source.ts';
 import { ManifestFolder } from './manifest-folder.ts';
 import { objectsFile } from './object-records.ts';
 
@@ -82,8 +83,12 @@ class DirectorySource implements LocatingSource {
     return isConfigKind(ref.kind) ? this.#manifests.whereIs(ref) : undefined;
   }
 
-  async apply(object: DesiredObject): Promise<ResourceObject> {
-    return (await this.#of(object.kind)).apply(object);
+  async textOf(ref: ObjectRef): Promise<string | undefined> {
+    return isConfigKind(ref.kind) ? this.#manifests.textOf(ref) : undefined;
+  }
+
+  async apply(object: DesiredObject, text?: EditedText): Promise<ResourceObject> {
+    return (await this.#of(object.kind)).apply(object, text);
   }
 
   async delete(ref: ObjectRef): Promise<void> {

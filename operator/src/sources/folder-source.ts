@@ -8,7 +8,6 @@ import {
   type Kind,
   type ObjectRef,
   type ResourceObject,
-  type ResourceSource,
   type SigningSecret,
   type SourceEvent,
   type SourceListener,
@@ -17,6 +16,7 @@ import {
 import type { Logger } from 'pino';
 import { FolderWatch } from './folder-watch.ts';
 import { FolderReader } from './folder-reader.ts';
+import type { EditedText, LocatingSource } from './locating-source.ts';
 import type { ManifestFolder } from './manifest-folder.ts';
 import { manifestKey, type ManifestObject } from './manifest-objects.ts';
 import type { DesiredTree } from './manifest-tree.ts';
@@ -34,12 +34,6 @@ export interface FolderSourceOptions {
   /** File in the data folder for the facts that manifests cannot store: status, generation and age. */
   readonly records: string;
   readonly logger: Logger;
-}
-
-/** A source that knows where its objects are written. */
-export interface LocatingSource extends ResourceSource {
-  /** Returns the location, such as `orders.yaml:12`, relative to the directory, or undefined if the object does not exist. */
-  whereIs(ref: ObjectRef): string | undefined;
 }
 
 interface Active {
@@ -140,11 +134,18 @@ export class FolderSource implements LocatingSource {
     return this.#active.get(manifestKey(ref))?.manifest.where;
   }
 
-  apply(object: DesiredObject): Promise<ResourceObject> {
+  async textOf(ref: ObjectRef): Promise<string | undefined> {
+    const key = manifestKey(ref);
+    await this.#checkFileOf(key);
+    const manifest = this.#desired.objects.get(key);
+    return manifest && this.#writer.textOf(ref, this.#reader.fileOf(manifest));
+  }
+
+  apply(object: DesiredObject, text?: EditedText): Promise<ResourceObject> {
     return this.#inTurn(async () => {
       const key = manifestKey({ kind: object.kind, ...object.metadata });
       const file = await this.#fileOf(key);
-      const written = await this.#writer.write(object, file);
+      const written = await this.#writer.write(object, file, text);
       await this.#reader.check({ files: [written], force: true });
       const resource = this.#active.get(key)?.resource;
       if (resource === undefined)

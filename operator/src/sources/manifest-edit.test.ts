@@ -1,7 +1,7 @@
 import { GROUP_VERSION, type DesiredObject } from '@standin/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { editManifest, newManifest, removeFromManifest } from './manifest-edit.ts';
+import { editManifest, manifestText, newManifest, removeFromManifest, replaceManifestText } from './manifest-edit.ts';
 import { readManifest } from './manifest-objects.ts';
 
 const desired = (spec: unknown, metadata: Partial<DesiredObject['metadata']> = {}): DesiredObject => ({
@@ -199,5 +199,42 @@ describe('removeFromManifest', () => {
 
   it('returns empty text when it removes the only object', () => {
     expect(removeFromManifest(document('a'), { kind: 'Endpoint', namespace: 'default', name: 'a' })).toBe('');
+  });
+});
+
+describe('the text of one object', () => {
+  const ref = { kind: 'Endpoint', namespace: 'default', name: 'a' } as const;
+  const other = COMMENTED.replace('name: a', 'name: b');
+
+  it('is its document with comments, and can be replaced without changing the other documents', () => {
+    const file = `${other}---\n${COMMENTED}--- # next\n${other}`;
+    expect(manifestText(file, ref)).toBe(COMMENTED);
+    const after = '# mine\nkind: Endpoint';
+    expect(replaceManifestText(file, ref, { before: COMMENTED, after })).toBe(
+      `${other}---\n${after}\n--- # next\n${other}`,
+    );
+    expect(replaceManifestText(COMMENTED, ref, { before: COMMENTED, after })).toBe(after);
+  });
+
+  it('is not replaced if it has changed in the file, even in a comment only', () => {
+    const changed = COMMENTED.replace('# why', '# therefore');
+    expect(replaceManifestText(changed, ref, { before: COMMENTED, after: 'a: 1' })).toBeUndefined();
+  });
+
+  it('keeps the line breaks of its file', () => {
+    const file = COMMENTED.replaceAll('\n', '\r\n');
+    expect(manifestText(file, ref)).toBe(COMMENTED);
+    expect(replaceManifestText(file, ref, { before: COMMENTED, after: 'a: 1\nb: 2\n' })).toBe('a: 1\r\nb: 2\r\n');
+  });
+
+  it.each([
+    ['JSON', newManifest(desired({ slug: '/x' }), true)],
+    [
+      'an item of a List',
+      `kind: List\napiVersion: v1\nitems:\n- ${newManifest(desired(1), false).trim().replaceAll('\n', '\n  ')}\n`,
+    ],
+    ['another object', other],
+  ])('does not exist in a file with %s', (_, file) => {
+    expect(manifestText(file, ref)).toBeUndefined();
   });
 });

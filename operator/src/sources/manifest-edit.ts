@@ -1,6 +1,7 @@
 import { DEFAULT_NAMESPACE, GROUP_VERSION, SourceError, type DesiredObject, type ObjectRef } from '@standin/contract';
 import { writeYaml, yamlDocuments } from '@standin/crds';
 import { Document, isMap, isScalar, isSeq, Pair, type Node, type YAMLMap, type YAMLSeq } from 'yaml';
+import type { EditedText } from './locating-source.ts';
 
 /**
  * The options of `parseManifest`, without `customTags`. With version 1.1, text like `on` is quoted when it is written. Without
@@ -154,6 +155,40 @@ export const editManifest = (text: string, desired: DesiredObject): string | und
     setField(document, meta, 'annotations', unlessEmpty(metadata.annotations));
   }
   return replaceDocument(text, found, document);
+};
+
+/** The parts of a file around the text of an object that is a YAML document of its own. */
+interface Surroundings {
+  readonly before: string;
+  readonly text: string;
+  readonly after: string;
+}
+
+const CRLF = /\r\n/g;
+
+const surroundingsOf = (file: string, ref: ObjectRef): Surroundings | undefined => {
+  const found = isJson(file) ? undefined : find(file, ref);
+  if (found === undefined || found.itemOf !== undefined) return undefined;
+  const parts = slices(file, found.documents);
+  const part = parts[found.index] ?? '';
+  const start = /^---[ \t]*\r?\n/.exec(part)?.[0] ?? '';
+  const [before, after] = [parts.slice(0, found.index), parts.slice(found.index + 1)].map((others) => others.join(''));
+  return { before: `${before}${start}`, text: part.slice(start.length), after: after ?? '' };
+};
+
+/**
+ * Returns the text of one object in a file, with its comments, or undefined if the object has no text of its own: the file is JSON
+ * or does not contain the object, or the object is an item of a List.
+ */
+export const manifestText = (file: string, ref: ObjectRef): string | undefined =>
+  surroundingsOf(file, ref)?.text.replace(CRLF, '\n');
+
+/** Returns the file's text with another text of the object, or undefined if the object's text is not `text.before`. */
+export const replaceManifestText = (file: string, ref: ObjectRef, text: EditedText): string | undefined => {
+  const found = surroundingsOf(file, ref);
+  if (found === undefined || found.text.replace(CRLF, '\n') !== text.before) return undefined;
+  const after = found.after === '' || text.after.endsWith('\n') ? text.after : `${text.after}\n`;
+  return `${found.before}${found.text.includes('\r\n') ? after.replaceAll('\n', '\r\n') : after}${found.after}`;
 };
 
 /**

@@ -2,7 +2,8 @@ import { realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KINDS, SourceError, type DesiredObject, type ObjectRef } from '@standin/contract';
 import { replaceFile } from '@standin/process/replace-file';
-import { editManifest, newManifest, removeFromManifest } from './manifest-edit.ts';
+import type { EditedText } from './locating-source.ts';
+import { editManifest, manifestText, newManifest, removeFromManifest, replaceManifestText } from './manifest-edit.ts';
 import type { ManifestFolder } from './manifest-folder.ts';
 import { manifestKey, readManifest, type ManifestObject } from './manifest-objects.ts';
 import { canonicalJson } from './merge-patch.ts';
@@ -42,12 +43,18 @@ export class ManifestWriter {
     this.#folder = folder;
   }
 
+  /** Resolves with the object's text in its file, if it has one of its own. Rejects with `SourceError`. */
+  async textOf(ref: ObjectRef, file: string): Promise<string | undefined> {
+    return manifestText(await this.#read(file), ref);
+  }
+
   /**
    * Resolves with the path of the written file. Rejects with `SourceError`.
    *
    * @param file the object's current file, or undefined if the object is new
+   * @param text the text that replaces the object's text; by default, the writer changes only what differs
    */
-  async write(desired: DesiredObject, file: string | undefined): Promise<string> {
+  async write(desired: DesiredObject, file: string | undefined, text?: EditedText): Promise<string> {
     const { kind, metadata } = desired;
     for (const part of [metadata.name, metadata.namespace]) {
       if (!NAME.test(part))
@@ -58,7 +65,8 @@ export class ManifestWriter {
     }
     if (file === undefined) return this.#create(desired);
     const before = await this.#read(file);
-    const after = editManifest(before, desired);
+    const ref = { kind, namespace: metadata.namespace, name: metadata.name };
+    const after = text === undefined ? editManifest(before, desired) : replaceManifestText(before, ref, text);
     if (after === undefined)
       throw new SourceError('Conflict', `${file} was changed by another program: read it again, then retry`);
     const key = manifestKey({ kind, ...metadata });

@@ -9,7 +9,7 @@ import {
   type ResourceObject,
   type SigningSecret,
 } from '@standin/contract';
-import { parseManifest, parseObject, type ManifestDocument } from '@standin/crds';
+import { parseManifest, parseObject, pathSteps, type ManifestDocument } from '@standin/crds';
 import { z } from 'zod';
 import { apiKeyProblem, apiKeySha256 } from '../keys/api-key.ts';
 import { signingSecret } from '../sources/signing-secret.ts';
@@ -124,7 +124,7 @@ const collect = (located: Located, { seen, keys, secrets, findings }: Collected)
   const read = header.safeParse(document.value);
   const found = (path: string, message: string, severity: ManifestFinding['severity'] = 'error'): void => {
     const object = read.success && read.data.kind !== '' ? titleOf(read.data) : '';
-    findings.push({ file, line: document.lineOf(steps(path)), object, path, message, severity });
+    findings.push({ file, line: document.lineOf(pathSteps(path)), object, path, message, severity });
   };
   if (read.success && read.data.apiVersion === 'v1' && read.data.kind === 'Secret') {
     const id = secretId(namespaceOf(read.data), read.data.metadata.name);
@@ -227,7 +227,7 @@ const verdictFindings = (
 ): ManifestFinding[] => {
   const toFinding = ({ reason, message, path = '' }: Finding): ManifestFinding => ({
     file,
-    line: document.lineOf(steps(path)),
+    line: document.lineOf(pathSteps(path)),
     object: uid,
     path,
     // A finding with one problem begins with its path. Here, the path is a separate field.
@@ -237,7 +237,3 @@ const verdictFindings = (
   const findings = isReported ? [] : [accepted, resolvedRefs];
   return findings.filter(({ ok, reason }) => !ok && !CONSEQUENCES.has(reason)).map(toFinding);
 };
-
-/** Splits `spec.json.headers[0].name` into `['spec', 'json', 'headers', 0, 'name']`. */
-const steps = (path: string): (string | number)[] =>
-  [...path.matchAll(/([^.[\]]+)|\[(\d+)\]/g)].map(([, field, index]) => field ?? Number(index));

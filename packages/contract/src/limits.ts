@@ -178,6 +178,8 @@ export const LIMITS = {
   shareLifetimeMsMax: 30 * 24 * 60 * 60 * 1_000,
   /** An expired Share stays listed for another day, so that people can see why a link stopped working. */
   shareKeptMs: 24 * 60 * 60 * 1_000,
+  /** Text of a user, such as a search, in a line of the audit of reads. Escapes can make a search longer than what was typed. */
+  auditTextLengthMax: 2_000,
   redactedNamesMax: 64,
   redactedNameLengthMax: 256,
 

@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto';
+import type { ObjectRef, ResourceObject } from '@standin/contract';
+import type { Problem } from '@standin/crds';
+import type { Backend } from '../../src/backend.ts';
+import type { DashboardContext } from '../../src/dashboard-context.ts';
+import { namespaceDefaultOf, type LineProblem } from '../../src/resources/edited-manifest.ts';
+import { getEndpoint } from '../../src/endpoints/endpoints.ts';
+import { hiddenAnnotations, objectYaml } from '../../src/resources/manifest-yaml.ts';
+import type { EndpointName } from '../../src/resources/names.ts';
+import { NO_ERRORS } from '../ui/form-errors.ts';
+import { managedForm, saveForm, type SavedForm } from '../ui/save-form.server.ts';
+
+/** The text of an endpoint that users edit. */
+export interface OpenedManifest {
+  readonly object: ResourceObject;
+  readonly yaml: string;
+  /** True if the text is the one in the object's file, with its comments. */
+  readonly isFile: boolean;
+  /** Changes with the text. In a file, comments can change without a new generation, and in a cluster, labels can. */
+  readonly revision: number;
+}
+
+const REVISION_DIGITS = 12;
+const revisionOf = (text: string): number =>
+  Number.parseInt(createHash('sha256').update(text).digest('hex').slice(0, REVISION_DIGITS), 16);
+
+const refOf = ({ namespace, endpoint }: EndpointName): ObjectRef => ({ kind: 'Endpoint', namespace, name: endpoint });
+
+/** Rejects with `NotFound` or `SourceError`. */
+export const openManifest = async (backend: Backend, names: EndpointName): Promise<OpenedManifest> => {
+  const object = await getEndpoint(backend, names);
+  const inFile = await backend.resources.textOf?.(refOf(names));
+  const yaml = inFile ?? objectYaml(object, backend.mode);
+  return { object, yaml, isFile: inFile !== undefined, revision: revisionOf(yaml) };
+};
+
+export interface SavedManifest extends Pick<SavedForm, 'object' | 'isConflict'> {
+  readonly problems: readonly LineProblem[];
+}
+
+/** Browsers submit text with CRLF. */
+export const submittedText = (form: FormData): string => {
+  const text = form.get('yaml');
+  return typeof text === 'string' ? text.replaceAll('\r\n', '\n') : '';
+};
+
+const OUTDATED: LineProblem = { line: undefined, message: 'The endpoint changed while you were editing.' };
+const refused = (problems: readonly LineProblem[]): SavedManifest => ({
+  object: undefined,
+  isConflict: false,
+  problems,
+});
+
+/** Writes the text that a user has edited, based on `revision`. Rejects with `NotFound` or an unexpected error. */
+export const saveManifest = async (
+  { backend, workers }: Pick<DashboardContext, 'backend' | 'workers'>,
+  names: EndpointName,
+  { text, revision }: { readonly text: string; readonly revision: number },
+): Promise<SavedManifest> => {
+  const before = await openManifest(backend, names);
+  const managed = managedForm(before.object);
+  if (managed !== undefined) return refused(managed.errors.form.map((message) => ({ line: undefined, message })));
+  if (before.revision !== revision) return { ...refused([OUTDATED]), isConflict: true };
+  const ref = refOf(names);
+  const namespaceDefault = namespaceDefaultOf(backend.mode === 'local', ref);
+  const read = await workers.run('readManifest', { text, ref, namespaceDefault }, [text]);
+  if (!read.ok) return refused(read.problems);
+  const { metadata } = read.object;
+  const annotations = { ...(before.isFile ? {} : hiddenAnnotations(before.object)), ...metadata.annotations };
+  const object =
+    Object.keys(annotations).length === 0 ? read.object : { ...read.object, metadata: { ...metadata, annotations } };
+  let problems: readonly Problem[] = [];
+  const saved = await saveForm(
+    backend.resources.apply(
+      object,
+      before.object.metadata.generation,
+      before.isFile ? { before: before.yaml, after: text } : undefined,
+    ),
+    (found) => {
+      problems = found;
+      return NO_ERRORS;
+    },
+  );
+  const located = problems.length === 0 ? [] : await workers.run('locateProblems', { text, problems }, [text]);
+  const others = saved.errors.form.map((message) => ({ line: undefined, message }));
+  return { object: saved.object, isConflict: saved.isConflict, problems: [...located, ...others] };
+};

@@ -1,0 +1,111 @@
+import { hasControls, LIMITS, SourceError } from '@standin/contract';
+import { newLogRow } from '@standin/exchange/testing';
+import type { LogSummary } from '@standin/exchange';
+import { parseFilter } from '@standin/exchange/search';
+import { tailSummaries } from '@standin/logstore';
+import pino from 'pino';
+import { expect, it } from 'vitest';
+import { auditReads } from './audit-reads.ts';
+import type { Logs, ProjectLog } from './backend.ts';
+import { exportFormat, exportTraffic } from './requests/export-requests.ts';
+
+const PROJECT = { namespace: 'team', name: 'shop', uid: 'uid-1' };
+const WHO = { via: 'api', user: 'ann', namespace: 'team', project: 'shop', projectUid: 'uid-1' };
+
+/** Opens a log whose lists have `rows` requests, and collects the lines of its audit. */
+const opened = async ({ rows = 0, user = 'ann' }: { readonly rows?: number; readonly user?: string } = {}) => {
+  const lines: string[] = [];
+  let left = rows;
+  const log = {
+    projectUid: PROJECT.uid,
+    summaries: ({ limit }) => {
+      const count = Math.min(left, limit);
+      left -= count;
+      return Promise.resolve(Array.from({ length: count }, () => ({ id: newLogRow().id }) as LogSummary));
+    },
+    follow: () => ({ next: () => Promise.resolve([1]), close: () => undefined }),
+    row: () => Promise.resolve(newLogRow()),
+  } as Partial<ProjectLog> as ProjectLog;
+  const open = (): Promise<ProjectLog> => Promise.resolve(log);
+  const logger = pino({ base: {}, timestamp: false }, { write: (line: string) => lines.push(line) });
+  const reader = { via: 'api' as const, user: () => Promise.resolve(user) };
+  const audited = await auditReads({ open } as Partial<Logs> as Logs, logger, reader).open(PROJECT);
+  return { log: audited, text: () => lines.join(''), lines: () => lines.map((line) => JSON.parse(line) as object) };
+};
+
+const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
+  const collected: T[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+};
+
+const search = (q: string) => {
+  const parsed = parseFilter(q);
+  return parsed.kind === 'parsed' ? parsed.filter : undefined;
+};
+
+it('an export of many pages is one line', async () => {
+  const { log, lines } = await opened({ rows: 1_200 });
+  const format = exportFormat('ndjson');
+  if (format === undefined) throw new Error('no format');
+  const since = new Date('2026-11-21T09:00:00Z');
+  const file = exportTraffic(
+    log,
+    { search: search('status:>=500'), since },
+    { ...format, page: async function* () {} },
+  );
+  expect(await collect(file)).toEqual(['', '']);
+  const read = { read: 'list', filter: 'status:>=500', from: '2026-11-21T09:00:00.000Z' };
+  expect(lines()).toEqual([{ level: 30, ...WHO, ...read, msg: 'log read' }]);
+});
+
+it('a stream is one line at its start', async () => {
+  const { log, lines } = await opened();
+  const stop = new AbortController();
+  let reads = 0;
+  const filter = { projectUid: log.projectUid, search: search('method:POST'), since: new Date(0) };
+  const onCaughtUp = (): void => {
+    reads += 1;
+    expect(lines()).toHaveLength(1);
+    if (reads === 3) stop.abort();
+  };
+  expect(await collect(tailSummaries(log, filter, stop.signal, { onCaughtUp }))).toEqual([]);
+  expect(lines()).toMatchObject([{ read: 'stream', filter: 'method:POST' }]);
+});
+
+it('a request is named before its data is returned', async () => {
+  const { log, lines, text } = await opened();
+  const reading = log.row('0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe');
+  expect(lines()).toMatchObject([{ read: 'request', requests: ['0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe'] }]);
+  const { requestBody } = (await reading) ?? newLogRow();
+  expect(requestBody.length).toBeGreaterThan(0);
+  expect(text()).not.toContain(Buffer.from(requestBody).toString());
+});
+
+it('text of the user is bounded and cannot forge a line', async () => {
+  const { log, lines, text } = await opened({ user: 'ann\n{"user":"eve"}\u202e' });
+  await log.summaries({ search: search(`path:"a\\n\u2028\u001b[2K${'x'.repeat(1_900)}"`), limit: 1 });
+  await log.row(`\r\n${'\u0007'.repeat(LIMITS.auditTextLengthMax)}`);
+  expect(text().match(/\n/g)).toHaveLength(2);
+  expect(hasControls(text().replaceAll('\n', ''))).toBe(false);
+  const [list, one] = lines() as [{ user: string; filter: string }, { requests: [string] }];
+  expect(list.user).toBe('ann\\x0a{"user":"eve"}\\u202e');
+  expect(list.filter).toContain('xxx');
+  for (const value of [list.filter, one.requests[0]])
+    expect(value.length).toBeLessThanOrEqual(LIMITS.auditTextLengthMax + 1);
+});
+
+it('a refused read is a warning', async () => {
+  const lines: string[] = [];
+  const logger = pino({ base: {}, timestamp: false }, { write: (line: string) => lines.push(line) });
+  const forbidden = new SourceError('Forbidden', 'no');
+  const logs = {
+    open: () => Promise.reject(forbidden),
+    refusals: () => Promise.reject(forbidden),
+  } as Partial<Logs> as Logs;
+  const audited = auditReads(logs, logger, { via: 'page', user: () => Promise.resolve(undefined) });
+  await expect(audited.open(PROJECT)).rejects.toBe(forbidden);
+  await expect(audited.refusals(PROJECT)).rejects.toBe(forbidden);
+  const refused = { level: 40, ...WHO, via: 'page', user: undefined, msg: 'log read refused' };
+  expect(lines.map((line) => JSON.parse(line) as object)).toEqual([refused, refused]);
+});
