@@ -127,6 +127,7 @@ const NoMatch = ({ data, navigation }: Pick<TrafficEmptyProps, 'data' | 'navigat
       )}
       {isTimed && ` in the ${(presetLabel(range) ?? 'selected time range').toLowerCase()}`}.
       {isOpenEnded(range) && ' New matching requests appear here.'}
+      {terms.some((term) => /^(?:and|or|not)$/.test(term)) && ' AND, OR and NOT must be in capitals.'}
     </EmptyState>
   );
 };

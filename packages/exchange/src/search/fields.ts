@@ -184,5 +184,7 @@ export const suggestField = (name: string): string | undefined => {
   for (const [other, prefix] of OTHER_PREFIXES) {
     if (lower.startsWith(other)) return prefix + lower.slice(other.length);
   }
-  return nearest(lower, Object.keys(FIELDS));
+  const near = nearest(lower, Object.keys(FIELDS));
+  // No field has a hyphen, but most headers have one.
+  return near ?? (lower.includes('-') && headerNameText.test(lower) ? `header.${lower}` : undefined);
 };
