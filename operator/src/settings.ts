@@ -18,9 +18,11 @@ import {
   type Target,
 } from '@standin/egress';
 import { z } from 'zod';
-import type { TranslateSettings } from './translate/index.ts';
+import type { RetentionSettings, TranslateSettings } from './translate/index.ts';
 
 const requestsPerSecond = z.coerce.number().int().min(0).max(LIMITS.requestsPerSecondMax).default(0);
+
+const retentionDaysMax = z.coerce.number().int().min(1).max(LIMITS.retentionDaysMax).optional();
 
 /** All of the operator's settings. docs/reference/configuration.md is generated from this schema. */
 export const operatorSettings = z.object({
@@ -183,6 +185,12 @@ export const operatorSettings = z.object({
         .describe(
           'Maximum number of days for which captured requests are kept. Limits every project’s setting. Requests that are already captured are not affected.',
         ),
+      freeDaysMax: retentionDaysMax.describe(
+        'The same for projects of accounts on the Free plan. If unset, only retention.daysMax applies.',
+      ),
+      proDaysMax: retentionDaysMax.describe(
+        'The same for projects of accounts on the Pro plan. If unset, only retention.daysMax applies.',
+      ),
     })
     .prefault({}),
   drain: z
@@ -240,6 +248,12 @@ export const refusedTargets = ({ egress, clickhouse }: OperatorSettings): readon
   ...(clickhouse.url === undefined ? [] : [targetOf(new URL(clickhouse.url))]),
 ];
 
+/** Returns the settings that limit retention. */
+export const retentionSettings = ({ retention }: Pick<OperatorSettings, 'retention'>): RetentionSettings => ({
+  retentionDaysMax: retention.daysMax,
+  retentionDaysMaxByPlan: { Free: retention.freeDaysMax, Pro: retention.proDaysMax },
+});
+
 /** Returns the settings that the translator needs. */
 export const translateSettings = (settings: OperatorSettings): TranslateSettings => {
   const refused = new RefusedTargets(refusedTargets(settings));
@@ -252,6 +266,6 @@ export const translateSettings = (settings: OperatorSettings): TranslateSettings
       Free: settings.requestsPerSecond.free || undefined,
       Pro: settings.requestsPerSecond.pro || undefined,
     },
-    retentionDaysMax: settings.retention.daysMax,
+    ...retentionSettings(settings),
   };
 };

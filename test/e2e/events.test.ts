@@ -31,7 +31,8 @@ const HOLD_MS = 9_000;
 beforeAll(async () => {
   [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
   await installStandin(cluster);
-  deployment = await deploy({ cluster, clickHouse, operators: 1, gateways: 1 });
+  const operatorEnv = { STANDIN_RETENTION_FREE_DAYS_MAX: '5' };
+  deployment = await deploy({ cluster, clickHouse, operators: 1, gateways: 1, operatorEnv });
   const [first] = deployment.gateways;
   if (first === undefined) throw new Error('no gateway is deployed');
   gateway = first;
@@ -157,6 +158,15 @@ test('a URI that is set later is a Warning with the old and the new URL', async 
   const moved = await eventOf('shop', 'UriChanged');
   expect(moved?.type).toBe('Warning');
   expect(moved?.note).toContain(`begin with http://standin.test/pinned-by-the-test instead of ${before}:`);
+});
+
+test('the plan of the Account limits the retention of its Projects', async () => {
+  const retentionOf = async () => (await tenant.get('Project', 'shop')).status?.['retentionDays'];
+  await tenant.apply('Project', 'shop', { retentionDays: 20 });
+  await tenant.apply('Account', 'default', { plan: 'Free' });
+  await eventually('the maximum for the plan Free', retentionOf, { accept: (days) => days === 5 });
+  await tenant.apply('Account', 'default', { plan: 'Pro' });
+  await eventually('the retention of the Project', retentionOf, { accept: (days) => days === 20 });
 });
 
 test('a URI that begins with the prefix of another Account is refused, without the name of the other team', async () => {

@@ -378,6 +378,7 @@ describe('a team', () => {
       requestsPerSecondByPlan: { Free: undefined, Pro: undefined },
       clusterDomain: 'cluster.local',
       retentionDaysMax: 365,
+      retentionDaysMaxByPlan: { Free: undefined, Pro: undefined },
     };
     expect(files.length).toBeGreaterThan(TEAMS.length);
     expect(validateManifests(files, settings)).toEqual([]);

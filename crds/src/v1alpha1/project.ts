@@ -27,7 +27,7 @@ const spec = z
     retentionDays: integer(1, LIMITS.retentionDaysMax)
       .default(LIMITS.retentionDaysDefault)
       .describe(
-        'Number of days for which captured requests are kept, for example 7. The installation may have a lower maximum: see status.retentionDays.',
+        'Number of days for which captured requests are kept, for example 7. The installation or the plan may have a lower maximum: see status.retentionDays.',
       ),
     metrics: z
       .enum(PROJECT_METRICS)

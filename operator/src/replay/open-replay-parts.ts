@@ -3,7 +3,7 @@ import { systemClock } from '@standin/kube';
 import type { LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { OperatorSettings } from '../settings.ts';
+import { retentionSettings, type OperatorSettings } from '../settings.ts';
 import { replayMetrics } from './replay-metrics.ts';
 import type { ReplayParts } from './replay-run.ts';
 
@@ -24,7 +24,7 @@ interface ReplayNeeds {
 
 /** Opens the resources that replays need as long as the operator runs. */
 export const openReplayParts = ({ settings, store, registry, refused, logger }: ReplayNeeds): OpenReplayParts => {
-  const { egress, gatewayUrl, replay, clickhouse, clusterDomain, retention } = settings;
+  const { egress, gatewayUrl, replay, clickhouse, clusterDomain } = settings;
   const ca = egress.ca === undefined ? {} : { ca: egress.ca };
   // The gateways may have private addresses, because the administrator sets their URL. All other addresses are set by users.
   const gateway = createEgress({ policy: { allowPrivate: true, allow: [POD_ADDRESSES] }, logger, ...ca });
@@ -43,7 +43,7 @@ export const openReplayParts = ({ settings, store, registry, refused, logger }: 
     egress: { gateway, upstream },
     gatewayUrl: replay.gatewayUrl ?? gatewayUrl,
     clusterDomain,
-    retentionDaysMax: retention.daysMax,
+    ...retentionSettings(settings),
     metrics: replayMetrics(registry),
     clock: systemClock,
     close: async () => {

@@ -1,7 +1,7 @@
 import type { Kind, ResourceObject } from '@standin/contract';
 import { parseObject, type ReplaySpec, type Specs } from '@standin/crds';
 import { parseFilter, type Filter } from '@standin/exchange/search';
-import { retentionInForce, type Finding, type TranslateSettings } from '../translate/index.ts';
+import { retentionInForce, type Finding, type RetentionSettings } from '../translate/index.ts';
 
 /** A Replay's spec, with all references resolved. */
 export interface ReplayPlan {
@@ -48,7 +48,7 @@ const findByName = (
 export const resolveReplay = (
   replay: ResourceObject,
   objects: Iterable<ResourceObject>,
-  settings: Pick<TranslateSettings, 'retentionDaysMax'>,
+  settings: RetentionSettings,
 ): Resolution => {
   const parsed = parseObject(replay);
   if (!parsed.ok) return invalid(parsed.problems.map(({ path, message }) => `${path}: ${message}`).join('; '));
@@ -72,7 +72,7 @@ export const resolveReplay = (
     plan: {
       spec,
       project: { uid: project.metadata.uid, namespace, name },
-      retentionDays: retentionInForce(projectSpec, settings),
+      retentionDays: retentionInForce(projectSpec, specOf(account, 'Account')?.plan, settings),
       accountUid: account?.metadata.uid ?? '',
       search: search?.filter,
     },

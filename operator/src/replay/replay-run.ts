@@ -6,7 +6,7 @@ import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logsto
 import type { Logger } from 'pino';
 import { secondsOf } from '../status/conditions.ts';
 import { NO_LOG_STORE, type Progress } from '../acts/act-conditions.ts';
-import type { Finding } from '../translate/index.ts';
+import type { Finding, RetentionSettings } from '../translate/index.ts';
 import { findEntry } from './captured-requests.ts';
 import type { ReplaySlots, Ticket } from './replay-slots.ts';
 import { ReplayCounts } from './replay-counts.ts';
@@ -17,13 +17,12 @@ import { ReplaySender, type SenderParts } from './replay-sender.ts';
 import type { RunControl } from './run-control.ts';
 import { sendMany } from './send-many.ts';
 
-export interface ReplayParts extends SenderParts {
+export interface ReplayParts extends SenderParts, RetentionSettings {
   readonly source: ResourceSource;
   /** Undefined if no log store is configured. */
   readonly store: LogStore | undefined;
   /** Resolves when the store's tables exist. */
   readonly prepareStore: () => Promise<void>;
-  readonly retentionDaysMax: number;
   readonly metrics: ReplayMetrics;
   readonly logger: Logger;
   readonly clock: Clock;

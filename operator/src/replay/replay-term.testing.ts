@@ -82,7 +82,8 @@ export const setUp = ({ withStore = true } = {}) => {
       egress: { gateway: egress, upstream: egress },
       gatewayUrl: 'http://gateway',
       clusterDomain: 'cluster.local',
-      retentionDaysMax: RETENTION_DAYS_MAX,
+      retentionDaysMax: 365,
+      retentionDaysMaxByPlan: { Free: RETENTION_DAYS_MAX, Pro: undefined },
     });
     const listener: SourceListener = {
       put: (object) => {

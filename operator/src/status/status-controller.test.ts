@@ -20,6 +20,7 @@ const standOf = (source: MemorySource) => {
     quotaByPlan: { Free: undefined, Pro: undefined },
     requestsPerSecondByPlan: { Free: undefined, Pro: undefined },
     retentionDaysMax: 365,
+    retentionDaysMaxByPlan: { Free: undefined, Pro: undefined },
   });
   const read = (): ResourceObject => {
     const account = source.object('Account', 'a');

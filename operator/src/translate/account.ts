@@ -51,6 +51,7 @@ export const evaluateAccount = (
     configKey: configKey(config),
     status: { usage: { quota }, requestsPerSecond },
     keySecret,
+    plan: spec.plan,
     quota,
     allowsSignatures: spec.signatures === 'Allowed',
   };

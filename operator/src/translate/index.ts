@@ -7,6 +7,7 @@ export type {
   Finding,
   KeyState,
   KnownKey,
+  RetentionSettings,
   SecretState,
   SecretValue,
   TranslateSettings,

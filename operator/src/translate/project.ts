@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { configKey, type ProjectConfig } from '@standin/contract';
+import { configKey, type Plan, type ProjectConfig } from '@standin/contract';
 import type { ProjectSpec } from '@standin/crds';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
-import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
+import type { Entry, Evaluation, Finding, RetentionSettings, TranslateSettings } from './types.ts';
 
 /** 20 characters of 5 bits are 100 bits, so that URIs do not collide and, if the uid is random, cannot be guessed. */
 const DERIVED_URI_LENGTH = 20;
@@ -19,11 +19,15 @@ const derivedUri = (uid: string): string =>
     .map((byte) => BASE32.charAt(byte % BASE32.length))
     .join('');
 
-/** Returns for how many days log entries are kept, which is the project's setting, limited by the installation's maximum. */
+/**
+ * Returns for how many days log entries are kept, which is the project's setting, limited by the maximums of the installation and of
+ * its account's plan.
+ */
 export const retentionInForce = (
   { retentionDays }: ProjectSpec,
-  { retentionDaysMax }: Pick<TranslateSettings, 'retentionDaysMax'>,
-): number => Math.min(retentionDays, retentionDaysMax);
+  plan: Plan | undefined,
+  { retentionDaysMax, retentionDaysMaxByPlan }: RetentionSettings,
+): number => Math.min(retentionDays, retentionDaysMax, (plan && retentionDaysMaxByPlan[plan]) ?? Infinity);
 
 export interface ProjectContext {
   readonly account: Entry | undefined;
@@ -55,11 +59,16 @@ export const evaluateProject = (
   }
   const { spec } = parsed;
   const uri = projectUri(uid, spec);
-  const retentionDays = retentionInForce(spec, settings);
+  const plan = account?.evaluation?.verdict.plan;
+  const retentionDays = retentionInForce(spec, plan, settings);
   const accepted = isReserved
     ? uriReserved(uri)
     : holder === undefined || holder === entry
-      ? acceptedWith(spec, retentionDays)
+      ? acceptedWith(
+          spec,
+          retentionDays,
+          retentionDays === settings.retentionDaysMax ? 'this installation' : `the plan ${plan}`,
+        )
       : uriConflict(uri, holder);
   const config: ProjectConfig | undefined =
     accepted.ok && account?.evaluation?.config !== undefined
@@ -86,12 +95,13 @@ export const evaluateProject = (
   return { verdict, config };
 };
 
-const acceptedWith = (spec: ProjectSpec, retentionDays: number): Finding =>
+/** @param where what has this maximum */
+const acceptedWith = (spec: ProjectSpec, retentionDays: number, where: string): Finding =>
   spec.retentionDays === retentionDays
     ? ACCEPTED
     : holds(
         'Accepted',
-        `The object is valid. Captured requests are kept for ${retentionDays === 1 ? 'one day' : `${retentionDays} days`}, the maximum for this installation.`,
+        `The object is valid. Captured requests are kept for ${retentionDays === 1 ? 'one day' : `${retentionDays} days`}, the maximum for ${where}.`,
       );
 
 const uriConflict = (uri: string, { ref }: Entry): Finding =>

@@ -17,6 +17,7 @@ const SETTINGS: TranslateSettings = {
   requestsPerSecondByPlan: { Free: undefined, Pro: 50 },
   clusterDomain: 'cluster.local',
   retentionDaysMax: 90,
+  retentionDaysMaxByPlan: { Free: undefined, Pro: 60 },
 };
 
 interface Input {

@@ -62,6 +62,22 @@ describe('a flush', () => {
     });
   });
 
+  it('changes the retention of the Projects with the plan of their Account', () => {
+    const translator = translatorOf(account, project);
+    translator.put(make('Account', 'default', { plan: 'Pro' }, { generation: 2 }));
+    expect(translator.flush().put).toMatchObject([{ kind: 'Account' }, { kind: 'Project', retentionDays: 20 }]);
+  });
+
+  it('refuses a URI as long as another Account reserves its prefix', () => {
+    const pinned = make('Project', 'shop', { accountRef: { name: 'default' }, uri: 'team-b-0123456789' });
+    const other = make('Account', 'b', { uriPrefix: 'team-b-' });
+    const translator = translatorOf(account, pinned);
+    translator.put(other);
+    expect(translator.flush().remove).toEqual(['Project/Project shop']);
+    translator.remove(refOf(other), other.metadata.uid);
+    expect(translator.flush().put).toMatchObject([{ kind: 'Project', uri: 'team-b-0123456789' }]);
+  });
+
   it('publishes a duplicate key only after the older account has a different key', () => {
     const translator = translatorOf(account, project);
     const newer = make('Account', 'newer', {}, { creationTimestamp: '2026-01-02T00:00:00Z' });

@@ -9,6 +9,7 @@ export const SETTINGS: TranslateSettings = {
   requestsPerSecondByPlan: { Free: undefined, Pro: undefined },
   clusterDomain: 'cluster.local',
   retentionDaysMax: 365,
+  retentionDaysMaxByPlan: { Free: undefined, Pro: 20 },
 };
 
 export const KEY = { kind: 'key', sha256: 'a'.repeat(64) } as const satisfies KeyState;

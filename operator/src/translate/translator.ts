@@ -337,6 +337,7 @@ const looksDifferentBelow = (before: Evaluation | undefined, after: Evaluation):
   before.verdict.uid !== after.verdict.uid ||
   before.verdict.configKey !== after.verdict.configKey ||
   before.verdict.status['url'] !== after.verdict.status['url'] ||
+  before.verdict.plan !== after.verdict.plan ||
   before.verdict.allowsSignatures !== after.verdict.allowsSignatures ||
   firstFault(before)?.message !== firstFault(after)?.message ||
   firstFault(before)?.reason !== firstFault(after)?.reason;

@@ -46,7 +46,14 @@ export type SecretState =
   | { readonly kind: 'missing' }
   | { readonly kind: 'unreadable'; readonly message: string };
 
-export interface TranslateSettings {
+/** Maximum numbers of days that a project's log entries are kept. */
+export interface RetentionSettings {
+  readonly retentionDaysMax: number;
+  /** Undefined if only `retentionDaysMax` applies. */
+  readonly retentionDaysMaxByPlan: Readonly<Record<Plan, number | undefined>>;
+}
+
+export interface TranslateSettings extends RetentionSettings {
   /** Base URL of the gateways, without a trailing slash. */
   readonly gatewayUrl: string;
   /** Returns why the address policy rejects an upstream, or undefined if it does not, or if the name must be resolved first. */
@@ -57,8 +64,6 @@ export interface TranslateSettings {
   readonly requestsPerSecondByPlan: Readonly<Record<Plan, number | undefined>>;
   /** The suffix of the DNS names of Services, such as `cluster.local`. */
   readonly clusterDomain: string;
-  /** Maximum number of days that a project's log entries are kept. */
-  readonly retentionDaysMax: number;
 }
 
 /** The content of a condition. */
@@ -85,6 +90,8 @@ export interface Verdict {
   readonly status: Readonly<Record<string, unknown>>;
   /** For Accounts, the Secret with the API key, and whether the operator generates the key. */
   readonly keySecret?: { readonly secretName: string; readonly generated: boolean };
+  /** For Accounts, the plan. It limits the retention of their Projects. */
+  readonly plan?: Plan;
   /** For Accounts, the number of requests that may be accepted in a calendar month. Undefined if unlimited. */
   readonly quota?: number | undefined;
   /**

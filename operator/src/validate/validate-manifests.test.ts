@@ -13,6 +13,7 @@ const SETTINGS: TranslateSettings = {
   requestsPerSecondByPlan: { Free: undefined, Pro: undefined },
   clusterDomain: 'cluster.local',
   retentionDaysMax: 365,
+  retentionDaysMaxByPlan: { Free: undefined, Pro: undefined },
 };
 
 const HEAD = 'apiVersion: standin.dev/v1alpha1\n';
