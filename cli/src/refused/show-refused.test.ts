@@ -53,10 +53,10 @@ test('of several projects, the output shows those with refused requests, and wha
   ];
   expect(formatRefusedProjects([of('one', { items }), of('none', {}), of('two', { items })])).toEqual([
     ...['Project n/one', ...table()],
-    ...['Project n/two', ...table('3 requests to all gateways had no URI of a project.')],
+    ...['Project n/two', ...table('3 requests across all gateways did not contain a known project URI.')],
   ]);
   expect(formatRefusedProjects([of('none', {}), of('empty', {})])).toEqual([
     'No requests were refused within the last hour.',
-    '3 requests to all gateways had no URI of a project.',
+    '3 requests across all gateways did not contain a known project URI.',
   ]);
 });
