@@ -1,4 +1,5 @@
 import process from 'node:process';
+import { addCompleteCommand } from '../src/completion/completion-command.ts';
 import { runProgram } from '../src/run-program.ts';
 import { stdout, wantsColour } from '../src/terminal.ts';
 
@@ -8,4 +9,7 @@ import { stdout, wantsColour } from '../src/terminal.ts';
  * could not load until the command ends.
  */
 export const runPlugin = (): Promise<void> =>
-  runProgram({ name: 'kubectl standin', colour: wantsColour(stdout, process.env), usesCluster: true });
+  runProgram({
+    ...{ name: 'kubectl standin', colour: wantsColour(stdout, process.env), usesCluster: true },
+    addMore: addCompleteCommand,
+  });

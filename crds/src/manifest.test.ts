@@ -57,7 +57,7 @@ describe('parseManifest', () => {
     [
       'aliases of large values',
       `a: &a [${'x,'.repeat(3_000)}]\nb: [${'*a,'.repeat(100)}]`,
-      'its aliases stand for more than 250000 values',
+      'its aliases expand to more than 250000 values',
     ],
     ['a duplicate key in a mapping', 'a: 1\nb: 2\na: 3', 'Map keys must be unique'],
   ])('rejects %s', (_, text, message) => {

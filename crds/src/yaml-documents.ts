@@ -113,7 +113,7 @@ const faultOf = (document: Document.Parsed): YamlFault | undefined => {
   if (reading.repeated !== undefined) return { offset: reading.repeated, message: 'Map keys must be unique' };
   if (reading.aliases > ALIASES_MAX) return { offset, message: `has more than ${ALIASES_MAX} aliases` };
   const isBomb = reading.aliases > 0 && reading.values > EXPANDED_VALUES_MAX;
-  return isBomb ? { offset, message: `its aliases stand for more than ${EXPANDED_VALUES_MAX} values` } : undefined;
+  return isBomb ? { offset, message: `its aliases expand to more than ${EXPANDED_VALUES_MAX} values` } : undefined;
 };
 
 /** Counts the values and aliases of a document, and finds repeated keys. Visits each node once, in order. */

@@ -220,7 +220,7 @@ const tokenDigest = ({ headers }: Request): string =>
     .digest('base64');
 
 /**
- * Handles failures that no page can show. Responds in plain text and logs the details. Express recognises error handlers by their
+ * Handles failures that no page can show. Responds in plain text and logs the details. Express recognizes error handlers by their
  * four parameters.
  */
 const answerFailure =

@@ -51,7 +51,7 @@ export const clusterDashboardSettings = z
       .regex(/^[a-z0-9-]{1,63}\/[a-z0-9-]{1,63}$/, 'must be NAMESPACE/NAME')
       .optional()
       .describe(
-        'The dashboard’s Service, as NAMESPACE/NAME. The CLI uses it to recognise the dashboard behind kubectl port-forward.',
+        'The dashboard’s Service, as NAMESPACE/NAME. The CLI uses it to recognize the dashboard behind kubectl port-forward.',
       ),
     trustedProxies: listSetting(
       z.string().refine(isNetwork, 'must be an address or a network, such as 10.0.0.7 or 10.0.0.0/8'),

@@ -23,8 +23,8 @@ const sidebar = (): DefaultTheme.SidebarItem[] => {
 type MarkdownIt = Parameters<NonNullable<MarkdownOptions['config']>>[0];
 
 /**
- * Adapts links that are written for readers of the repository. README.md is the index of its folder. A file outside the
- * documentation, or one that is no page, has no page on the site: its link becomes text.
+ * Adapts links that are written for readers of the repository. README.md is the index of its folder. A file that is
+ * outside the documentation, or is not Markdown, has no page on the site, so its link becomes text.
  */
 const adaptLinks = (markdown: MarkdownIt): void => {
   markdown.core.ruler.push('links-of-the-repository', ({ tokens, env }) => {

@@ -47,7 +47,7 @@ const EXAMPLES: Readonly<Record<Kind, string>> = {
 const FOLDER = 'docs/reference/resources';
 
 const range = (min: number | undefined, max: number | undefined, unit: string): string => {
-  // The API server's own bounds say nothing to a reader.
+  // The API server's own bounds are of no use to readers.
   const top = max === Number.MAX_SAFE_INTEGER || max === 2 ** 31 - 1 ? undefined : max;
   const number = (value: number): string => value.toLocaleString('en-US');
   if (min === top && min !== undefined) return `${number(min)}${unit}`;

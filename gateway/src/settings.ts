@@ -121,7 +121,7 @@ export const gatewaySettings = z.object({
         .enum(['exact', 'any-case'])
         .default('exact')
         .describe(
-          'exact: only the lowercase name x-api-key is accepted. any-case: any case is accepted, for clients that capitalise it.',
+          'exact: only the lowercase name x-api-key is accepted. any-case: any case is accepted, for clients that capitalize it.',
         ),
     })
     .prefault({}),

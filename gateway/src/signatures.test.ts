@@ -67,7 +67,7 @@ const metric = async (name: string): Promise<number> => {
 };
 const usedIn = (unit: 'bytes' | 'requests'): Promise<number> => metric(`unauthenticated_${unit}`);
 
-/** Sends a request that is accepted. Resolves with all rows when its row is there. */
+/** Sends a request that is accepted. Resolves with all rows when its row is in the log. */
 const rowsAfter = async (target = `${PATH}?last`) => {
   expect((await send(request('POST', target, [HOST, WITH_KEY]))).status).toBe(200);
   await stand.sink.until(({ rows }) => rows.some((row) => row.target === target));

@@ -20,7 +20,7 @@ export interface ClusterStand extends AsyncDisposable {
   /** Returns the path of an endpoint on the gateways, `/PROJECT-URI/SLUG`. */
   target(index: number): string;
   /**
-   * Creates the endpoints with the indexes from `from` to `to`, without `to` itself. Each has a mock and `responses` more, which have
+   * Creates the endpoints with the indexes from `from` up to, but not including, `to`. Each has a mock and `responses` more, which have
    * conditions, an expression and a template. Resolves when every gateway has acknowledged them.
    */
   createEndpoints(from: number, to: number, responses?: number): Promise<void>;

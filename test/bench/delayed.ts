@@ -20,7 +20,7 @@ const GARBAGE_COLLECTIONS = 3;
 const MEMORY_MIB_MAX = 60;
 const P99_RATIO_MAX = 1.1;
 
-/** Lets `measureDelayed` have the gateway collect its garbage, so that it measures the memory that is in use. */
+/** Lets `measureDelayed` start garbage collection in the gateway, so that it measures only the memory in use. */
 export const MEASURED_ENV = {
   NODE_OPTIONS: "--expose-gc --import=data:text/javascript,process.on('SIGUSR2',()=>gc())",
 };
@@ -65,7 +65,7 @@ class Callers implements Disposable {
   }
 }
 
-/** Has the gateway collect its garbage a few times, and returns its resident memory. */
+/** Starts garbage collection in the gateway a few times, and returns its resident memory. */
 const usedMiB = async (pid: number): Promise<number> => {
   for (let time = 0; time < GARBAGE_COLLECTIONS; time += 1) {
     process.kill(pid, 'SIGUSR2');

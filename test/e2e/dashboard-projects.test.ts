@@ -45,7 +45,7 @@ describe('the list of projects', () => {
   });
 
   test('is complete in the initial HTML without JavaScript', async () => {
-    // React separates adjacent texts with empty comments.
+    // React separates adjacent text nodes with empty comments.
     const html = (await (await fetch(at('/projects'))).text()).replaceAll('<!-- -->', '');
     expect(html).toContain(run.url);
     expect(html).toContain('3 of 3');

@@ -125,6 +125,12 @@ describe('searching', () => {
     });
   });
 
+  test('says that operators must be in capitals when nothing matches', async () => {
+    await onPage(`${TRAFFIC}?q=status:598 or status:599`, async (page) => {
+      await page.getByText('AND, OR and NOT must be in capitals.').waitFor();
+    });
+  });
+
   test('suggests a broader search when nothing matches', async () => {
     await onPage(`${TRAFFIC}?q=method:POST status:599&from=1h`, async (page) => {
       await page.getByRole('heading', { name: 'No matching requests' }).waitFor();

@@ -71,6 +71,26 @@ describe('standin explain', () => {
     expect(lines[0]).toMatch(/ GET +200 +\/plans\/7 .* default\/plan/);
   });
 
+  test('says why the upstream failed, and that the fallback responded', async () => {
+    const forward = { url: 'http://127.0.0.1:1/', fallback: { on: ['Unreachable'] } };
+    const spec = { ...mock('{"stale": true}'), action: 'Forward', forward, slug: '/stale', method: 'GET' };
+    await writeFile(path.join(run.manifests, 'stale.json'), endpoint('stale', spec));
+    const ask = async (): Promise<string> => {
+      const { body } = await request(`${run.url}/stale`, { headers: { 'x-api-key': run.apiKey } });
+      return body.text();
+    };
+    await eventually('the fallback to respond', async () => (await ask()) === '{"stale": true}');
+    const [captured] = await eventually('the request to be in the log', () => readLog(run.data, '-e', 'stale'), {
+      accept: ({ length }) => length > 0,
+    });
+    const { lines } = await explain(captured?.id ?? '', '--data', run.data);
+    expect(lines.slice(1)).toEqual([
+      'failed    http://127.0.0.1:1 refused the connection. The fallback responded: the mock in spec.json.',
+      'endpoint  default/stale (GET /stale)',
+      'response  the upstream in spec.forward; the endpoint has no responses',
+    ]);
+  });
+
   test('prints JSON that names the unmet conditions and what responded', async () => {
     const { lines } = await explain(id, '--data', run.data, '-o', 'json');
     expect(JSON.parse(lines.join(''))).toMatchObject({

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { refusedListSchema, type ApiRefusedList } from '@standin/dashboard/api-schemas';
 import type { Browser } from 'playwright-core';
@@ -61,6 +61,15 @@ test('a project that does not exist is an error with the names of the others', a
   const { code, stderr } = await standin(['refused', '--data', run.data, '-p', 'nope']);
   expect(code).toBe(1);
   expect(stderr).toContain('shop');
+});
+
+test('without a project, the command line lists the requests of all projects', async () => {
+  const other = { apiVersion: 'standin.dev/v1alpha1', kind: 'Project', metadata: { name: 'other' } };
+  const file = path.join(run.manifests, 'other.json');
+  await writeFile(file, JSON.stringify({ ...other, spec: { displayName: 'Other', accountRef: { name: 'default' } } }));
+  await expect.poll(() => refused(), { timeout: 10_000 }).toMatch(/^Project default\/shop\n.*POST \/v1\/order/s);
+  await rm(file);
+  await expect.poll(() => refused(), { timeout: 10_000 }).toMatch(/^LAST/);
 });
 
 test('the dashboard shows the list first in a project without traffic, and creates an endpoint for a path', async () => {

@@ -1,4 +1,4 @@
-import { chmod, cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -22,13 +22,17 @@ test('the commands of docs/start/ci.md start Standin, send a request, find it an
   expect(commands).toHaveLength(4);
   await cp(path.join(ROOT, 'crds/examples/quickstart'), path.join(folder, 'mocks'), { recursive: true });
   // Runs the CLI of this checkout.
-  const npx = path.join(folder, 'npx');
-  await writeFile(
-    npx,
-    `#!/bin/sh\nshift\nexec '${process.execPath}' '${path.join(ROOT, 'cli/bin/standin.js')}' "$@"\n`,
-  );
-  await chmod(npx, 0o755);
-  const script = ["trap 'kill $(jobs -p); wait' EXIT", ...commands].join('\n');
+  const bin = path.join(folder, 'node_modules/.bin');
+  await mkdir(bin, { recursive: true });
+  const cli = `exec '${process.execPath}' '${path.join(ROOT, 'cli/bin/standin.js')}' "$@"\n`;
+  for (const [file, text] of [
+    [path.join(bin, 'standin'), `#!/bin/sh\n${cli}`],
+    [path.join(folder, 'npx'), `#!/bin/sh\nshift\n${cli}`],
+  ] as const) {
+    await writeFile(file, text);
+    await chmod(file, 0o755);
+  }
+  const script = ["trap 'kill $STANDIN; wait' EXIT", ...commands].join('\n');
   const { code, stdout, stderr } = await runCommand('bash', ['-euo', 'pipefail', '-c', script], {
     cwd: folder,
     env: { ...process.env, PATH: `${folder}:${process.env['PATH'] ?? ''}` },

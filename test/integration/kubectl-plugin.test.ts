@@ -109,6 +109,17 @@ describe('kubectl standin', () => {
     expect(stdout).toContain('replay [options]');
   });
 
+  it('is completed by kubectl with the script in the guide', async () => {
+    const guide = await readFile(path.join(ROOT, 'docs/guides/kubectl.md'), 'utf8');
+    const [, script = ''] = /```sh\n(#!\/bin\/sh\n[^`]*)```/.exec(guide) ?? [];
+    await writeFile(path.join(folder, 'bin/kubectl_complete-standin'), script, { mode: 0o755 });
+    const kubectl = await findKubectl(console.log);
+    const complete = async (...words: string[]): Promise<string> =>
+      (await runCommand(kubectl, ['__complete', 'standin', ...words], { cwd: ROOT, env })).stdout;
+    expect(await complete('lo')).toMatch(/^logs\tlist captured requests/m);
+    expect(await complete('logs', '--lim')).toMatch(/^--limit\t/m);
+  });
+
   it('contains everything that its commands need', async () => {
     expect(await kubectlStandin('validate', 'crds/examples/quickstart')).toEqual({
       code: 0,

@@ -129,7 +129,7 @@ describe('an entry', () => {
 });
 
 describe('the columns that', () => {
-  /** The columns of 011, with the bytes of `key` and of an empty text, and those of 009, with two empty texts and a number. */
+  /** The columns of 011, with the bytes of `key` and of an empty string, and those of 009, with two empty strings and a number. */
   const added = { '009_log_responses': 15, '011_log_credential': 5 } as const;
 
   test.each([

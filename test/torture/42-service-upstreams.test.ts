@@ -7,7 +7,7 @@ import { forward, Stand } from './stand.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /**
- * Torture test 42: a tenant changes Services that are upstreams before the operator sees the change, and uses Standin's own parts
+ * Torture test 42: a tenant changes Services that are upstreams before the operator sees the change, and uses Standin's own components
  * as upstreams. Every address is allowed here, so that only the check under test can block a request.
  */
 

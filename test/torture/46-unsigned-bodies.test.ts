@@ -5,11 +5,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ask, RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
 
-/** Torture test 46: strangers that send bodies slowly to an endpoint that accepts signatures, with signatures that could be valid. */
+/**
+ * Torture test 46: unauthenticated clients that send bodies slowly to an endpoint that accepts signatures, with signatures that could
+ * be valid.
+ */
 
 const STRANGERS = 2_000;
 const UNSIGNED = 200;
-/** Strangers that come back each tenth of a second. */
+/** Unauthenticated clients that return every tenth of a second. */
 const RETURNING = 20;
 const DELIVERIES = 100;
 const CONNECT_AT_ONCE = 200;

@@ -17,6 +17,11 @@ export const addCompletionCommand = (program: Command): void => {
     ['Zsh: load it with source <(standin completion zsh), after compinit in ~/.zshrc', 'completion zsh'],
     ['Fish: write it to the folder of completions', 'completion fish > ~/.config/fish/completions/standin.fish'],
   );
+  addCompleteCommand(program);
+};
+
+/** Adds the hidden command that completes words for a shell, or for kubectl's own completion. */
+export const addCompleteCommand = (program: Command): void => {
   program
     .command(COMPLETE_COMMAND, { hidden: true })
     .argument('[WORD...]')

@@ -54,7 +54,7 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
     .addOption(
       new Option(
         '--api-key-header <case>',
-        'any-case: for clients that capitalise x-api-key, such as those in Go and Ruby',
+        'any-case: for clients that capitalize x-api-key, such as those in Go and Ruby',
       )
         .choices(['exact', 'any-case'])
         .default('exact'),

@@ -16,9 +16,19 @@ export const explainCaptured = async (id: string, options: ApiOptions) => {
     throw new PlainError(`there is no request ${id} in the log: list the ids with standin logs -o json`);
   const path = `${projectPath(entry.namespace, entry.project)}${apiPath('requests', id, 'explanation')}`;
   const explanation = await api.ask({ path }, explanationSchema);
-  const lines = [formatSummaryLine(entry), ...changeNotice(entry, explanation), ...formatExplanation(explanation)];
-  return { json: explanation, lines };
+  const lines = [formatSummaryLine(entry), ...failureNotice(entry), ...changeNotice(entry, explanation)];
+  return { json: explanation, lines: [...lines, ...formatExplanation(explanation)] };
 };
+
+const failureNotice = ({ outcome, upstreamError }: LogEntry): Line[] =>
+  upstreamError === ''
+    ? []
+    : [
+        [
+          styled('yellow', 'failed    '),
+          outcome === 'fallback' ? `${upstreamError} The fallback responded: the mock in spec.json.` : upstreamError,
+        ],
+      ];
 
 interface Captured extends ShownExplanation {
   readonly isChanged: boolean;

@@ -65,8 +65,8 @@ describe('the text of an explanation', () => {
       '/v1/orders/7',
       { method: 'PUT' },
       [
-        'rejected  405 method_not_allowed: no slug that matches the path has the method',
-        'other     default/get-order (GET /v1/orders/{id}) matches the path, but has another method',
+        'rejected  405 method_not_allowed: the path matches, but no endpoint has this method',
+        'other     default/get-order (GET /v1/orders/{id}) matches the path, but has a different method',
       ],
     ],
     [

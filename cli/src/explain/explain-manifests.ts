@@ -12,7 +12,7 @@ const DERIVED_URI = /^[0-9a-hjkmnp-tv-z]{20}$/;
 
 /**
  * Explains the response to a described request, with the manifests as the only objects. Rejects with a `PlainError` if the
- * manifests or the body cannot be read, or if the project is missing or not clear.
+ * manifests or the body cannot be read, or if the project is missing or ambiguous.
  */
 export const explainManifests = async (names: readonly string[], options: DescribedRequest & ProjectChoice) => {
   const files = await readManifests(names);

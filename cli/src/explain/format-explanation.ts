@@ -5,10 +5,10 @@ import { styled, type Line } from '../terminal.ts';
 const ACTIONS = { JSON: 'the mock in spec.json', Forward: 'the upstream in spec.forward' } as const;
 const REJECTIONS = {
   endpoint_not_found: '404 endpoint_not_found: no slug in the project matches the path',
-  method_not_allowed: '405 method_not_allowed: no slug that matches the path has the method',
+  method_not_allowed: '405 method_not_allowed: the path matches, but no endpoint has this method',
 } as const;
 const REASONS: Readonly<Record<OtherEndpoint['reason'], string>> = {
-  Method: 'matches the path, but has another method',
+  Method: 'matches the path, but has a different method',
   Precedence: 'matches the path, but is less specific',
   Path: 'has a similar path',
 };

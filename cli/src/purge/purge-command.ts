@@ -53,7 +53,7 @@ export const addPurgeCommand = (program: Command): void => {
     command,
     [
       'Delete what was captured about a person',
-      `purge shop --filter 'body:"jane@example.com"' --all --reason 'Erasure request 4711'`,
+      `purge shop --filter 'body:"jane@example.com"' --reason 'Erasure request 4711'`,
     ],
     ['Delete the requests of the last hour', `purge shop --since 1h --reason 'Test data' --yes`],
   );

@@ -1,7 +1,9 @@
 import type { PurgeStatus } from '@standin/crds';
+import { Command } from 'commander';
 import { describe, expect, it, test } from 'vitest';
 import { ServerError, type ApiClient, type ApiRequest } from '../server/api-client.ts';
 import { purgeClient } from './purge-client.ts';
+import { addPurgeCommand } from './purge-command.ts';
 import { purgeRequest, type SelectOptions } from './purge-request.ts';
 import { formatProgress, runPurge } from './run-purge.ts';
 
@@ -26,6 +28,16 @@ describe('the options of a purge', () => {
     for (const options of [{}, { until }])
       expect(() => given(options)).toThrow('select requests with --filter or --since, or all requests with --all');
     expect(() => given({ all: true, since })).toThrow('--all selects all requests');
+  });
+
+  it('do not contradict each other in the examples of the help', () => {
+    const program = new Command();
+    addPurgeCommand(program);
+    let help = '';
+    program.commands[0]?.configureOutput({ writeOut: (part) => (help += part) }).outputHelp();
+    const examples = help.split('\n').filter((line) => line.includes('purge shop '));
+    expect(examples).toHaveLength(2);
+    for (const example of examples) expect(example.includes(' --all')).not.toBe(/ --(filter|since) /.test(example));
   });
 });
 

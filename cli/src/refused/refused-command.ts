@@ -14,15 +14,15 @@ const optionsSchema = z.object({
 export const addRefusedCommand = (program: Command): void => {
   const command = program
     .command('refused')
-    .description('show which requests to a project were refused within the last hour, and why (docs/guides/refused.md)')
+    .description('show which requests were refused within the last hour, and why (docs/guides/refused.md)')
     .option('-n, --namespace <name>', "the project's namespace")
-    .option('-p, --project <name>', 'required if you can see more than one project')
+    .option('-p, --project <name>', 'only this project; on a cluster, required if you can see several')
     .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
     .option('--data <dir>', 'data folder of standin dev', '.standin');
   withExamples(
     command,
-    ['Why requests to the only project did not arrive', 'refused'],
-    ['The same for one of several projects', 'refused -p shop'],
+    ['Why requests to a standin dev did not arrive', 'refused'],
+    ['The same for one project', 'refused -p shop'],
   );
   withServer(command).action(async (raw: unknown) => {
     const { namespace, project, output, ...options } = optionsSchema.parse(raw);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatRefused } from './show-refused.ts';
+import { formatRefused, formatRefusedProjects } from './show-refused.ts';
 
 const EMPTY = { items: [], omitted: 0, missingGateways: [] };
 const LAST_AT = '2026-11-23T22:10:11.000Z';
@@ -29,7 +29,34 @@ test('the output has a table, then each reason once, then what is missing', () =
     'b: B. Do b.',
     '',
     '5 more are not listed.',
-    '3 requests to all gateways had no URI of a project.',
+    '3 requests across all gateways did not contain a known project URI.',
     'Counts are missing from gateway-1, which did not respond.',
+  ]);
+});
+
+test('of several projects, the output shows those with refused requests, and what all gateways counted once', () => {
+  const items = [
+    { code: 'a', status: 401, title: 'A', detail: 'Do a.', method: 'POST', path: '/x', count: 1, lastAt: LAST_AT },
+  ];
+  const of = (name: string, more: object) => ({
+    namespace: 'n',
+    name,
+    refused: { ...EMPTY, unknownProject: 3, ...more },
+  });
+  const table = (...more: string[]) => [
+    'LAST       COUNT  CODE  REQUEST',
+    '22:10:11Z  1      a     POST /x',
+    '',
+    'a: A. Do a.',
+    '',
+    ...more,
+  ];
+  expect(formatRefusedProjects([of('one', { items }), of('none', {}), of('two', { items })])).toEqual([
+    ...['Project n/one', ...table()],
+    ...['Project n/two', ...table('3 requests across all gateways did not contain a known project URI.')],
+  ]);
+  expect(formatRefusedProjects([of('none', {}), of('empty', {})])).toEqual([
+    'No requests were refused within the last hour.',
+    '3 requests across all gateways did not contain a known project URI.',
   ]);
 });

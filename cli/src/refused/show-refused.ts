@@ -1,6 +1,13 @@
 import { refusedListSchema, type ApiRefusedList } from '@standin/dashboard/api-schemas';
 import type { ApiClient } from '../server/api-client.ts';
-import { chooseProject, withProjectNames, type ProjectChoice } from '../server/projects.ts';
+import {
+  chooseProject,
+  listProjects,
+  projectPath,
+  withProjectNames,
+  type ProjectChoice,
+  type ProjectName,
+} from '../server/projects.ts';
 import { stdout } from '../terminal.ts';
 
 const number = new Intl.NumberFormat('en');
@@ -24,7 +31,7 @@ export const formatRefused = ({
   const notes = [
     ...(omitted > 0 ? [`${number.format(omitted)} more are not listed.`] : []),
     ...(unknownProject !== undefined && unknownProject > 0
-      ? [`${number.format(unknownProject)} requests to all gateways had no URI of a project.`]
+      ? [`${number.format(unknownProject)} requests across all gateways did not contain a known project URI.`]
       : []),
     ...(missingGateways.length > 0
       ? [`Counts are missing from ${missingGateways.join(', ')}, which did not respond.`]
@@ -46,10 +53,38 @@ export const formatRefused = ({
   return [...table, '', ...reasons, ...(notes.length > 0 ? ['', ...notes] : [])];
 };
 
-/** Prints the requests to a project that were refused within the last hour. */
+/** Formats the lists of several projects. Omits projects without refused requests, and shows what all gateways counted only once. */
+export const formatRefusedProjects = (
+  projects: readonly (ProjectName & { readonly refused: ApiRefusedList })[],
+): readonly string[] => {
+  const shown = projects.filter(({ refused: { items } }) => items.length > 0);
+  if (shown.length === 0) return projects.slice(0, 1).flatMap(({ refused }) => formatRefused(refused));
+  return shown.flatMap(({ namespace, name, refused }, index) => {
+    const isLast = index === shown.length - 1;
+    const lines = formatRefused(isLast ? refused : { ...refused, unknownProject: undefined, missingGateways: [] });
+    return [`Project ${namespace}/${name}`, ...lines, ...(isLast ? [] : [''])];
+  });
+};
+
+/**
+ * Prints the requests that were refused within the last hour, and why. Without a choice, the text covers all projects of a
+ * `standin dev`.
+ */
 export const showRefused = async (api: ApiClient, choice: ProjectChoice, output: 'text' | 'json'): Promise<void> => {
-  const path = `${await chooseProject(api, choice)}/refusals`;
-  const refused = await withProjectNames(api, choice, api.ask({ path }, refusedListSchema));
+  const isOpen = output === 'text' && api.local !== undefined && choice.project === undefined;
+  const projects = isOpen ? await listProjects(api, choice.namespace) : [];
+  const read = (path: string): Promise<ApiRefusedList> => api.ask({ path: `${path}/refusals` }, refusedListSchema);
+  if (projects.length > 1) {
+    const lists = await Promise.all(
+      projects.map(async ({ namespace, name }) => ({
+        ...{ namespace, name },
+        refused: await read(projectPath(namespace, name)),
+      })),
+    );
+    for (const line of formatRefusedProjects(lists)) stdout.line(line);
+    return;
+  }
+  const refused = await withProjectNames(api, choice, read(await chooseProject(api, choice)));
   if (output === 'json') stdout.json(refused);
   else for (const line of formatRefused(refused)) stdout.line(line);
 };

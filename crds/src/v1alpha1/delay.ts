@@ -43,7 +43,7 @@ export const delay = withRules(
     logNormal: withRules(
       z.strictObject({
         median: duration().describe('Half of the delays are shorter, for example 120ms.'),
-        p99: duration().describe('One of 100 delays is longer, for example 900ms.'),
+        p99: duration().describe('One in 100 delays is longer, for example 900ms.'),
       }),
       [notShorterThan('p99', 'median')],
     )

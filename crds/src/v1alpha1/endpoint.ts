@@ -61,7 +61,7 @@ const forward = withRules(
     fallback: fallback
       .optional()
       .describe(
-        'Has spec.json respond if the upstream fails before its response begins. Requires spec.json. A response that has begun is passed on, even if its body is cut off.',
+        'Returns spec.json if the upstream fails before its response begins. Requires spec.json. A response that has begun is passed on, even if its body is cut off.',
       ),
   }),
   [
@@ -104,8 +104,8 @@ const spec = withRules(
     credential: credential
       .optional()
       .describe(
-        'Has the endpoint accept requests without an API key if their sender signs them, as providers of webhooks do. The Account must have spec.signatures: Allowed. ' +
-          'The API key always works. A request with an x-api-key header is judged by the key alone.',
+        'Lets the endpoint accept requests without an API key if the sender signs them, as webhook providers do. The Account must have spec.signatures: Allowed. ' +
+          'The API key always works. If a request has an x-api-key header, only the key counts.',
       ),
   }),
   [

@@ -87,7 +87,7 @@ export const json = withRules(
 );
 
 const COMPARED =
-  'How the value is compared. Exact: it is the same as value. RegularExpression: the whole value matches the regular expression in value (RE2 syntax).';
+  'How the value is compared. Exact: it is equal to value. RegularExpression: the whole value matches the regular expression in value (RE2 syntax).';
 const TYPE = `${COMPARED} Present: there is a value. Absent: there is none. Default: Exact.`;
 
 const conditionValue = (more: readonly Rule<string>[] = []) =>
@@ -149,7 +149,7 @@ const headerCondition = withRules(
 const queryCondition = withRules(
   z.strictObject({
     name: text({ min: 1, max: LIMITS.headerNameLengthMax }).describe(
-      'Name of a query parameter, decoded, for example expand. Upper and lower case differ.',
+      'Name of a query parameter, decoded, for example expand. Case-sensitive.',
     ),
     type: z.enum(VALUE_CONDITIONS).optional().describe(TYPE),
     value: conditionValue()

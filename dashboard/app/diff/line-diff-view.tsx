@@ -36,7 +36,10 @@ const Line = ({ line }: { readonly line: Exclude<DiffLine, { kind: 'skipped' }> 
   );
 };
 
-/** Shows a line diff of two texts. Each line has its number in the old text, in the new text, or in both. */
+/**
+ * Shows the differences between two versions of a text, line by line. Each line has its number in the old version, the new version, or
+ * both.
+ */
 export const LineDiffView = ({ label, lines }: LineDiffViewProps) => (
   <div
     role="region"

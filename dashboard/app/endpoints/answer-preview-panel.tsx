@@ -126,7 +126,7 @@ const ExampleRequest = ({ slug }: { readonly slug: string }) => (
 
 const REJECTIONS = {
   endpoint_not_found: 'The path of this request does not match the slug, so this endpoint does not get it.',
-  method_not_allowed: 'This request has another method, so this endpoint does not get it.',
+  method_not_allowed: 'This request has a different method, so this endpoint does not get it.',
 } as const;
 
 const Answer = ({ answer }: { readonly answer: NonNullable<AnswerPreviewPanelProps['answer']> }) => {

@@ -31,7 +31,10 @@ export const GITLAB_HEADER = 'x-gitlab-token';
 
 export const NO_CREDENTIAL: CredentialValues = { ...fromFields(() => ''), 'signature.scheme': 'GitHub' };
 
-/** Returns the values with a scheme selected, as a link demands, unless they have a credential. Of the senders that links are for, only GitLab sends a token. */
+/**
+ * Returns the values with a scheme selected, as a link requests, unless they have a credential. Of the senders for which there are
+ * links, only GitLab sends a token.
+ */
 export const withScheme = (values: CredentialValues, demanded: string | null): CredentialValues => {
   const scheme = SIGNATURE_SCHEMES.find((known) => known === demanded);
   if (scheme === undefined || values.type !== '') return values;

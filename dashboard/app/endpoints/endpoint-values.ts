@@ -27,8 +27,8 @@ import {
 } from './response-values.ts';
 
 /**
- * The values of an endpoint form. All except `credential`, `headers`, `delay`, `responses` and `upstream` are named after their paths in the object, so
- * that the path in a validation error identifies the field.
+ * The values of an endpoint form. All except `credential`, `headers`, `delay`, `responses` and `upstream` are named after their
+ * paths in the object, so that the path in a validation error identifies the field.
  */
 export interface EndpointValues {
   readonly 'metadata.name': string;
@@ -231,7 +231,7 @@ export const valuesOf = (name: string, raw: unknown): EndpointValues => {
   };
 };
 
-/** Returns the values with the credential that the URL of a form demands (`scheme`), or the same values. */
+/** Returns the values with the credential that the URL of a form requests (`scheme`), or the same values. */
 export const presetOf = (values: EndpointValues, { searchParams }: URL): EndpointValues => {
   const credential = withScheme(values.credential, searchParams.get('scheme'));
   return credential === values.credential ? values : { ...values, credential };

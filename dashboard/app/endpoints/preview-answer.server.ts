@@ -101,7 +101,7 @@ const capturedRequest = async (
   id: string,
 ): Promise<ExplainedRequest | Unavailable> => {
   const log = await openLog(backend, names);
-  // Expressions see no larger body. The few more bytes keep it too large.
+  // Expressions cannot see a larger body. With these extra bytes, a body over the limit remains over the limit.
   const found = await orUnavailable(foundRequest(log.preview(id, LIMITS.expressionTextLengthMax + 8)));
   if (isUnavailable(found)) return found;
   const { method, path, query, request, receivedAt, project } = found.entry;

@@ -3,7 +3,7 @@ import { FieldErrors } from '../ui/field.tsx';
 export interface TemplateFieldProps {
   /** The name of the field, such as `spec.json.template`. */
   readonly name: string;
-  /** Empty if the response is no template. */
+  /** Empty if the response is not a template. */
   readonly value: string;
   readonly errors: readonly string[];
   readonly onChange?: (isTemplate: boolean) => void;

@@ -40,7 +40,7 @@ export interface ExchangeView extends Omit<LogEntry, 'request' | 'response'> {
   readonly response: MessageView;
   /** The deliveries with the same id that this endpoint accepted before. Undefined if there are none, or there is no id. */
   readonly earlier: { readonly count: number; readonly first: Pick<LogEntry, 'id' | 'receivedAt'> } | undefined;
-  /** Whether the response can be saved as a mock, as far as that can be said without its bytes. */
+  /** Whether the response can be saved as a mock, as far as this can be determined without its bytes. */
   readonly canBeMock: boolean;
 }
 

@@ -137,7 +137,7 @@ const EndpointLine = ({ endpoint: { name, method, slug }, exchange }: EndpointLi
 );
 
 const REASONS: Readonly<Record<RequestExplanation['otherEndpoints'][number]['reason'], string>> = {
-  Method: 'The path matches, but the method is another one.',
+  Method: 'The path matches, but the method is different.',
   Precedence: 'The path matches, but the slug is less specific.',
   Path: 'The path is similar, but does not match.',
 };
@@ -147,13 +147,13 @@ const changeText = ({ captured, endpoint }: RequestExplanation): string => {
   const before = `Endpoint ${captured.endpoint}, generation ${captured.generation}, responded to this request${was}.`;
   if (endpoint?.name !== captured.endpoint) return before;
   return endpoint.generation === captured.generation
-    ? `${before} It was created again since.`
+    ? `${before} It has been created again since.`
     : `${before} It has changed since: the current generation is ${endpoint.generation ?? 'unknown'}.`;
 };
 
 const rejectionText = ({ rejection }: RequestExplanation): string =>
   rejection === 'method_not_allowed'
-    ? 'No endpoint responds (405): the path matches, but no endpoint has the method.'
+    ? 'No endpoint responds (405): the path matches, but no endpoint has this method.'
     : 'No endpoint responds (404): no path in this project matches.';
 
 const responseText = ({ response, endpoint, unmatched }: RequestExplanation) => {

@@ -1,6 +1,6 @@
 import type { HeaderPair } from '@standin/contract';
 
-/** The maximum number of headers that are shown without those that say little. */
+/** The maximum number of notable headers that are shown. */
 const SHOWN_MAX = 8;
 
 /** Headers that clients, servers and proxies add to almost every message. */

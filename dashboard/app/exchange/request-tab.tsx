@@ -68,8 +68,8 @@ const EarlierDeliveries = ({ view, exchange }: ExchangeTabProps) => {
   });
   return (
     <Notice look="info">
-      Delivered {count === 1 ? 'once' : `${count} times`} before. Senders repeat a delivery that was not answered with
-      success, or that someone sends again. See{' '}
+      Delivered {count === 1 ? 'once' : `${count} times`} before. Senders repeat a delivery if the response was not
+      successful, or if someone sends it again. See{' '}
       <Link to={paths.exchange({ ...exchange, id: first.id })} className="text-accent underline">
         the first delivery
       </Link>{' '}

@@ -3,7 +3,7 @@ import type { MockChoice } from '../../src/captured/draft-of-row.ts';
 
 /** The names of the fields. */
 export const MOCK_FIELDS = { place: 'as', name: 'name', condition: 'when', position: 'position' } as const;
-/** The conditions are one field per condition, so a hidden field tells an empty choice from a form without conditions. */
+/** The conditions are one field per condition, so a hidden field distinguishes an empty choice from a form without conditions. */
 export const CHOSEN = 'chosen';
 
 /** Reads the choice from a submitted form or from the URL. */

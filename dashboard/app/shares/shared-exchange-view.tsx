@@ -7,7 +7,7 @@ import { MethodName, StatusBadge } from '../ui/badge.tsx';
 /** The text that the server inserts for a removed value. */
 const REDACTED = '[redacted]';
 /**
- * The maximum number of highlights in one text. Without it, a sender could make a page slow by repeating `[redacted]` in a body.
+ * The maximum number of highlights in one string. Without it, a sender could make a page slow by repeating `[redacted]` in a body.
  */
 const MARKS_MAX = 500;
 

@@ -8,7 +8,7 @@ export interface SplitPaneProps {
   readonly sideLabel: string;
 }
 
-/** The width of the side pane, in percent, until the user changes it. The classes of the pane have the same numbers. */
+/** The width of the side pane, in percent, until the user changes it. Must match the classes of the pane. */
 const SIZE_DEFAULT = 45;
 const SIZE_DEFAULT_WIDE = 55;
 const SIZE_MIN = 25;

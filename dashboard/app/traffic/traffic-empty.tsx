@@ -75,7 +75,7 @@ const NothingYet = ({
         }
       >
         {first === undefined
-          ? 'No endpoint is ready. The conditions of each endpoint say why.'
+          ? 'No endpoint is ready. The conditions of each endpoint show why.'
           : 'Call an endpoint, and the request appears here within a second.'}{' '}
         Requests that the gateway refuses, for example because of a wrong key or an unknown path, are listed above
         instead.
@@ -127,6 +127,7 @@ const NoMatch = ({ data, navigation }: Pick<TrafficEmptyProps, 'data' | 'navigat
       )}
       {isTimed && ` in the ${(presetLabel(range) ?? 'selected time range').toLowerCase()}`}.
       {isOpenEnded(range) && ' New matching requests appear here.'}
+      {terms.some((term) => /^(?:and|or|not)$/.test(term)) && ' AND, OR and NOT must be in capitals.'}
     </EmptyState>
   );
 };

@@ -62,7 +62,7 @@ export const explanationSchema = z
               type: z.string().describe('How the value is compared. CEL: an expression.'),
               value: z.string().optional().describe('The value or the expression.'),
               seen: z.array(z.string()).describe('The first values that the request has, shortened.'),
-              seenCount: z.int().nonnegative().describe('Number of all values.'),
+              seenCount: z.int().nonnegative().describe('Total number of values.'),
               message: z.string().describe('What the condition needs, and what the request has.'),
             }),
           ),
@@ -77,7 +77,7 @@ export const explanationSchema = z
           reason: z
             .enum(['Method', 'Precedence', 'Path'])
             .describe(
-              'Why it would not respond. Method: it matches the path, but has another method. Precedence: a slug that is more specific matches. Path: its slug is similar, but does not match.',
+              'Why it would not respond. Method: it matches the path, but has a different method. Precedence: a slug that is more specific matches. Path: its slug is similar, but does not match.',
             ),
         }),
       )

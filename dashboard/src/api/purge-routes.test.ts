@@ -61,8 +61,8 @@ describe('a purge', () => {
   test.each([
     [{ filter: { search: 'status:many', ...TO }, reason: 'x' }, 'object_invalid', 'spec.filter.search: '],
     [{ filter: { search: ' ', ...TO }, reason: 'x' }, 'object_invalid', 'spec.filter.search: selects all requests'],
-    [{ filter: { search: 'a', ...TO } }, 'body_invalid', 'reason: '],
-    [{ filter: { search: 'a' }, reason: 'x' }, 'body_invalid', 'filter.to: '],
+    [{ filter: { search: 'a', ...TO } }, 'body_invalid', 'reason: is required'],
+    [{ filter: { search: 'a' }, reason: 'x' }, 'body_invalid', 'filter.to: is required'],
     [{ filter: { search: 'a', until: 'now', ...TO }, reason: 'x' }, 'body_invalid', 'filter: '],
     [{ filter: TO, requests: 'all', reason: 'x' }, 'body_invalid', 'requests: '],
     [{ projectRef: { name: 'other' }, filter: TO, requests: 'All', reason: 'x' }, 'body_invalid', 'projectRef'],

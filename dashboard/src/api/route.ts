@@ -139,7 +139,10 @@ const fromSearch = (given: URLSearchParams): Record<string, string> => {
 };
 
 const parsed = (schema: z.ZodType, input: unknown, code: 'parameter_invalid' | 'body_invalid'): unknown => {
-  const result = schema.safeParse(input);
+  const result = schema.safeParse(input, {
+    error: ({ code: problem, input: value }) =>
+      problem === 'invalid_type' && value === undefined ? 'is required' : undefined,
+  });
   if (result.success) return result.data;
   const errors = result.error.issues.map((issue): PlacedError => ({
     name: issue.path.join('.'),

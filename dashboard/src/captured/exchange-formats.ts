@@ -1,7 +1,7 @@
 import type { LogEntry } from '@standin/exchange';
 import { curlCommand, fetchSnippet, type Snippet, type SnippetOptions } from '@standin/exchange/formats';
 
-/** Formats for short texts. They omit long bodies. */
+/** Short text formats. They omit long bodies. */
 const SNIPPET_FORMATS = ['curl', 'fetch'] as const;
 export type SnippetFormat = (typeof SNIPPET_FORMATS)[number];
 

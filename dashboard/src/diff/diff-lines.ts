@@ -44,7 +44,7 @@ const replacedParts = (before: readonly string[], after: readonly string[]): rea
   ].filter(({ count }) => count > 0);
 };
 
-/** Compares two texts line by line. The result includes the lines around each difference. */
+/** Compares two strings line by line. The result includes the lines around each difference. */
 export const diffLines = (before: string, after: string): LineDiff => {
   const [old, now] = [before.split('\n'), after.split('\n')];
   const parts = partsOf(old, now);

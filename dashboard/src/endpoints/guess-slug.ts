@@ -7,7 +7,7 @@ const DOTS = /^(?:\.|%2e){1,2}$/i;
 const INTEGER = /^\d+$/;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/i;
-/** Long enough that it is no word, such as the ids of MongoDB and digests. */
+/** Matches digests and the ids of MongoDB, which are too long to be words. */
 const HEX = /^(?=.*\d)[0-9a-f]{16,}$/i;
 
 const isId = (segment: string): boolean => [INTEGER, UUID, ULID, HEX].some((pattern) => pattern.test(segment));

@@ -33,7 +33,7 @@ const SIGNED_BY: Readonly<Partial<Record<Sender, SignatureScheme>>> = {
   Stripe: 'Stripe',
 };
 
-/** Returns the scheme that would let the refused requests in. Undefined if they had a key, or if their sender does not sign. */
+/** Returns the scheme with which the endpoint would accept the refused requests. Undefined if they had a key, or if their sender does not sign. */
 const missingScheme = ({ code, sender }: Pick<RefusalCount, 'code' | 'sender'>): SignatureScheme | undefined =>
   code === 'api_key_missing' ? Object.entries(SIGNED_BY).find(([signing]) => signing === sender)?.[1] : undefined;
 

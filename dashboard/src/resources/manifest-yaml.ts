@@ -49,7 +49,7 @@ export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: Dashb
   return writeYaml(document, { blockQuote: 'literal' });
 };
 
-/** The texts of the last objects. Pages are rendered again for each change in a namespace, and a large text takes 50 ms. */
+/** The YAML of the last objects. Pages are rendered again for each change in a namespace, and formatting a large object takes 50 ms. */
 const texts = new Map<string, string>();
 const TEXTS_MAX = 8;
 

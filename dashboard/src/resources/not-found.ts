@@ -1,4 +1,4 @@
-/** Capitalizes the first letter of a text such as `project default/orders`. */
+/** Capitalizes the first letter of a string such as `project default/orders`. */
 export const sentenceCase = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 
 /** Thrown if an object in a path does not exist or belongs to another project or account. */

@@ -319,7 +319,7 @@ describe('the spool of an earlier process', () => {
     const { dir, rows, file } = await leave(1);
     const columnCount = LOG_COLUMNS.length + moreColumns;
     const header = newSegmentHeader(columnCount);
-    // Without the bytes of two empty texts and a number. A later version has more bytes, which do not matter here.
+    // Without the bytes of two empty strings and a number. A later version has more bytes, which do not matter here.
     const row = encodeRow(rows[0] ?? testRow()).subarray(0, -10);
     const frame = Buffer.concat([Buffer.alloc(FRAME_HEAD_BYTES), row]);
     putFrameHead(frame, 0, { header, type: 'exchange', rowBytes: row.length });

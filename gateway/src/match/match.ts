@@ -8,7 +8,8 @@ import type { RoutingTable } from './routing-table.ts';
 
 const PROJECT_NOT_FOUND = new Refusal('project_not_found');
 const WITHHELD = retryLater('not_ready', {
-  detail: 'Try again later. The endpoint uses a feature that this version of Standin does not support.',
+  detail:
+    'The endpoint has a field that this version of Standin does not support. Correct the field that its conditions name, or try again after an upgrade.',
 });
 const NO_PARAMETERS: PathParameters = new Map();
 const OTHER_ACCOUNT = new Refusal('api_key_other_account');

@@ -159,7 +159,7 @@ const cut = (where: string): string => where.slice(0, LIMITS.refusalPathLengthMa
 
 const keyOf = ({ code, project, who, where }: RefusedRequest): string => `${project} ${code} ${who} ${cut(where)}`;
 
-/** Copies a text. Without a copy, a part of a target would keep the whole target in memory. */
+/** Copies a string. Without a copy, a part of a target would keep the whole target in memory. */
 const copyOf = (text: string): string => Buffer.from(text).toString();
 
 const codeOnly = (code: RejectionCode, project: string): RefusedRequest => ({

@@ -10,7 +10,7 @@ export class ResponseCounts {
   /** Maps the uid of an endpoint to its counts by the name of the response. */
   readonly #counts = new Map<string, Map<string, number>>();
   #size = 0;
-  /** The requests that have no count of their own. */
+  /** The requests that are not counted separately. */
   #others = 0;
 
   add({ config, responseNames }: Endpoint, responder: Responder): void {

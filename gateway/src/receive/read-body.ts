@@ -8,8 +8,8 @@ export interface ReadBodyOptions {
   readonly bodyBytesMax: number;
   readonly budget: ByteBudget;
   /**
-   * Whether the bytes are reserved when the head declares them (by default), or as they are received. The head of a stranger must not
-   * be sufficient to use up a budget.
+   * Whether the bytes are reserved when the head declares them (by default), or as they are received. The head of an unauthenticated
+   * request must not be enough to exhaust a budget.
    */
   readonly reserves?: 'declared' | 'received';
   /** Called with each part of the body as it is received. */

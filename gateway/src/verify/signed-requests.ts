@@ -34,7 +34,7 @@ export interface SignedRequestsOptions {
 
 /**
  * Authenticates requests without a key by their signature. Their bodies are needed to verify it, so they are read before anything
- * is known about the sender. They have limits of their own, so that they do not take the place of requests with a key.
+ * is known about the sender. They have their own limits, so that they do not take the place of requests with a key.
  */
 export class SignedRequests {
   readonly #options: SignedRequestsOptions;

@@ -6,7 +6,8 @@ const DISPLACED = retryLater('overloaded', { closes: true });
 
 /**
  * The room for requests whose signature can be verified only when their body has arrived. If it is full, the oldest request is refused
- * instead of the new one. Otherwise, strangers who send slowly could occupy all of it, while most senders need it only for milliseconds.
+ * instead of the new one. Otherwise, unauthenticated clients that send slowly could occupy all of it, while most senders need it
+ * only for milliseconds.
  */
 export class UnauthenticatedBudget extends ByteBudget {
   readonly #requestsMax: number;

@@ -4,7 +4,7 @@ import { conditionOf, type ConditionContext } from '../status/conditions.ts';
 import type { Finding } from '../translate/index.ts';
 
 /**
- * How far an act (a Replay, KeyRegeneration or Purge) has got: not ended, succeeded, or failed. A cancelled act counts as failed.
+ * How far an act (a Replay, KeyRegeneration or Purge) has progressed: not ended, succeeded, or failed. A cancelled act counts as failed.
  */
 export interface Progress {
   readonly type: Extract<ConditionType, 'Reconciling' | 'Complete' | 'Failed'>;

@@ -78,7 +78,7 @@ export function* piecesOf(lines: readonly string[]): Generator<string> {
   if (piece.length > 0) yield piece.join('');
 }
 
-/** Writes a text. Resolves when the connection accepts more data, or has ended. */
+/** Writes a string. Resolves when the connection accepts more data, or has ended. */
 const write = async (response: ServerResponse, text: string): Promise<void> => {
   if (response.destroyed || response.write(text)) return;
   const settled = new AbortController();

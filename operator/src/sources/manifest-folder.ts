@@ -11,7 +11,7 @@ const FILE_BYTES_MAX = 16 * 1024 * 1024;
 
 const STATS_AT_ONCE = 32;
 
-/** A text that changes whenever the content of a file may have changed. */
+/** A string that changes whenever the content of a file may have changed. */
 export type Fingerprint = string;
 
 export interface FolderScan {

@@ -136,7 +136,7 @@ const routeConflict = (spec: EndpointSpec | undefined, holder: Entry | undefined
   );
 };
 
-/** Explains a conflict between slugs that are not the same text. */
+/** Explains a conflict between slugs that are not identical. */
 const sameShape = (spec: EndpointSpec | undefined, holder: Entry | undefined): string => {
   const other = holder?.parsed?.kind === 'Endpoint' ? holder.parsed.spec.slug : undefined;
   return other === undefined || other === spec?.slug

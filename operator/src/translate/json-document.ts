@@ -1,4 +1,4 @@
-/** The position at which a text is no longer valid JSON (RFC 8259). */
+/** The position at which a string is no longer valid JSON (RFC 8259). */
 export interface JsonFault {
   /** Starts at 1. */
   readonly line: number;
@@ -9,7 +9,7 @@ export interface JsonFault {
 }
 
 /**
- * Returns where and why a text is not valid JSON, or undefined if V8 parses it. V8's messages do not always contain the position,
+ * Returns where and why a string is not valid JSON, or undefined if V8 parses it. V8's messages do not always contain the position,
  * so this module finds the position.
  */
 export const jsonFault = (text: string): JsonFault | undefined => {

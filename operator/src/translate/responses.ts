@@ -79,7 +79,7 @@ const celFault = (source: string, parameters: readonly string[]): string | undef
   if (name === 'bool' || name === 'dyn') return undefined;
   return describeMistake(source, {
     offset: 0,
-    message: `the value has the type ${name}, but a condition has the type bool`,
+    message: `the value has the type ${name}, but a condition must have the type bool`,
   });
 };
 

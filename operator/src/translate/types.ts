@@ -65,7 +65,7 @@ export interface TranslateSettings {
 export interface Finding {
   readonly ok: boolean;
   readonly reason: ConditionReason;
-  /** A text that says what is wrong and what to change, with at most `LIMITS.conditionMessageLengthMax` characters. */
+  /** What is wrong and what to change, in at most `LIMITS.conditionMessageLengthMax` characters. */
   readonly message: string;
   /** The affected field, such as `spec.json.body`. */
   readonly path?: string;

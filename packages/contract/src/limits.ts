@@ -36,7 +36,7 @@ export const LIMITS = {
   unauthenticatedBytesMax: 64 * 1024 * 1024,
   /**
    * The number of these requests whose bodies may be arriving. Far fewer than the gateway's connections. If there are more, the oldest
-   * one is refused. A body that arrives within a second is read even if strangers open 1,000 connections per second.
+   * one is refused. A body that arrives within a second is read even if unauthenticated clients open 1,000 connections per second.
    */
   unauthenticatedRequestsMax: 1_000,
 
@@ -99,8 +99,8 @@ export const LIMITS = {
   explainedEndpointsMax: 5,
   conditionValueLengthMax: 1_024,
   /**
-   * The CPU time for choosing and rendering the response to one request: conditions, the JSON of the body, expressions and templates. One unit is about 10
-   * ns, so this is about 15 ms.
+   * The CPU time for choosing and rendering the response to one request: conditions, the JSON of the body, expressions and
+   * templates. One unit is about 10 ns, so this is about 15 ms.
    */
   responseUnitsMax: 1_500_000,
   /** The estimated instructions of all regular expressions of an Endpoint in total. Compiling them takes up to 20 ms. */

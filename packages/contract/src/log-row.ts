@@ -116,8 +116,8 @@ export interface LogRow {
   /** The block of permits that admitted the request. Empty if the account has no quota. */
   readonly quotaBlock: string;
   /**
-   * The number of the permit, which is unique within the block. 0 if the account has no quota. Numbers of requests that could not
-   * be stored do not appear in the log.
+   * The number of the permit, which is unique within the block. 0 if the account has no quota. The permits of requests that could
+   * not be stored do not appear in the log.
    */
   readonly quotaPermit: number;
 

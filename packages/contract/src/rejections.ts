@@ -1,7 +1,7 @@
 /**
  * Rejections: a gateway's responses to requests that never reach an endpoint. They are neither logged nor counted. They are sent as
  * RFC 9457 `application/problem+json` with the `standin-rejected: CODE` header. docs/reference/errors.md is generated from `REJECTIONS`.
- * `detail` says what the caller should do. The gateway can replace it with a more specific text.
+ * `detail` says what the caller should do. The gateway can replace it with more specific text.
  */
 export interface Rejection {
   readonly status: number;
@@ -60,7 +60,7 @@ export const REJECTIONS = {
     status: 401,
     title: 'The x-api-key header name is not lowercase',
     detail:
-      'Send the name in lowercase: x-api-key. If your client or a proxy capitalises header names, ask an administrator to set apiKeyHeader.name to any-case (standin dev: --api-key-header any-case).',
+      'Send the name in lowercase: x-api-key. If your client or a proxy capitalizes header names, ask an administrator to set apiKeyHeader.name to any-case (standin dev: --api-key-header any-case).',
     retryable: false,
   },
   api_key_whitespace: {

@@ -59,7 +59,7 @@ export const migrate = async (clickhouse: ClickHouse, target: MigrationTarget, l
 };
 
 /**
- * Returns, as one text, the statements that `migrate` runs on an empty server. Administrators run them manually (`clickhouse-client
+ * Returns, as one string, the statements that `migrate` runs on an empty server. Administrators run them manually (`clickhouse-client
  * --multiquery`). All statements can be repeated.
  */
 export const migrationScript = async (target: MigrationTarget): Promise<string> => {

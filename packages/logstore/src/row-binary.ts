@@ -28,7 +28,7 @@ export const putVarint = (buffer: Buffer, value: number, offset: number): number
   return at;
 };
 
-/** Returns the number of bytes of a text in UTF-8. */
+/** Returns the number of bytes of a string in UTF-8. */
 const textLength = (text: string): number => {
   if (text.length > SHORT_STRING_LENGTH) return Buffer.byteLength(text);
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= 0x80) return Buffer.byteLength(text);

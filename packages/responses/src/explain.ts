@@ -107,7 +107,7 @@ export interface UnmatchedResponse {
 /** Another endpoint of the project. */
 export interface OtherEndpoint extends ExplainedEndpoint {
   /**
-   * Why it does not respond: its slug matches the path, but it has another method; another slug that matches is more specific; or
+   * Why it does not respond: its slug matches the path, but it has a different method; another slug that matches is more specific; or
    * its slug does not match the path, but is similar to it.
    */
   readonly reason: 'Method' | 'Precedence' | 'Path';

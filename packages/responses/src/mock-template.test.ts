@@ -12,7 +12,7 @@ type Parts = Parameters<typeof expressionsFor>[0] & { readonly json?: string };
 
 type Mock = Partial<Parameters<typeof parseMockTemplate>[0]>;
 
-/** Returns a function that renders a mock. It returns a text if there is an error of either kind. */
+/** Returns a function that renders a mock. It returns a string if there is an error of either kind. */
 const renderer = (mock: Mock): ((expressions: RequestExpressions) => RenderedMock | string) => {
   const parsed = parseMockTemplate({ headers: [], body: '', ...mock });
   const problems = parsed.ok ? mockTemplateMistakes(parsed.template, ['id']) : parsed.problems;

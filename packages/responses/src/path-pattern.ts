@@ -50,7 +50,7 @@ export const parsePathPattern = (slug: string): ParsedPattern => {
   return { ok: true, pattern };
 };
 
-/** Returns a text that describes the problem if the segment is not valid. */
+/** Returns a description of the problem if the segment is not valid. */
 const parseSegment = (text: string): PatternSegment | string => {
   if (!hasParameters(text)) return { kind: 'literal', text };
   const [, name, dots] = PARAMETER.exec(text) ?? [];
@@ -68,8 +68,8 @@ const LETTERS = { literal: 'L', parameter: 'P', rest: 'R' } as const;
 
 /**
  * Returns the kinds of the segments as letters, such as `LLP`. If several patterns match a path, the one whose arrangement is first
- * in alphabetical order takes precedence: at the first segment that differs, a literal takes precedence over a parameter, and a parameter
- * over the rest. Patterns with the same arrangement that match the same path differ only in the names of their parameters.
+ * in alphabetical order takes precedence: at the first segment that differs, a literal takes precedence over a parameter, and a
+ * parameter over the rest. Patterns with the same arrangement that match the same path differ only in the names of their parameters.
  */
 export const arrangementOf = (pattern: PathPattern): string => pattern.map(({ kind }) => LETTERS[kind]).join('');
 

@@ -16,7 +16,7 @@ export type ParsedRegularExpression =
 
 const refuse = (message: string): ParsedRegularExpression => ({ ok: false, message });
 
-/** A quoted text, a class, a count, an escaped character or another character. */
+/** A quoted string, a class, a count, an escaped character or another character. */
 const TOKEN =
   /\\Q(?:(?!\\E).)*(?:\\E)?|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]?|\{(\d+)(,?)(\d*)\}|\\x\{[^}]*\}?|\\.|./gsu;
 

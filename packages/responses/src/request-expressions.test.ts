@@ -154,7 +154,7 @@ describe('an error', () => {
   test.each([
     ['', 0, 'the expression is empty'],
     ['request.json.total >', 19, '> is unexpected'],
-    ['(1', 2, 'the end is unexpected'],
+    ['(1', 2, 'the expression ends unexpectedly'],
     ['request', 0, `request is not a value: use ${FIELDS}`],
     ['request.jsn.total', 7, `request has no field jsn: use ${FIELDS}`],
     ['path.name == "x"', 4, 'path has no field name: use path.id'],
@@ -166,8 +166,8 @@ describe('an error', () => {
       20,
       '> does not take (string, int): convert a value, for example with string() or double()',
     ],
-    ['request.path && true', 0, 'a condition has the type bool, not string'],
-    ['[1].exists(x, "a")', 3, 'a condition has the type bool, not string'],
+    ['request.path && true', 0, 'a condition must have the type bool, not string'],
+    ['[1].exists(x, "a")', 3, 'a condition must have the type bool, not string'],
     ['nope(1)', 0, 'there is no function nope()'],
     [
       'request.path.matches("(")',
@@ -185,7 +185,7 @@ describe('an error', () => {
     ['9223372036854775808', 0, 'the number is out of range of the type int: add .0 for a double'],
     ['"\\ud800"', 0, 'surrogate code points are not allowed'],
     [`${'('.repeat(33)}1${')'.repeat(33)}`, 32, 'brackets are nested more than 32 levels deep'],
-    [' '.repeat(1_025), 1_024, 'an expression has no more than 1024 characters'],
+    [' '.repeat(1_025), 1_024, 'an expression can have at most 1024 characters'],
   ])('in %s is found at %i: %s', (source, offset, message) => {
     const parsed = parseExpression(source, ['id']);
     expect(parsed.ok ? [offset, 'ok'] : [parsed.offset, parsed.message]).toEqual([offset, message]);

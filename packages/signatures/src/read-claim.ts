@@ -106,7 +106,7 @@ const timedClaim = (
   return { kind: 'hmac', algorithm: 'SHA256', signedPrefix, digests, timestampMs, deliveryId };
 };
 
-/** Reads `t=1492774577,v1=HEX,v1=HEX`. Other elements are ignored, as Stripe's documentation demands. */
+/** Reads `t=1492774577,v1=HEX,v1=HEX`. Other elements are ignored, as Stripe's documentation requires. */
 const readStripe = (headers: readonly HeaderPair[]): Claim | NoClaim => {
   const values = onlyValues(headers, 'stripe-signature');
   if (typeof values === 'string') return values;

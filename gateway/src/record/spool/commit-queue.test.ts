@@ -7,7 +7,7 @@ const queueOf = (...texts: readonly string[]): CommitQueue => {
   return queue;
 };
 
-/** Adds a text. An upper-case text must be kept. */
+/** Adds a string. An upper-case string must be kept. */
 const addTo = (queue: CommitQueue, text: string): Promise<boolean> =>
   queue.add(text.length, (block, offset) => block.write(text, offset), text === text.toUpperCase());
 

@@ -215,8 +215,9 @@ export class SegmentWriter {
   }
 
   /**
-   * Refuses the records that may be refused, both waiting ones and those in the batch. Refuses none in the batch if their bytes may
-   * still be in a file. Resolves after a pause with the records to retry, or with undefined if there are none or the writer closes.
+   * Refuses the records that may be refused, both waiting ones and those in the batch. Does not refuse those in the batch if their
+   * bytes may still be in a file. Resolves after a pause with the records to retry, or with undefined if there are none or the
+   * writer closes.
    */
   async #refuseAndWait(batch: CommitBatch, mayRemain: boolean, attempt: number): Promise<CommitBatch | undefined> {
     this.isRefusing = true;

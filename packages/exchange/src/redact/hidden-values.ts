@@ -14,7 +14,7 @@ const DECODINGS_MAX = 2;
 /** The minimum length of a value in bytes for its base64 and hexadecimal forms. Shorter forms are not specific enough. */
 const BASE64_LENGTH_MIN = 9;
 
-/** The characters of a text, with the position [start, end) of each one in the original text. All characters are bytes. */
+/** The characters of a string, with the position [start, end) of each one in the original string. All characters are bytes. */
 interface Bytes {
   readonly chars: string;
   readonly starts: Int32Array;
@@ -37,7 +37,7 @@ class BytesBuilder {
     for (let index = 0; index < bytes.length; index += 1) this.#place(start, end);
   }
 
-  /** Appends a part of `bytes`, whose characters keep their positions in the original text. */
+  /** Appends a part of `bytes`, whose characters keep their positions in the original string. */
   copy({ chars, starts, ends }: Bytes, from: number, to: number): void {
     this.#pieces.push(chars.slice(from, to));
     for (let index = from; index < to; index += 1) this.#place(starts[index] ?? 0, ends[index] ?? 0);
@@ -56,8 +56,8 @@ class BytesBuilder {
 }
 
 /**
- * Replaces plus signs with spaces. A plus sign means a space in forms and a plus sign elsewhere, and the search treats both meanings in the
- * same way.
+ * Replaces plus signs with spaces. A plus sign means a space in forms and a plus sign elsewhere, and the search treats both meanings
+ * in the same way.
  */
 const toSearch = (chars: string): string => chars.replaceAll('+', ' ');
 
@@ -144,7 +144,7 @@ const decodeOnce = (bytes: Bytes, { mark, pattern, decode }: Escape): Bytes | un
   return builder.build();
 };
 
-/** Returns all readings of a text: the text itself, and the text with each kind of escape decoded, up to `DECODINGS_MAX` times. */
+/** Returns all readings of a string: the string itself, and the string with each kind of escape decoded, up to `DECODINGS_MAX` times. */
 const readings = (bytes: Bytes, depth = 0): readonly Bytes[] => {
   if (depth === DECODINGS_MAX) return [bytes];
   return [
@@ -164,7 +164,7 @@ const spellings = (value: string, encoding: TextEncoding): readonly string[] => 
 
 /**
  * Returns the base64 of the bytes at any position in the encoded data, without the characters that they share with their
- * neighbours.
+ * neighbors.
  */
 const base64Forms = (bytes: Buffer): string[] =>
   [0, 1, 2].flatMap((shift) => {

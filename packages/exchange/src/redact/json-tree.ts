@@ -142,7 +142,7 @@ const decode = (literal: string): string => {
 };
 
 /**
- * Returns the JSON documents in a text, one after the other (NDJSON), with their positions. Returns `undefined` if any part is
+ * Returns the JSON documents in a string, one after the other (NDJSON), with their positions. Returns `undefined` if any part is
  * not JSON.
  *
  * @param isPrefix whether the text was cut, in which case everything that is still open at the end of the text counts as closed

@@ -3,7 +3,7 @@ const SLOTS_PER_NODE = 2;
 const ROOT = 0;
 
 /**
- * Finds any of many strings in one pass over a text (Aho and Corasick, 1975). The time does not increase with the number of
+ * Finds any of many strings in one pass over a string (Aho and Corasick, 1975). The time does not increase with the number of
  * strings, and no input makes it slow. Characters are bytes. The nodes of the tree are in flat arrays, and its edges are in one
  * hash table.
  */

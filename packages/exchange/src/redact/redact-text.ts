@@ -15,7 +15,7 @@ const REST_OF_LINE = /[^\r\n<]*/y;
 const BLOCK = /^[|>][+-]?\d?[\t ]*$/;
 const INDENTED_LINES = /(?:\r?\n(?:[\t ]+[^\r\n]*)?)*/y;
 
-/** What to hide in a text. */
+/** What to hide in text. */
 export interface TextRules {
   /**
    * Returns whether to hide the value of this name. `queryValue` is the beginning of the value if the name is in a query string,

@@ -19,7 +19,7 @@ const FIELDS_MAX = 200;
 const SCHEME = /^(basic|bearer|digest|negotiate|apikey|token|aws4-hmac-sha256)\s/i;
 const BASE64 = /^[A-Za-z0-9+/_-]{16,}={0,2}$/;
 
-/** Returns the address in a text such as `192.0.2.1:4711` or `[2001:db8::1]:4711`, with or without a port. */
+/** Returns the address in a string such as `192.0.2.1:4711` or `[2001:db8::1]:4711`, with or without a port. */
 const addressOf = (text: string): string => {
   if (isIP(text) !== 0) return text;
   const host = text.replace(/:\d+$/, '');

@@ -51,7 +51,7 @@ const suggestedNumbers = (kind: FieldKind, typed: string): readonly string[] => 
 
 const startsWith = (text: string, typed: string): boolean => text.toLowerCase().startsWith(typed.toLowerCase());
 
-/** Returns the start of the word at the cursor, or -1 inside a quoted text. */
+/** Returns the start of the word at the cursor, or -1 inside quotes. */
 const wordStart = (text: string, cursor: number): number => {
   let start = 0;
   let quoted = false;

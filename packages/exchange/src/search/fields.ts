@@ -144,7 +144,7 @@ const OTHER_PREFIXES: readonly (readonly [string, string])[] = [
   ['resp.headers.', 'resp.header.'],
 ];
 
-/** Returns the Levenshtein distance, in which swapping neighbours is one step (optimal string alignment). */
+/** Returns the Levenshtein distance, in which swapping neighbors is one step (optimal string alignment). */
 const distance = (a: string, b: string): number => {
   const rows: number[][] = Array.from({ length: a.length + 1 }, (_row, i) => [i]);
   const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;
@@ -184,5 +184,7 @@ export const suggestField = (name: string): string | undefined => {
   for (const [other, prefix] of OTHER_PREFIXES) {
     if (lower.startsWith(other)) return prefix + lower.slice(other.length);
   }
-  return nearest(lower, Object.keys(FIELDS));
+  const near = nearest(lower, Object.keys(FIELDS));
+  // No field has a hyphen, but most headers have one.
+  return near ?? (lower.includes('-') && headerNameText.test(lower) ? `header.${lower}` : undefined);
 };

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { FIELDS } from './fields.ts';
 import type { Comparison, Condition, ContainsField, Filter, Pattern, PatternField, Term } from './filter.ts';
 
-/** Generates any character that a text can contain, with a high share of special characters and of bytes that are not UTF-8. */
+/** Generates any character that text can contain, with a high share of special characters and of bytes that are not UTF-8. */
 const character = fc.oneof(
   fc.constantFrom(...Array.from('ab*\\"()-: \t\n.%_Aé\0')),
   fc.constantFrom('\udc80', '\udcff'),

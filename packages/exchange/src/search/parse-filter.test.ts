@@ -104,6 +104,7 @@ describe('a problem', () => {
     ['Status:1', 'Status', 'Did you mean status?'],
     ['response:gold', 'response', 'Did you mean answer?'],
     ['header:x', 'header', 'Did you mean header.NAME?'],
+    ['X-Tenant:acme', 'X-Tenant', 'Did you mean header.x-tenant?'],
     ['header.:x', 'header.', 'There is no field "header."'],
     ['http://x/y', 'http', 'To search for the text, write "http://x/y"'],
     ['status:', 'status:', 'as in status:>=500'],

@@ -10,7 +10,7 @@ export type ParseResult =
   { readonly kind: 'parsed'; readonly filter: Filter } | { readonly kind: 'invalid'; readonly problem: FilterProblem };
 
 /**
- * Parses a search (docs/reference/search.md describes the grammar). Never throws. An empty text matches everything. Groups of one, and
+ * Parses a search (docs/reference/search.md describes the grammar). Never throws. An empty search matches everything. Groups of one, and
  * groups inside groups of the same kind, are flattened, so that equal searches result in equal trees.
  */
 export const parseFilter = (text: string): ParseResult => {

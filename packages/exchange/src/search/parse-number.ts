@@ -17,7 +17,7 @@ export const SIZE_UNITS = {
 
 const comparisonText = /^(>=|<=|>|<|=)?(.+)$/s;
 
-/** Parses texts such as `500`, `>=500`, `5xx`, `200-299` and `none`. Returns `undefined` for any other text. */
+/** Parses strings such as `500`, `>=500`, `5xx`, `200-299` and `none`. Returns `undefined` for any other string. */
 export const parseStatusValue = (text: string): Amount | undefined => {
   if (text.toLowerCase() === 'none') return { kind: 'compare', field: 'status', comparison: '=', value: 0 };
   const hundreds = /^([1-5])xx$/i.exec(text)?.[1];
@@ -44,11 +44,11 @@ const parseWithUnit = (
     return Number.isSafeInteger(value) ? value : undefined;
   });
 
-/** Parses texts such as `>250ms`, `<1.5s` and `100ms-2s`. Every duration except 0 needs a unit. */
+/** Parses strings such as `>250ms`, `<1.5s` and `100ms-2s`. Every duration except 0 needs a unit. */
 export const parseDurationValue = (text: string): Amount | undefined =>
   parseWithUnit('dur', text.replace('µs', 'us'), DURATION_UNITS, undefined);
 
-/** Parses texts such as `>10kb`, `0`, `1024` and `1kib-1mib`. */
+/** Parses strings such as `>10kb`, `0`, `1024` and `1kib-1mib`. */
 export const parseSizeValue = (field: NumberField, text: string): Amount | undefined =>
   parseWithUnit(field, text, SIZE_UNITS, 'b');
 

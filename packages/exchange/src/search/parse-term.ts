@@ -11,7 +11,7 @@ import { hasBytes } from './text-bytes.ts';
 
 type TermToken = Extract<Token, { kind: 'term' }>;
 
-/** Returns the value as one text, in which a wildcard is a literal `*`, for fields that do not support wildcards. */
+/** Returns the value as one string, in which a wildcard is a literal `*`, for fields that do not support wildcards. */
 const textOf = (value: ValueToken): string => value.pieces.join('*');
 
 const EMPTY_QUOTES = 'The quotes are empty. Enter the text to search for.';

@@ -38,7 +38,7 @@ export const CONTAINS_COLUMNS: Readonly<Record<ContainsField, Column>> = {
 const headerLines = (column: string): string =>
   `arrayStringConcat(arrayMap(h -> concat(h.1, ': ', h.2), ${column}), '\\n')`;
 
-/** The path, the query, the request's headers and the response's headers as one text, in lower case. */
+/** The path, the query, the request's headers and the response's headers as one string, in lower case. */
 const HEAD_TEXT = `lower(concat(path, '?', query, '\\n', ${headerLines('request_headers')}, '\\n', ${headerLines('response_headers')}))`;
 
 /** Cheap columns come first, because ClickHouse reads a column only if the columns before it do not match. */

@@ -48,7 +48,7 @@ describe('compileFilter', () => {
     expect(Buffer.from(String(params['search0']), 'hex').toString()).toBe(String.raw`/a\%\_\\b%`);
   });
 
-  test('a text that may be bytes or UTF-8 matches both in columns that are shown byte by byte', () => {
+  test('text that may be bytes or UTF-8 matches both in columns that are shown byte by byte', () => {
     expect(compile('path:/é').params).toEqual({ search0: '2fc3a9', search1: '2fe9' });
     expect(compile('body:é').params).toEqual({ search0: '25c3a925' });
     expect(compile('path:/€').params).toEqual({ search0: '2fe282ac' });

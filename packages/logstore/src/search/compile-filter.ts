@@ -102,7 +102,7 @@ const compileTerm = (term: Term, params: Params): CompiledCondition => {
   }
 };
 
-/** Returns the byte strings that a text can mean in a column, without duplicates. */
+/** Returns the byte strings that a search text can mean in a column, without duplicates. */
 const meanings = (text: string, latin1: boolean): Uint8Array[] => {
   const utf8 = utf8Bytes(text);
   const bytes = latin1 ? latin1Bytes(text) : undefined;

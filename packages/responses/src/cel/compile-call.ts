@@ -79,11 +79,11 @@ const isDyn = (type: CelType): boolean => type === DYN;
 /** Throws an `ExpressionProblem` if an operand is never a value of type bool, regardless of the request. */
 const demandBool = (operand: Compiled | undefined, expr: Expr, scope: Scope): void => {
   const type = operand?.type ?? DYN;
-  if (!areSame(type, BOOL)) throw problemAt(scope, expr, `a condition has the type bool, not ${type.name}`);
+  if (!areSame(type, BOOL)) throw problemAt(scope, expr, `a condition must have the type bool, not ${type.name}`);
 };
 
 const notBool = (value: CelValue): ExpressionError =>
-  new ExpressionError(`a value of type ${celType(value).name} is not a condition`);
+  new ExpressionError(`a value of type ${celType(value).name} cannot be a condition`);
 
 /** If one side has the value `decisive`, the result is this value, even if the other side is an error. */
 const compileLogic = (operation: Operation, scope: Scope, decisive: boolean): Compiled => {
@@ -134,7 +134,7 @@ const compileIndex = (operation: Operation, scope: Scope): Compiled => {
   if (type.kind !== 'list' && type.kind !== 'map' && !isDyn(type))
     throw problemAt(scope, operation.expr, `a value of type ${type.name} has no items: use [] with a list or a map`);
   if (type.kind === 'list' && ![INT, UINT].some((one) => areSame(key?.type ?? DYN, one)))
-    throw problemAt(scope, operation.expr, `an index has the type int, not ${key?.type.name ?? ''}`);
+    throw problemAt(scope, operation.expr, `an index must have the type int, not ${key?.type.name ?? ''}`);
   const steps = stepsOf(operation);
   return {
     type: type.kind === 'list' ? type.element : type.kind === 'map' ? type.value : DYN,
@@ -156,7 +156,7 @@ const itemOf = (container: CelValue, key: CelValue, budget: Budget): Result => {
   if (!isCelList(container)) return new ExpressionError(`a value of type ${celType(container).name} has no items`);
   const index = isCelUint(key) ? key.value : key;
   const at = typeof index === 'bigint' || typeof index === 'number' ? Number(index) : NaN;
-  if (!Number.isInteger(at)) return new ExpressionError(`a value of type ${celType(key).name} is not an index`);
+  if (!Number.isInteger(at)) return new ExpressionError(`a value of type ${celType(key).name} cannot be an index`);
   const item = container.get(at);
   return item === undefined ? new ExpressionError(`there is no item ${at} in a list of ${container.size}`) : item;
 };

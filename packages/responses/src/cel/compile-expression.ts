@@ -24,7 +24,7 @@ export interface ExpressionOptions {
 /** Checks an expression, and prepares it. Throws an `ExpressionProblem` if it has an error. */
 export const compileExpression = (source: string, { variables, macrosMax = 1 }: ExpressionOptions): Expression => {
   const max = LIMITS.expressionLengthMax;
-  if (source.length > max) throw new ExpressionProblem(max, `an expression has no more than ${max} characters`);
+  if (source.length > max) throw new ExpressionProblem(max, `an expression can have at most ${max} characters`);
   if (source.trim() === '') throw new ExpressionProblem(0, 'the expression is empty');
   checkNesting(source);
   const { expr, sourceInfo } = parsed(source);
@@ -59,7 +59,10 @@ const problemOf = (source: string, error: unknown): ExpressionProblem => {
   const offset = location?.start.offset ?? 0;
   if (found === undefined) return new ExpressionProblem(offset, rawMessage ?? error.message);
   const character = source.charAt(offset);
-  return new ExpressionProblem(offset, character === '' ? 'the end is unexpected' : `${character} is unexpected`);
+  return new ExpressionProblem(
+    offset,
+    character === '' ? 'the expression ends unexpectedly' : `${character} is unexpected`,
+  );
 };
 
 interface ParserError {

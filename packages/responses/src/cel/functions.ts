@@ -61,7 +61,7 @@ const chargeFormat: Charge = ({ target, values }, budget) => {
   for (const value of values) chargeContent(value, budget);
 };
 
-/** The functions that take longer than reading their texts once. Functions of our own charge for lists and maps. */
+/** The functions that take longer than reading their strings once. Functions of our own charge for lists and maps. */
 const CHARGES: ReadonlyMap<string, Charge> = new Map<string, Charge>([
   ...['lowerAscii', 'upperAscii', 'strings.quote'].map((name) => [name, perCharacter(4)] as const),
   ...['bytes', 'trim'].map((name) => [name, perCharacter(2)] as const),

@@ -26,7 +26,7 @@ const KI = 1_024;
 
 const NUMBERS = listOf(9_000, (index) => index);
 const A = 'a'.repeat(500 * KI);
-/** A text that the quadratic search of V8 compares with almost every part of A. */
+/** A string that the quadratic search of V8 compares with almost every part of A. */
 const NEEDLE = `${'a'.repeat(100 * KI)}b${'a'.repeat(100 * KI)}`;
 
 const EXPRESSIONS: readonly (readonly [name: string, source: string, body: Buffer])[] = [

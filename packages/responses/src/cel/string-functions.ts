@@ -79,7 +79,7 @@ const split = (text: string, separator: string, limit = -1n): CelList => {
 const replace = (text: string, wanted: string, replacement: string, limit = -1n): string => {
   const max = limit < 0n ? Infinity : Number(limit);
   if (wanted !== '' || max === 0) return joined(partsOf(text, wanted, max), replacement);
-  // As in Go, an empty text is found before each character and at the end.
+  // As in Go, an empty string is found before each character and at the end.
   const parts = ['', ...partsOf(text, '', max - 1)];
   if (parts.length <= max) parts.push('');
   return joined(parts, replacement);

@@ -33,7 +33,7 @@ test('finds the same positions as the engine', () => {
   );
 });
 
-test('an empty text has no positions', () => {
+test('an empty string has no positions', () => {
   expect([...new TextSearch('', new Budget()).positions('abc')]).toEqual([]);
 });
 

@@ -6,7 +6,7 @@ const BATCH = 4_096;
 const CALL_CHARACTERS = 64;
 
 /**
- * Finds a text in another text, in linear time (Knuth, Morris and Pratt). V8's methods take time
+ * Finds a string in another string, in linear time (Knuth, Morris and Pratt). V8's methods take time
  * that grows with the product: 28 s to find 200,000 characters in 500,000.
  */
 export class TextSearch {
@@ -28,7 +28,7 @@ export class TextSearch {
     }
   }
 
-  /** Yields the positions of all occurrences, in order. There are none of an empty text. */
+  /** Yields the positions of all occurrences, in order. An empty string has none. */
   *positions(text: string, { from = 0, overlapping = false } = {}): Generator<number> {
     const wanted = this.#wanted;
     let found = 0;

@@ -43,7 +43,7 @@ const jsonString = (text: string, budget: Budget): string => {
 };
 /** Double quotes, backslashes and control characters. */
 const ESCAPED = /["\\]|[^ -\uffff]/;
-// For each character of a text that has lone surrogates, that has other characters to be escaped, or that has none.
+// For each character of a string that has lone surrogates, that has other characters to be escaped, or that has none.
 const [SURROGATE_UNITS, ESCAPE_UNITS, PLAIN_UNITS] = [6, 2, 0.25];
 
 /** To write one part of a value. */
@@ -54,7 +54,7 @@ export const celToText = (value: CelValue, budget?: Budget): string | Expression
   value === null || isCelList(value) || isCelMap(value) ? celToJson(value, budget) : textOf(value);
 
 interface Writer {
-  /** Adds a text. Returns false if the result is too long. */
+  /** Adds a string. Returns false if the result is too long. */
   readonly add: (text: string) => boolean;
   readonly budget: Budget;
 }
