@@ -26,7 +26,12 @@ afterAll(async () => {
  */
 const setQuota = async (monthlyQuota: number): Promise<void> => {
   const metadata = { name: 'default' };
-  const account = { apiVersion: 'standin.dev/v1alpha1', kind: 'Account', metadata, spec: { monthlyQuota } };
+  const account = {
+    apiVersion: 'standin.dev/v1alpha1',
+    kind: 'Account',
+    metadata,
+    spec: { monthlyQuota, requestsPerSecond: 1_000 },
+  };
   const marker = `quota-${monthlyQuota}`;
   const documents = [JSON.stringify(account), endpoint(marker, mock('{}'))];
   await writeFile(path.join(dev.manifests, 'account.yaml'), documents.join('\n---\n'));
@@ -81,7 +86,13 @@ test("shows the month's usage against the quota, by day and by endpoint", { time
   expect((await call(dev, '/v1/orders', { method: 'GET' })).status).toBe(200);
   expect((await call(dev, '/v1/orders', { method: 'GET' })).status).toBe(429);
   await untilUsed('5 of 5 accepted requests 100 %');
+  expect(await page.getByText('Each gateway accepts at most 1,000 requests per second.').count()).toBe(1);
+  const bytes = (await readLog(dev.data)).reduce((sum, { request, response }) => {
+    return sum + Buffer.byteLength(request.body) + Buffer.byteLength(response.body);
+  }, 0);
+  await shown(`The log keeps ${bytes} B of bodies`);
   const { code, stdout } = await standin(['usage', '--data', dev.data]);
+  expect(stdout).toContain(`stored bodies: ${bytes} bytes before compression`);
   expect({ code, first: stdout.split('\n')[0] }).toEqual({
     code: 0,
     first: expect.stringMatching(/^default\/default, [\d-]+: 5 of 5 requests \(100\.0 %\)$/) as string,

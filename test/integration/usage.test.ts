@@ -69,7 +69,19 @@ test("counts each request in an account's month once, by day and endpoint", asyn
 });
 
 test('is empty for an account without requests', async () => {
-  expect(await store.usage({ ...TEAM, uid: 'unknown-account' }, NOVEMBER)).toEqual({ days: [], endpoints: [] });
+  expect(await store.usage({ ...TEAM, uid: 'unknown-account' }, NOVEMBER)).toEqual({
+    days: [],
+    endpoints: [],
+    storedBytes: 0,
+  });
+});
+
+test('adds up the bodies of all requests that the log keeps, of every month, once each', async () => {
+  const { storedBytes } = await store.usage(TEAM, NOVEMBER);
+  const { requestBody, responseBody } = newLogRow();
+  const ofDefault = requestBody.length + responseBody.length;
+  // Five requests in November, and one in each of the adjacent months.
+  expect(storedBytes).toBe(7 * ofDefault);
 });
 
 test("knows each project's last request", async () => {

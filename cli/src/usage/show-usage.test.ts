@@ -22,12 +22,21 @@ test('an account without a quota shows only counts', () => {
 test('usage shows the share of the quota, the reset, the forecast and the endpoints', () => {
   const endpoints = [endpoint('create-order', 80_000), endpoint('list', 7)];
   const lines = formatUsage(ACCOUNT, {
-    ...{ ...usage, used: 80_010, quota: 100_000, usedUpOn: '2026-11-25', endpoints, otherRequests: 3 },
+    ...{
+      ...usage,
+      used: 80_010,
+      quota: 100_000,
+      usedUpOn: '2026-11-25',
+      endpoints,
+      otherRequests: 3,
+      storedBytes: 40_961,
+    },
   });
   expect(lines).toEqual([
     'team-a/default, 2026-11: 80,010 of 100,000 requests (80.0 %)',
     'resets on 2026-12-01; requests over the quota are rejected with 429',
     'at this month’s rate, the quota will be used up on 2026-11-25',
+    'stored bodies: 40,961 bytes before compression',
     '',
     'PROJECT          ENDPOINT      REQUESTS',
     'team-a/shop      create-order    80,000',

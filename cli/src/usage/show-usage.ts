@@ -6,13 +6,14 @@ import { stdout } from '../terminal.ts';
 const number = new Intl.NumberFormat('en');
 
 export const formatUsage = ({ namespace, name }: AccountRef, usage: ApiUsage): readonly string[] => {
-  const { month, used, quota, resetsOn, usedUpOn, endpoints, otherRequests, logFailure } = usage;
+  const { month, used, quota, resetsOn, usedUpOn, endpoints, otherRequests, storedBytes, logFailure } = usage;
   const share = quota === undefined || quota === 0 ? '' : ` (${((used / quota) * 100).toFixed(1)} %)`;
   const of = quota === undefined ? 'requests, no quota' : `of ${number.format(quota)} requests${share}`;
   const lines = [
     `${namespace}/${name}, ${month}: ${number.format(used)} ${of}`,
     ...(quota === undefined ? [] : [`resets on ${resetsOn}; requests over the quota are rejected with 429`]),
     ...(usedUpOn === undefined ? [] : [`at this month’s rate, the quota will be used up on ${usedUpOn}`]),
+    ...(storedBytes === undefined ? [] : [`stored bodies: ${number.format(storedBytes)} bytes before compression`]),
     ...(logFailure === undefined ? [] : [`usage by endpoint is unavailable: ${logFailure}`]),
   ];
   const counts = [

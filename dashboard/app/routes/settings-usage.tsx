@@ -1,7 +1,7 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { projectParams } from './params.server.ts';
-import { accountSpec } from '../../src/resources/specs.ts';
+import { accountSpec, accountStatus } from '../../src/resources/specs.ts';
 import { useRowKeys } from '../shell/shortcuts.ts';
 import { accountOfProject } from '../../src/accounts/accounts.ts';
 import { Notice } from '../ui/notice.tsx';
@@ -17,12 +17,13 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   return {
     account: `${namespace}/${name}`,
     plan: accountSpec(account).plan,
+    requestsPerSecond: accountStatus(account).requestsPerSecond,
     ...(await loadUsage(backend, account, new Date())),
   };
 };
 
 const Usage = () => {
-  const { account, plan, usage, refusal, quota, forgetful } = useLoaderData<typeof loader>();
+  const { account, plan, requestsPerSecond, usage, refusal, quota, forgetful } = useLoaderData<typeof loader>();
   useRowKeys();
   return (
     <div className="flex flex-col gap-6">
@@ -50,6 +51,8 @@ const Usage = () => {
               : quota === 0
                 ? 'The quota is 0: all requests are rejected with 429.'
                 : `After ${formatCount(quota)}, further requests are rejected with 429 until ${formatDay(usage.resetsOn)}.`}
+            {requestsPerSecond !== undefined &&
+              ` Each gateway accepts at most ${formatCount(requestsPerSecond)} requests per second.`}
           </p>
           <UsageInLog usage={usage} forgetful={forgetful} />
         </>

@@ -1,6 +1,7 @@
 import { listText } from '@standin/contract';
 import { Notice } from '../ui/notice.tsx';
 import type { LoadedUsage } from '../../src/accounts/load-usage.ts';
+import { formatBytes } from '../requests/traffic-row.ts';
 import { UsageByDay } from './usage-by-day.tsx';
 import { UsageByEndpoint } from './usage-by-endpoint.tsx';
 import type { UsageView } from '../../src/accounts/usage-view.ts';
@@ -22,6 +23,12 @@ export const UsageInLog = ({ usage, forgetful }: Forgetful & { readonly usage: U
       {usage.isExact && <Forgotten forgetful={forgetful} what="Usage by day and by endpoint is calculated" />}
       <UsageByDay days={usage.days} />
       {usage.total > 0 && <UsageByEndpoint {...usage} />}
+      {usage.storedBytes !== undefined && (
+        <p className="text-small text-muted">
+          The log keeps {formatBytes(usage.storedBytes)} of bodies for this account, before compression. Requests of
+          earlier months count too, until they expire.
+        </p>
+      )}
     </>
   );
 };

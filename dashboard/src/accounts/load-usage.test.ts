@@ -31,7 +31,7 @@ it('counts the account’s requests this month, and lists projects with a shorte
   const asked: unknown[] = [];
   const loaded = await load((account, { from, to }) => {
     asked.push(account.uid, from.toISOString(), to.toISOString());
-    return Promise.resolve({ days: [{ day: '2026-11-21', requests: 5 }], endpoints: [] });
+    return Promise.resolve({ days: [{ day: '2026-11-21', requests: 5 }], endpoints: [], storedBytes: 0 });
   });
   expect(asked).toEqual(['team-a', '2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z']);
   expect(loaded).toMatchObject({

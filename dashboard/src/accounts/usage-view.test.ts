@@ -10,11 +10,12 @@ const usage: Usage = {
     { day: '2026-11-20', requests: 40 },
   ],
   endpoints: [{ ...endpoint, requests: 70 }],
+  storedBytes: 4_096,
 };
 
 describe('the monthly usage view', () => {
   it('contains every day, and the number of requests to endpoints that are not listed', () => {
-    const { month, days, total, otherRequests } = toUsageView(usage, {}, NOW);
+    const { month, days, total, otherRequests, storedBytes } = toUsageView(usage, {}, NOW);
     expect(month).toBe('2026-11');
     expect(days).toHaveLength(30);
     expect([days[0], days[1], days[19], days.at(-1)]).toEqual([
@@ -23,7 +24,7 @@ describe('the monthly usage view', () => {
       { day: '2026-11-20', requests: 40 },
       { day: '2026-11-30', requests: 0 },
     ]);
-    expect({ total, otherRequests }).toEqual({ total: 100, otherRequests: 30 });
+    expect({ total, otherRequests, storedBytes }).toEqual({ total: 100, otherRequests: 30, storedBytes: 4_096 });
   });
 
   it.each([
@@ -56,7 +57,8 @@ describe('the monthly usage view', () => {
 
   it('does not predict a date when there are no requests', () => {
     expect(
-      toUsageView({ days: [], endpoints: [] }, { quota: 10 }, new Date('2026-11-01T00:00:00Z')).usedUpOn,
+      toUsageView({ days: [], endpoints: [], storedBytes: 0 }, { quota: 10 }, new Date('2026-11-01T00:00:00Z'))
+        .usedUpOn,
     ).toBeUndefined();
   });
 });

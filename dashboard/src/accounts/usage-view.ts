@@ -24,6 +24,8 @@ export interface UsageView {
   readonly endpoints: readonly EndpointUsage[];
   /** Number of requests to endpoints that are not listed. */
   readonly otherRequests: number;
+  /** Bytes of the bodies that the log keeps now, before compression. Undefined if the log could not be read. */
+  readonly storedBytes: number | undefined;
   /** Reason why the log could not be read. Undefined if it was read. */
   readonly logFailure: string | undefined;
 }
@@ -83,6 +85,7 @@ export const toUsageView = (found: Usage | LogFailure, counted: CountedUsage, no
   const logFailure = 'logFailure' in found ? found.logFailure : undefined;
   const days = 'logFailure' in found ? [] : everyDay(found, now);
   const endpoints = 'logFailure' in found ? [] : found.endpoints;
+  const storedBytes = 'logFailure' in found ? undefined : found.storedBytes;
   const total = sum(days);
   const exact = countedIn(now, counted);
   const used = exact ?? total;
@@ -90,6 +93,6 @@ export const toUsageView = (found: Usage | LogFailure, counted: CountedUsage, no
     ...{ month: monthName(now), days, total, used, isExact: exact !== undefined, quota },
     resetsOn: dayOf(monthOf(now).to),
     usedUpOn: usedUpOn(used, quota, now),
-    ...{ endpoints, otherRequests: Math.max(0, total - sum(endpoints)), logFailure },
+    ...{ endpoints, otherRequests: Math.max(0, total - sum(endpoints)), storedBytes, logFailure },
   };
 };

@@ -65,12 +65,14 @@ describe('an account', () => {
         Promise.resolve({
           days: [{ day: `${month}-01`, requests: 5 }],
           endpoints: [{ ...endpoint, projectUid: 'secret' }],
+          storedBytes: 12,
         }),
     };
     await using api = await startApiServer(() => Promise.resolve({ ...backend, logs }));
     const { status, body } = await get(`${account(api)}/usage`);
     expect(status).toBe(200);
-    expect(body).toMatchObject({ month, used: 7, quota: 10, total: 5, endpoints: [endpoint], otherRequests: 1 });
+    expect(body).toMatchObject({ month, used: 7, quota: 10, total: 5, endpoints: [endpoint], storedBytes: 12 });
+    expect(body).toMatchObject({ otherRequests: 1 });
     expect(JSON.stringify(body)).not.toContain('secret');
   });
 

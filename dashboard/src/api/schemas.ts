@@ -270,6 +270,11 @@ export const usageSchema = named(
       .array(z.object({ namespace: z.string(), project: z.string(), endpoint: z.string(), requests: whole() }))
       .describe('Busiest first, at most 100. Includes only endpoints in projects whose logs you can read.'),
     otherRequests: whole().describe('Requests to endpoints that are not listed.'),
+    storedBytes: whole()
+      .optional()
+      .describe(
+        'Bytes of the bodies that the log keeps now, of any month, before compression. Absent if `logFailure` is present.',
+      ),
     logFailure: z
       .string()
       .optional()

@@ -23,7 +23,7 @@ export interface EndpointUsage {
   readonly requests: number;
 }
 
-/** An account's request counts in the log, by day and by endpoint. */
+/** An account's request counts in the log, by day and by endpoint, and the size of what the log keeps. */
 export interface Usage {
   /** Days with requests, in order. */
   readonly days: readonly DayUsage[];
@@ -32,6 +32,8 @@ export interface Usage {
    * name counts as one.
    */
   readonly endpoints: readonly EndpointUsage[];
+  /** Bytes of the bodies that the log keeps for the account now, of any month, before compression. */
+  readonly storedBytes: number;
 }
 
 const USAGE_ENDPOINTS_MAX = 100;
@@ -50,16 +52,17 @@ export const countUsage = async (
   { from, to }: UsageRange,
 ): Promise<Usage> => {
   // These columns have the same value in every copy and version of a row, so the conditions can be checked before the merge.
-  const rows = `FROM log FINAL PREWHERE expires_at > now() AND account_uid = {uid:String}
-    AND namespace = {namespace:String} AND account = {name:String}
-    AND received_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
+  const kept = `FROM log FINAL PREWHERE expires_at > now() AND account_uid = {uid:String}
+    AND namespace = {namespace:String} AND account = {name:String}`;
+  const rows = `${kept} AND received_at >= fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
   const params = { uid, namespace, name, from: from.getTime(), to: to.getTime() };
   const run = (sql: string): Promise<Buffer> =>
     clickhouse.run('count requests for an account', { sql: `${sql} FORMAT RowBinary`, params, settings });
-  const [byDay, byEndpoint] = await Promise.all([
+  const [byDay, byEndpoint, bytes] = await Promise.all([
     run(`SELECT toString(toDate(received_at, 'UTC')) AS day, count() ${rows} GROUP BY day ORDER BY day`),
     run(`SELECT namespace, project, project_uid, endpoint, count() AS requests ${rows}
       GROUP BY namespace, project, project_uid, endpoint ORDER BY requests DESC, namespace, project, endpoint LIMIT ${USAGE_ENDPOINTS_MAX}`),
+    run(`SELECT sum(body_bytes) ${kept}`),
   ]);
   return {
     days: decodeAll(byDay, (reader) => ({ day: reader.text(), requests: reader.int64() })),
@@ -70,5 +73,6 @@ export const countUsage = async (
       endpoint: reader.text(),
       requests: reader.int64(),
     })),
+    storedBytes: decodeAll(bytes, (reader) => reader.int64())[0] ?? 0,
   };
 };
