@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import { addAdoptCommand } from './adopt/adopt-command.ts';
-import { addCheckCommand } from './check/check-command.ts';
+import { addCheckCommand, addStatusCommand } from './check/check-command.ts';
 import { addDashboardCommand } from './dashboard/dashboard-command.ts';
 import { withExamples } from './examples.ts';
 import { addExplainCommand } from './explain/explain-command.ts';
@@ -53,6 +53,7 @@ export const createProgram = ({ name, colour, usesCluster = false, addMore }: Pr
   addValidateCommand(program);
   addSpoolCommands(program);
   addCheckCommand(program, colour);
+  addStatusCommand(program, colour);
   addMigrateCommand(program);
   addAdoptCommand(program);
   return withExamples(

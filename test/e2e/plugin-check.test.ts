@@ -7,6 +7,8 @@ import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Finding } from '../../cli/src/check/finding.ts';
 import { runCheck } from '../../cli/src/check/run-check.ts';
+import type { InstallationStatus } from '../../cli/src/check/show-status.ts';
+import packageJson from '../../cli/package.json' with { type: 'json' };
 import { runCommand, type CommandResult } from '../cluster/run-command.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
@@ -152,6 +154,47 @@ const runPlugin = (kubeconfig: string, ...args: readonly string[]): Promise<Comm
   return runCommand(process.execPath, ['--input-type=module', '-e', run, '--', ...args], { env });
 };
 
+describe('standin status', () => {
+  test('shows components with their versions, and objects that are not ready', async () => {
+    await untilHealthy();
+    const orphan = {
+      ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint', metadata: { name: 'orphan', namespace: 'default' } },
+      spec: {
+        projectRef: { name: 'none' },
+        displayName: 'x',
+        method: 'GET',
+        slug: '/x',
+        action: 'JSON',
+        json: { body: '{}' },
+      },
+    };
+    await apply(orphan);
+    const { stdout } = await eventually('the status', () => runPlugin(cluster.kubeconfigPath, 'status'), {
+      accept: (result) => result.stdout.includes('ProjectNotFound'),
+      timeoutMs: SETTLE_MS_MAX,
+    });
+    for (const component of ['operator', 'gateway', 'dashboard'])
+      expect(stdout).toMatch(new RegExp(`^${component} +1/1 +${packageJson.version}\\b`, 'm'));
+    expect(stdout).toMatch(/^endpoint +0\/1$/m);
+    expect(stdout).toMatch(/^ProjectNotFound Endpoint default\/orphan: /m);
+    const { code, stdout: json } = await runPlugin(cluster.kubeconfigPath, 'status', '-o', 'json');
+    const { leader, kinds, forbidden } = JSON.parse(json) as InstallationStatus;
+    expect({ code, forbidden }).toEqual({ code: 0, forbidden: [] });
+    expect(leader).toMatch(/^[\w-]+$/);
+    expect(kinds.find(({ kind }) => kind === 'Endpoint')?.notReady).toMatchObject([{ name: 'orphan' }]);
+    await cluster.kubectl(['delete', 'mep', 'orphan', '-n', 'default']);
+  });
+
+  test('names what a user must not read', async () => {
+    await createPerson(cluster, SYSTEM_NAMESPACE, { name: 'reader' });
+    const { code, stdout } = await runPlugin(await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, 'reader'), 'status');
+    expect(code).toBe(0);
+    // The components are read by several requests at once, and the first refusal is shown.
+    expect(stdout).toMatch(/^Unknown (deployments\.apps|statefulsets\.apps|pods|services) is forbidden/m);
+    expect(stdout).toContain('Unknown mockendpoints.standin.dev is forbidden');
+  });
+});
+
 describe('standin check', () => {
   test('passes on a healthy installation', async () => {
     await untilHealthy();
@@ -277,7 +320,9 @@ describe('standin check', () => {
     await createPerson(cluster, SYSTEM_NAMESPACE, { name: 'guest' });
     const { code, stdout } = await runPlugin(await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, 'guest'), 'check');
     expect(code).toBe(0);
-    expect(stdout).toContain('Unknown  Components: deployments.apps is forbidden');
+    expect(stdout).toMatch(
+      /^Unknown {2}Components: (deployments\.apps|statefulsets\.apps|pods|services) is forbidden/m,
+    );
   });
 
   test('reports a namespace without Standin', async () => {

@@ -1,4 +1,5 @@
 import process from 'node:process';
+import type { KubeClient } from '@standin/kube';
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { withExamples } from '../examples.ts';
@@ -27,17 +28,62 @@ export const addCheckCommand = (program: Command, colour: boolean): void => {
     ],
   );
   withCluster(command).action(async (raw: unknown) => {
-    const { output, ...options } = optionsSchema.parse(raw);
-    const { openKubeClient, SYSTEM_NAMESPACE } = await import('../server/open-cluster.ts');
     const { formatFindings, runCheck } = await import('./run-check.ts');
-    const client = openKubeClient(options);
-    try {
-      const findings = await runCheck(client, options.systemNamespace ?? SYSTEM_NAMESPACE);
+    await withInstallation(raw, async ({ client, namespace, output }) => {
+      const findings = await runCheck(client, namespace);
       if (output === 'json') for (const finding of findings) stdout.json(finding);
       else for (const line of formatFindings(findings)) stdout.line(line, colour);
       if (findings.some(({ status }) => status === 'Failed')) process.exitCode = 1;
-    } finally {
-      await client.close();
-    }
+    });
   });
+};
+
+export const addStatusCommand = (program: Command, colour: boolean): void => {
+  const command = program
+    .command('status')
+    .description(
+      'show an installation in a cluster: the pods of its components with their versions, and the Accounts, Projects and Endpoints that are not ready',
+    )
+    .addOption(
+      new Option('-o, --output <format>', 'output format: text, or json with one object')
+        .choices(['text', 'json'])
+        .default('text'),
+    );
+  withExamples(
+    command,
+    ['The installation in the current context', 'status'],
+    [
+      'The objects of a kind that are not ready',
+      `status -o json | jq '.kinds[] | select(.kind == "Endpoint").notReady[]'`,
+    ],
+  );
+  withCluster(command).action(async (raw: unknown) => {
+    const { formatStatus, readInstallationStatus } = await import('./show-status.ts');
+    await withInstallation(raw, async ({ client, namespace, output }) => {
+      const status = await readInstallationStatus(client, namespace);
+      if (output === 'json') stdout.json(status);
+      else for (const line of formatStatus(status)) stdout.line(line, colour);
+    });
+  });
+};
+
+interface OpenInstallation {
+  readonly client: KubeClient;
+  /** The namespace of Standin. */
+  readonly namespace: string;
+  readonly output: 'text' | 'json';
+}
+
+const withInstallation = async (
+  raw: unknown,
+  use: (installation: OpenInstallation) => Promise<void>,
+): Promise<void> => {
+  const { output, ...options } = optionsSchema.parse(raw);
+  const { openKubeClient, SYSTEM_NAMESPACE } = await import('../server/open-cluster.ts');
+  const client = openKubeClient(options);
+  try {
+    await use({ client, namespace: options.systemNamespace ?? SYSTEM_NAMESPACE, output });
+  } finally {
+    await client.close();
+  }
 };

@@ -11,21 +11,23 @@ const LEASE_SECONDS_DEFAULT = 8;
  * is not renewed within its duration.
  */
 export const checkLeader = async (client: KubeClient, namespace: string, now: Date): Promise<readonly Finding[]> => {
-  const place = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespace, name: LEASE_NAME };
-  const read = (): Promise<Lease | undefined> =>
-    client.get<Lease>(resourcePath(place)).catch((error: unknown) => {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    });
-  const lease = await read();
+  const lease = await readLease(client, namespace);
   const remedy = `See the log of the operator: kubectl logs -l app.kubernetes.io/component=operator -n ${namespace}.`;
   const { holderIdentity = '', renewTime, leaseDurationSeconds = LEASE_SECONDS_DEFAULT } = lease?.spec ?? {};
   if (holderIdentity === '' || renewTime === undefined)
     return [failed(CHECK, `No operator holds Lease ${namespace}/${LEASE_NAME}.`, remedy)];
   if (now.getTime() - Date.parse(renewTime) > leaseDurationSeconds * 1_000) {
     await delay(leaseDurationSeconds * 1_000);
-    if ((await read())?.spec.renewTime === renewTime)
+    if ((await readLease(client, namespace))?.spec.renewTime === renewTime)
       return [failed(CHECK, `No operator leads. ${holderIdentity} renewed its Lease last at ${renewTime}.`, remedy)];
   }
   return [passed(CHECK, `${holderIdentity} leads.`)];
+};
+
+export const readLease = (client: KubeClient, namespace: string): Promise<Lease | undefined> => {
+  const place = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', namespace, name: LEASE_NAME };
+  return client.get<Lease>(resourcePath(place)).catch((error: unknown) => {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  });
 };
