@@ -168,7 +168,7 @@ describe('without the permission to', () => {
     await tenant.apply('Account', 'generated', { plan: 'Free' });
     await tenant.apply('Account', 'own', { plan: 'Free', apiKey: { secretName: 'own' } });
     const refused = await tenant.untilReason('Account', 'generated', 'SecretInvalid');
-    expect(refused.message).toContain('cannot create resource "secrets"');
+    expect(refused.message).toContain('needs the verb "create" on secrets in namespace rights');
     await tenant.untilReason('Account', 'own', 'NoGateway');
     await cluster.apply(rbac);
     await tenant.untilReason('Account', 'generated', 'NoGateway');
