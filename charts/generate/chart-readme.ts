@@ -20,7 +20,8 @@ Installs Standin's operator, gateways and dashboard. [docs/guides/install.md](..
 
 \`\`\`console
 $ helm install standin charts/standin -n standin-system --create-namespace --set clickhouse.embedded.enabled=true    # for evaluation
-$ helm install standin charts/standin -n standin-system --create-namespace --set clickhouse.url=http://clickhouse:8123
+$ helm install standin charts/standin -n standin-system --create-namespace \\
+    --set clickhouse.url=http://clickhouse:8123 --set clickhouse.existingSecret=clickhouse-login    # a Secret with username and password
 \`\`\`
 
 Requires Kubernetes 1.31 or newer and Helm 3.17 or newer. Install one release per namespace. Helm checks all values against \`values.schema.json\` and rejects unknown ones.

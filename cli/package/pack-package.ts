@@ -64,8 +64,16 @@ const bundle = async (outDir: string, dashboardBuild: string): Promise<void> => 
   });
 };
 
-/** `npm run package -- [--out DIR]`: packs the npm package, as a release publishes it. */
+const USAGE = `Usage: npm run package -- [--out DIR]
+
+Packs the npm package, as a release publishes it.
+
+  --out DIR  where to write it (default: package)
+`;
+
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { out: { type: 'string', default: 'package' } } });
-  process.stdout.write(`${await packPackage(values.out)}\n`);
+  const { values } = parseArgs({
+    options: { out: { type: 'string', default: 'package' }, help: { type: 'boolean', short: 'h', default: false } },
+  });
+  process.stdout.write(values.help ? USAGE : `${await packPackage(values.out)}\n`);
 }

@@ -91,11 +91,28 @@ const bundle = async (outDir: string): Promise<void> => {
 const fillIn = (template: string, fields: Readonly<Record<string, string>>): string =>
   template.replace(/@([A-Z0-9]+)@/g, (whole, name: string) => fields[name] ?? whole);
 
-/** `npm run plugin -- --url URL [--out DIR]`: builds `kubectl standin` for krew, as a release publishes it. */
+const USAGE = `Usage: npm run plugin -- --url URL [--out DIR]
+
+Builds kubectl standin for krew, as a release publishes it.
+
+  --url URL  folder from which users will download the archive
+  --out DIR  where to write the archive and the manifest (default: plugin)
+`;
+
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { out: { type: 'string', default: 'plugin' }, url: { type: 'string' } } });
+  const { values } = parseArgs({
+    options: {
+      out: { type: 'string', default: 'plugin' },
+      url: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(USAGE);
+    process.exit();
+  }
   if (values.url === undefined) {
-    process.stderr.write('Usage: npm run plugin -- --url URL-of-the-folder-that-will-have-the-archive [--out DIR]\n');
+    process.stderr.write(USAGE);
     process.exit(2);
   }
   const { archive, manifest } = await packPlugin({ outDir: values.out, url: values.url });

@@ -73,6 +73,7 @@ above and these differences:
 
 - Upstreams with loopback and private addresses are allowed. \`--deny-private-upstreams\` applies the cluster's policy instead.
 - Everything listens on loopback.
+- Of the environment variables above, only \`STANDIN_CLICKHOUSE_PASSWORD\` is read.
 - All data is kept in \`--data\` (default \`.standin\`, which git ignores).
 - \`--require-token\` makes the dashboard and its API require a token ([dashboard.md](../guides/dashboard.md#security-in-standin-dev)).
   ClickHouse always has a password of its own.

@@ -39,9 +39,9 @@ export const metricsDoc = (): readonly [file: string, text: string] => {
 
 ${GENERATED}
 
-These processes serve metrics in Prometheus' text format on their admin port, under \`/metrics\`. The
-[chart](../guides/install.md#monitoring) can create a ServiceMonitor, alerts and a Grafana dashboard. Names that end with
-\`_total\` are counters.
+These processes serve metrics in Prometheus' text format on their admin port, under \`/metrics\`. The port is 9090.
+\`standin dev\` uses a free port instead, and \`--verbose\` prints the gateway's address as \`adminUrl\`. The [chart](../guides/install.md#monitoring) can
+create a ServiceMonitor, alerts and a Grafana dashboard. Names that end with \`_total\` are counters.
 
 ${sections.join('')}## Runtime
 

@@ -10,8 +10,20 @@ import { startDockerEngine } from './docker-engine.ts';
 import { MissingToolError } from './go-program.ts';
 import { buildImages } from './images.ts';
 
+const USAGE = `Usage: npm run images -- [--save DIR]
+
+Builds Standin's images with this machine's Docker, and prints their names and sizes.
+
+  --save DIR  also write each image to a file in this folder`;
+
 const main = async (): Promise<void> => {
-  const { values } = parseArgs({ options: { save: { type: 'string' } } });
+  const { values } = parseArgs({
+    options: { save: { type: 'string' }, help: { type: 'boolean', short: 'h', default: false } },
+  });
+  if (values.help) {
+    console.log(USAGE);
+    return;
+  }
   const docker = await startDockerEngine(console.log);
   try {
     const images = await buildImages(console.log);

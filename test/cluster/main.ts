@@ -22,7 +22,7 @@ const PID_FILE = path.join(FOLDER, 'pid');
 const USAGE = `Usage: npm run cluster -- [--node] [--help]
 
 Runs a Kubernetes API server with Standin's CRDs until you press Ctrl-C, and prints the value for KUBECONFIG. It stores objects, but
-runs no pods. Requires Go. The first run builds the server in about five minutes.
+runs no pods. Requires Go. The first run builds the server in about five minutes. The kubeconfig and the logs are in .standin/cluster.
 
   --node  as root on Debian, also run a real node, with Standin's images
   --help  print this text

@@ -5,7 +5,12 @@ const EMPTY = { items: [], omitted: 0, missingGateways: [] };
 const LAST_AT = '2026-11-23T22:10:11.000Z';
 
 test('without refused requests, the output says so', () => {
-  expect(formatRefused(EMPTY)).toEqual(['No requests were refused within the last hour.']);
+  const none = 'No requests were refused within the last hour.';
+  expect(formatRefused(EMPTY)).toEqual([none]);
+  expect(formatRefused({ ...EMPTY, unknownProject: 1 })).toEqual([
+    none,
+    '1 request across all gateways did not contain a known project URI.',
+  ]);
 });
 
 test('the output has a table, then each reason once, then what is missing', () => {

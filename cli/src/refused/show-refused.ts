@@ -31,7 +31,9 @@ export const formatRefused = ({
   const notes = [
     ...(omitted > 0 ? [`${number.format(omitted)} more are not listed.`] : []),
     ...(unknownProject !== undefined && unknownProject > 0
-      ? [`${number.format(unknownProject)} requests across all gateways did not contain a known project URI.`]
+      ? [
+          `${number.format(unknownProject)} request${unknownProject === 1 ? '' : 's'} across all gateways did not contain a known project URI.`,
+        ]
       : []),
     ...(missingGateways.length > 0
       ? [`Counts are missing from ${missingGateways.join(', ')}, which did not respond.`]

@@ -44,7 +44,7 @@ const spec = z
     ])
       .optional()
       .describe(
-        'Reserves the URIs that begin with this prefix, for example team-a-. Projects of other Accounts cannot set spec.uri to such a URI, unless they are older than this Account. ' +
+        'Reserves the URIs that begin with this prefix, for example team-a-. It must end with a hyphen. Projects of other Accounts cannot set spec.uri to such a URI, unless they are older than this Account. ' +
           'It can only be set when the Account is created, and cannot be changed. It can be removed.',
       ),
     apiKey: z

@@ -20,7 +20,7 @@ const spec = z
     ])
       .optional()
       .describe(
-        "The first path segment of the URLs of all the project's endpoints, for example k3v9x2m7q4hd8w1n. Set it when you create the project, " +
+        "The first path segment of the URLs of all the project's endpoints, for example k3v9x2m7q4hd8w1n: at least 16 characters. Set it when you create the project, " +
           "to use the same URLs in every cluster. If you set it later, the project's URLs change, unless you set it to the value of status.uri. " +
           'Once set, it cannot be changed or removed. Default: derived from status.id.',
       ),

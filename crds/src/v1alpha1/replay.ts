@@ -224,7 +224,7 @@ const status = z
           .describe('Why there is no response, as a sentence for users.'),
       })
       .optional()
-      .describe('The response, if requestId is set. The stored result contains the complete response.'),
+      .describe('The response, if requestId is set. The dashboard and the JSON API show the complete response.'),
   })
   .describe('The observed state, written by the operator.');
 

@@ -153,7 +153,12 @@ describe('an error', () => {
 
   test.each([
     ['', 0, 'the expression is empty'],
-    ['request.json.total >', 19, '> is unexpected'],
+    ['request.json.total >', 19, 'a value is missing after >'],
+    ['request.json.total == ', 19, 'a value is missing after =='],
+    ['request.json.total = 1', 19, '= is unexpected: to compare, use =='],
+    ['request.method == "GET" and true', 24, 'and is unexpected'],
+    ['request.json.total == ) + 1', 19, '== is unexpected'],
+    ['(true))', 6, ') is unexpected'],
     ['(1', 2, 'the expression ends unexpectedly'],
     ['request', 0, `request is not a value: use ${FIELDS}`],
     ['request.jsn.total', 7, `request has no field jsn: use ${FIELDS}`],

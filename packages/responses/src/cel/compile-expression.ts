@@ -58,11 +58,34 @@ const problemOf = (source: string, error: unknown): ExpressionProblem => {
   const { location, rawMessage, found } = error as Partial<ParserError>;
   const offset = location?.start.offset ?? 0;
   if (found === undefined) return new ExpressionProblem(offset, rawMessage ?? error.message);
-  const character = source.charAt(offset);
-  return new ExpressionProblem(
-    offset,
-    character === '' ? 'the expression ends unexpectedly' : `${character} is unexpected`,
-  );
+  return new ExpressionProblem(offset, unexpected(source.slice(offset)));
+};
+
+/** An operator, a word or any other character at the beginning. */
+const TOKEN = /^(?:[=!<>]=|&&|\|\||\w{1,40}|[^])/u;
+const OPERATORS: ReadonlySet<string> = new Set([
+  '==',
+  '!=',
+  '<',
+  '<=',
+  '>',
+  '>=',
+  'in',
+  '&&',
+  '||',
+  '+',
+  '-',
+  '*',
+  '/',
+  '%',
+]);
+
+/** Describes the rest of an expression that the parser does not accept. It begins with the last operator if its value is missing. */
+const unexpected = (rest: string): string => {
+  const token = TOKEN.exec(rest)?.[0];
+  if (token === undefined) return 'the expression ends unexpectedly';
+  if (OPERATORS.has(token) && rest.slice(token.length).trim() === '') return `a value is missing after ${token}`;
+  return token === '=' ? '= is unexpected: to compare, use ==' : `${token} is unexpected`;
 };
 
 interface ParserError {
