@@ -185,6 +185,14 @@ describe('standin status', () => {
     await cluster.kubectl(['delete', 'mep', 'orphan', '-n', 'default']);
   });
 
+  test('reports a namespace without Standin', async () => {
+    const { code, stderr } = await runPlugin(cluster.kubeconfigPath, 'status', '--system-namespace', 'default');
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'namespace default has no components of Standin: name its namespace with --system-namespace',
+    );
+  });
+
   test('names what a user must not read', async () => {
     await createPerson(cluster, SYSTEM_NAMESPACE, { name: 'reader' });
     const { code, stdout } = await runPlugin(await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, 'reader'), 'status');

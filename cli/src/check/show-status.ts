@@ -1,6 +1,7 @@
 import { API_GROUP, API_VERSION, RESOURCES, type Kind } from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
 import { ApiError, listAll, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
+import { PlainError } from '../plain-error.ts';
 import { styled, type Line } from '../terminal.ts';
 import { readLease } from './check-leader.ts';
 import { readMetrics } from './check-metrics.ts';
@@ -33,6 +34,7 @@ interface KindStatus {
 
 /** An installation and the objects that it serves. */
 export interface InstallationStatus {
+  readonly namespace: string;
   readonly components: readonly ComponentStatus[];
   /** The pod of the operator that leads. Absent if no operator does. */
   readonly leader?: string;
@@ -41,7 +43,10 @@ export interface InstallationStatus {
   readonly forbidden: readonly string[];
 }
 
-/** Reads the status of the installation in a namespace. Rejects with `ApiError` if the API server cannot be reached. */
+/**
+ * Reads the status of the installation in a namespace. Rejects with `ApiError` if the API server cannot be reached, and with a
+ * `PlainError` if the namespace has no installation.
+ */
 export const readInstallationStatus = async (client: KubeClient, namespace: string): Promise<InstallationStatus> => {
   const forbidden: string[] = [];
   const ifAllowed = async <T>(reading: Promise<T>): Promise<T | undefined> => {
@@ -60,7 +65,13 @@ export const readInstallationStatus = async (client: KubeClient, namespace: stri
   ]);
   // The identity of an operator is the name of its pod and a UUID.
   const leader = lease?.spec.holderIdentity?.split('_')[0];
+  if (components?.length === 0) {
+    throw new PlainError(
+      `namespace ${namespace} has no components of Standin: name its namespace with --system-namespace`,
+    );
+  }
   return {
+    namespace,
     components: components ?? [],
     ...(leader !== undefined && leader !== '' && { leader }),
     kinds: kinds.filter((kind) => kind !== undefined),
