@@ -1,8 +1,8 @@
 import type { KubeClient } from '@standin/kube';
-import { podFetch } from '@standin/kube/pod-connection';
+import { isPodReady, podFetch } from '@standin/kube/pod-connection';
 import { titleOf } from './check-workloads.ts';
 import { failed, passed, unknown, type Finding } from './finding.ts';
-import { isReady, type Component, type Installation } from './installation.ts';
+import type { Component, Installation } from './installation.ts';
 
 const RESPONSE_MS_MAX = 10_000;
 
@@ -43,7 +43,7 @@ export const readMetrics = async (
 };
 
 const targetsOf = ({ name, pods }: Component) =>
-  pods.filter(isReady).flatMap(({ metadata, spec }) => {
+  pods.filter(isPodReady).flatMap(({ metadata, spec }) => {
     const port = spec.containers
       .flatMap(({ ports = [] }) => ports)
       .find((one) => one.name === 'metrics')?.containerPort;

@@ -104,13 +104,13 @@ export const checkServices = (installation: Installation): readonly Finding[] =>
     ['callers', 'the gateways', serviceOf(variable(operator, 'STANDIN_REPLAY_GATEWAY_URL'))],
     ['users', 'the dashboard', variable(componentOf(installation, 'dashboard'), 'STANDIN_SERVICE')?.split('/')[1]],
   ] as const;
-  const findings = used.flatMap(([who, whom, name]) =>
+  const findings = used.flatMap(([clients, server, name]) =>
     name === undefined || installation.services.includes(name)
       ? []
       : [
           failed(
             'Services',
-            `Service ${installation.namespace}/${name} is missing. Through it, ${who} reach ${whom}.`,
+            `Service ${installation.namespace}/${name} is missing. Through it, ${clients} reach ${server}.`,
             'Run helm upgrade, which creates it again.',
           ),
         ],

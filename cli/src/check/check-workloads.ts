@@ -1,5 +1,6 @@
+import { isPodReady } from '@standin/kube/pod-connection';
 import { failed, passed, unknown, type Finding } from './finding.ts';
-import { componentOf, isReady, type Component, type Installation, type Pod } from './installation.ts';
+import { componentOf, type Component, type Installation, type Pod } from './installation.ts';
 
 const NEEDED = ['operator', 'gateway'];
 const EXPECTED = [...NEEDED, 'dashboard'];
@@ -40,7 +41,7 @@ const judge = ({ name, kind, workload, pods }: Component): Finding => {
     return failed(titleOf(name), `${what} has 0 replicas.`, `Run kubectl scale ${target} --replicas=2.`);
   const ready = workload.status?.readyReplicas ?? 0;
   if (ready >= replicas) return passed(titleOf(name), `${what} has ${ready} of ${replicas} pods ready.`);
-  const problem = pods.filter((pod) => !isReady(pod)).map(problemOf)[0];
+  const problem = pods.filter((pod) => !isPodReady(pod)).map(problemOf)[0];
   const refusal = workload.status?.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
   );

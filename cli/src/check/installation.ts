@@ -116,7 +116,3 @@ export const variable = (component: Component | undefined, name: string): string
   component?.workload.spec.template.spec.containers
     .flatMap(({ env = [] }) => env)
     .find((variable) => variable.name === name)?.value;
-
-export const isReady = ({ metadata, status }: Pod): boolean =>
-  metadata.deletionTimestamp === undefined &&
-  (status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');

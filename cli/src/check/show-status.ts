@@ -1,11 +1,12 @@
 import { API_GROUP, API_VERSION, RESOURCES, type Kind } from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
 import { ApiError, listAll, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
+import { isPodReady } from '@standin/kube/pod-connection';
 import { PlainError } from '../plain-error.ts';
 import { styled, type Line } from '../terminal.ts';
 import { readLease } from './check-leader.ts';
 import { readMetrics } from './check-metrics.ts';
-import { isReady, readInstallation } from './installation.ts';
+import { readInstallation } from './installation.ts';
 
 /** The kinds that are served as long as they exist. The other kinds run once and end. */
 const SERVED = ['Account', 'Project', 'Endpoint'] as const satisfies readonly Kind[];
@@ -85,7 +86,7 @@ const readComponents = async (client: KubeClient, namespace: string): Promise<re
   return installation.components.map(({ name, workload, pods }) => ({
     name,
     replicas: workload.spec.replicas ?? 1,
-    ready: pods.filter(isReady).length,
+    ready: pods.filter(isPodReady).length,
     versions: [
       ...new Set(metrics.flatMap(({ component, version = [] }) => (component === name ? version : []))),
     ].toSorted(),

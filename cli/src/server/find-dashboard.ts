@@ -1,5 +1,5 @@
 import { ApiError, listAll, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
-import type { PodPort } from '@standin/kube/pod-connection';
+import { isPodReady, type PodPort } from '@standin/kube/pod-connection';
 import { PlainError } from '../plain-error.ts';
 
 type Pod = KubeObject & {
@@ -31,10 +31,6 @@ const dashboardIn = ({ metadata, spec }: Pod): Omit<Dashboard, 'namespace'> | un
   return { pod: metadata.name, port, publicUrl };
 };
 
-const isReady = ({ metadata, status }: Pod): boolean =>
-  metadata.deletionTimestamp === undefined &&
-  (status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
-
 /** Finds a ready pod of the dashboard. Rejects with a `PlainError` if there is none, or if this user must not list pods. */
 export const findDashboard = async (client: KubeClient, namespace: string): Promise<Dashboard> => {
   const path = resourcePath({ group: '', version: 'v1', plural: 'pods', namespace });
@@ -47,7 +43,7 @@ export const findDashboard = async (client: KubeClient, namespace: string): Prom
   });
   const dashboards = items.flatMap((pod) => {
     const dashboard = dashboardIn(pod);
-    return dashboard === undefined ? [] : [{ ...dashboard, namespace, isReady: isReady(pod) }];
+    return dashboard === undefined ? [] : [{ ...dashboard, namespace, isReady: isPodReady(pod) }];
   });
   const found = dashboards.find((dashboard) => dashboard.isReady);
   if (found !== undefined) return found;

@@ -3,6 +3,7 @@ import { PortForward } from '@kubernetes/client-node';
 import { Agent, fetch as fetchWith } from 'undici';
 import { ApiError, unreachable } from './api-error.ts';
 import type { SharedConnectionConfig } from './kube-config.ts';
+import type { KubeObject } from './kube-object.ts';
 import { resourcePath } from './resource-path.ts';
 
 /** A port of a pod's container. */
@@ -11,6 +12,16 @@ export interface PodPort {
   readonly pod: string;
   readonly port: number;
 }
+
+/** Returns whether a pod accepts connections. */
+export const isPodReady = ({
+  metadata,
+  status,
+}: KubeObject & {
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}): boolean =>
+  metadata.deletionTimestamp === undefined &&
+  (status?.conditions ?? []).some((condition) => condition.type === 'Ready' && condition.status === 'True');
 
 /** The part of a WebSocket of `ws` that a connection uses. client-node does not ship its types. */
 interface Socket {
