@@ -27,8 +27,12 @@ export interface Check {
   readonly force?: boolean;
 }
 
-/** The files that a check found. The value is undefined if the file does not exist. */
-type Found = ReadonlyMap<string, Fingerprint | undefined>;
+interface Found {
+  /** The files that a check found. The value is undefined if the file does not exist. */
+  readonly files: ReadonlyMap<string, Fingerprint | undefined>;
+  /** Whether a file was renamed or removed during the check, so that its new name may be missing from `files`. */
+  readonly isMoving: boolean;
+}
 
 /**
  * Reads the changes in a directory, one check at a time. If the directory disappears, its objects stay, because the directory is
@@ -143,7 +147,7 @@ export class FolderReader {
     // Removes noted changes of files that no longer exist, or never existed.
     for (const file of this.#noted.keys()) if (!found.has(file) && !this.#isBusy(file)) this.#noted.delete(file);
     this.checkMs = performance.now() - startedAt;
-    return found;
+    return { files: found, isMoving: scan.isMoving };
   }
 
   async #find(files: readonly string[]): Promise<Found> {
@@ -157,15 +161,16 @@ export class FolderReader {
     // If the whole directory is missing, its files are not removed. The directory is checked last, because it may disappear while
     // its files are being checked.
     await this.#folder.identity();
-    return found;
+    return { files: found, isMoving: false };
   }
 
   /** Reads the changed files, and removes those that are gone. Resolves with true if the tree changed. */
   async #read(found: Found, force: boolean): Promise<boolean> {
     let changed = false;
     const gone: string[] = [];
-    let isMoving = !force && [...this.#noted.keys()].some((file) => !this.#tree.files.has(file) && this.#isBusy(file));
-    for (const [file, fingerprint] of found) {
+    const isNewFileBusy = [...this.#noted.keys()].some((file) => !this.#tree.files.has(file) && this.#isBusy(file));
+    let isMoving = !force && (found.isMoving || isNewFileBusy);
+    for (const [file, fingerprint] of found.files) {
       if (!force && this.#isBusy(file)) continue;
       if (fingerprint === undefined) {
         gone.push(file);
@@ -180,6 +185,8 @@ export class FolderReader {
       changed ||= isRead;
     }
     for (const file of gone) {
+      // The event for the old name may not have arrived yet.
+      if (isMoving && !this.#noted.has(file)) this.note(file);
       if (isMoving && this.#isNoted(file, RENAME_MS_MAX)) continue;
       this.#noted.delete(file);
       changed = this.#remove(file) || changed;

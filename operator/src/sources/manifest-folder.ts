@@ -17,6 +17,8 @@ export type Fingerprint = string;
 export interface FolderScan {
   /** The files, sorted by name. Each path is relative and uses `/`. */
   readonly files: readonly { readonly file: string; readonly fingerprint: Fingerprint }[];
+  /** Whether a file that the scan had found was renamed or removed before the scan ended. */
+  readonly isMoving: boolean;
   readonly tooMany: boolean;
 }
 
@@ -89,15 +91,17 @@ export class ManifestFolder {
     found.sort();
     const tooMany = found.length > MANIFEST_FILES_MAX;
     const files: { file: string; fingerprint: Fingerprint }[] = [];
+    let isMoving = false;
     for (let start = 0; start < Math.min(found.length, MANIFEST_FILES_MAX); start += STATS_AT_ONCE) {
       const batch = found.slice(start, Math.min(start + STATS_AT_ONCE, MANIFEST_FILES_MAX));
       const fingerprints = await Promise.all(batch.map((file) => this.fingerprint(file)));
       batch.forEach((file, index) => {
         const fingerprint = fingerprints[index];
-        if (fingerprint !== undefined) files.push({ file, fingerprint });
+        if (fingerprint === undefined) isMoving = true;
+        else files.push({ file, fingerprint });
       });
     }
-    return { files, tooMany };
+    return { files, isMoving, tooMany };
   }
 
   /** Resolves with the file's fingerprint, or with undefined if there is no such file, or if it is a broken link. */
