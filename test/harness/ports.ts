@@ -7,17 +7,29 @@ import { createServer } from 'node:net';
  * assigns none of these ports.
  */
 const LOWEST = 10_000;
-const HIGHEST = 29_999;
+const RANGE_PORTS = 1_000;
+const RANGES = 20;
+
+/**
+ * The test files of one run that are in progress at the same time have different ranges, because a free port may be taken before
+ * its program listens. Outside of a test file, the range is the first.
+ */
+const rangeStart = LOWEST + (Number(process.env.VITEST_POOL_ID ?? 0) % RANGES) * RANGE_PORTS;
+/** The ports that this process returned before. Their programs may not listen yet. */
+const returned = new Set<number>();
 
 /**
  * Returns distinct TCP ports that were free a moment ago on an address of this machine. Use them only for programs that cannot
- * choose a port themselves (port 0) and report it. The ports are random, because test files run in parallel.
+ * choose a port themselves (port 0) and report it. The ports are random, because more than one run may be in progress.
  */
 export const freePorts = async (count: number, address = '127.0.0.1'): Promise<readonly number[]> => {
   const ports = new Set<number>();
   while (ports.size < count) {
-    const port = randomInt(LOWEST, HIGHEST + 1);
-    if (await isFree(port, address)) ports.add(port);
+    if (returned.size === RANGE_PORTS) throw new Error(`this process has used all of its ${RANGE_PORTS} ports`);
+    const port = rangeStart + randomInt(RANGE_PORTS);
+    if (returned.has(port) || !(await isFree(port, address))) continue;
+    returned.add(port);
+    ports.add(port);
   }
   return [...ports];
 };
