@@ -1,5 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
@@ -87,12 +88,17 @@ test('the earlier gateway gets no object that it would serve wrongly, and the st
   expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
 });
 
-/** Sends 20 requests at once to each gateway. Returns the different statuses of each gateway. */
+/**
+ * Sends 20 requests at once to each gateway, and waits one second, in which the buckets of all rate limits fill up again. Returns
+ * the different statuses of each gateway.
+ */
 const burst = async (apiKey = key): Promise<number[][]> => {
   const target = `${await tenant.projectPath()}/plain`;
   const send = (gateway: Deployment['gateways'][number]) => () => post(gateway, target, apiKey);
   const all = deployment.gateways.map((gateway) => Promise.all(Array.from({ length: 20 }, send(gateway))));
-  return (await Promise.all(all)).map((some) => [...new Set(some.map(({ status }) => status))].sort());
+  const answered = await Promise.all(all);
+  await delay(1_000);
+  return answered.map((some) => [...new Set(some.map(({ status }) => status))].sort());
 };
 
 test('the earlier gateway serves an account with a rate limit without the limit, and the status names the gateway', async () => {
