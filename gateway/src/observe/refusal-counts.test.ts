@@ -71,6 +71,30 @@ test('a row that is used again begins at 0', () => {
   expect(counts.report('shop').counts).toMatchObject([{ path: '/b', count: 1 }]);
 });
 
+test('a forgotten request is counted again', () => {
+  const { clock, counts } = at(0);
+  counts.add(notFound('/a'));
+  clock.uptimeMs = 61 * MINUTE_MS;
+  counts.sweep();
+  counts.add(notFound('/a'));
+  expect(counts.report('shop').counts).toMatchObject([{ path: '/a', count: 1 }]);
+});
+
+test('consecutive requests that differ in one field have counts of their own', () => {
+  const { counts } = at(0);
+  const first = notFound('/ab');
+  const others: RefusedRequest[] = [
+    { ...first, where: '/b' },
+    { ...first, where: '/a/ab' },
+    { ...first, who: 'PUT' },
+    { ...first, code: 'rate_limited' },
+  ];
+  for (const other of others) for (const request of [first, other]) counts.add(request);
+  counts.add({ ...first, project: 'other' });
+  expect(counts.size).toBe(6);
+  expect(total(counts.report('shop'))).toBe(8);
+});
+
 test('a path is cut off', () => {
   const { counts } = at(0);
   for (const end of ['a', 'b']) counts.add(notFound(`/${'x'.repeat(LIMITS.refusalPathLengthMax)}${end}`));

@@ -50,6 +50,8 @@ export class RefusalCounts {
   readonly #buckets = new Uint32Array(COUNTS_MAX * MINUTES);
   /** The time of the last request of each count. Buckets of later minutes are from the hour before. */
   readonly #lastMs = new Float64Array(COUNTS_MAX);
+  /** The count of the last request, which the next request usually repeats. */
+  #last: Count | undefined;
   #used = 0;
   #sweptMinute = 0;
   #sweeping: NodeJS.Timeout | undefined;
@@ -73,7 +75,10 @@ export class RefusalCounts {
 
   add(refused: RefusedRequest): void {
     const nowMs = this.#uptimeMs();
-    const { slot } = this.#countOf(refused, nowMs);
+    const count =
+      this.#last !== undefined && isCountOf(this.#last, refused) ? this.#last : this.#countOf(refused, nowMs);
+    this.#last = count;
+    const { slot } = count;
     const minute = minuteOf(nowMs);
     const lastMinute = minuteOf(this.#lastMs[slot] ?? 0);
     for (let passed = Math.max(lastMinute, minute - MINUTES) + 1; passed <= minute; passed++)
@@ -113,6 +118,7 @@ export class RefusalCounts {
     for (const { key, slot, project } of this.#counts.values()) {
       if (minuteOf(this.#lastMs[slot] ?? 0) > minute - MINUTES) continue;
       this.#counts.delete(key);
+      if (this.#last?.slot === slot) this.#last = undefined;
       this.#free.push(slot);
       const left = (this.#perProject.get(project) ?? 1) - 1;
       if (left === 0) this.#perProject.delete(project);
@@ -158,6 +164,18 @@ const minuteOf = (uptimeMs: number): number => Math.floor(uptimeMs / MINUTE_MS);
 const cut = (where: string): string => where.slice(0, LIMITS.refusalPathLengthMax);
 
 const keyOf = ({ code, project, who, where }: RefusedRequest): string => `${project} ${code} ${who} ${cut(where)}`;
+
+/** Compares without building the key, which takes most of the time of counting. */
+const isCountOf = (count: Count, { code, project, who, where }: RefusedRequest): boolean => {
+  const text = cut(where);
+  return (
+    count.code === code &&
+    count.project === project &&
+    count.who === who &&
+    count.whereLength === text.length &&
+    count.key.endsWith(text)
+  );
+};
 
 /** Copies a string. Without a copy, a part of a target would keep the whole target in memory. */
 const copyOf = (text: string): string => Buffer.from(text).toString();
