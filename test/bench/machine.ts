@@ -12,7 +12,9 @@ export const describeMachine = (): string =>
 
 /** Moves a process and all its threads to these cores. Linux only. */
 export const pinToCore = async (pid: number, ...cores: readonly number[]): Promise<void> => {
-  await run('taskset', ['--all-tasks', '--cpu-list', '--pid', cores.join(','), String(pid)]);
+  const pin = () => run('taskset', ['--all-tasks', '--cpu-list', '--pid', cores.join(','), String(pid)]);
+  // taskset fails if a thread ends while it lists the threads.
+  await pin().catch(pin);
 };
 
 /** Allows a process to run on every core again. */
