@@ -211,27 +211,30 @@ export class Receiver {
     }
     const stallTimeoutMs = this.#options.settings.limits.responseStallTimeoutMs;
     const before = connection.latest;
+    const waitsFor = before?.isDecided === false ? before : undefined;
     const isFull = connection.waiting >= WAITING_PER_CONNECTION_MAX || this.#waiting.size >= WAITING_MAX;
-    if (before?.isDecided === false && isFull) {
+    if (waitsFor !== undefined && isFull) {
       request.socket.destroy();
       return;
     }
     const exchange = new Exchange(request, response, { connection, stallTimeoutMs });
     connection.latest = exchange;
-    const begin = (): void => this.#options.onExchange(exchange, request.originalUrl ?? '', connection.scanner.take());
-    if (before === undefined) {
-      begin();
-      return;
-    }
     // The parser announces pipelined requests one right after the other. After a refusal that ends the connection, none of them
     // is served, because the bytes may only look like a request.
+    const begin = (closes: boolean): void => {
+      if (closes) exchange.decide(true);
+      else this.#options.onExchange(exchange, request.originalUrl ?? '', connection.scanner.take());
+    };
+    if (waitsFor === undefined) {
+      begin(before?.isClosing ?? false);
+      return;
+    }
     connection.waiting++;
     this.#waiting.add(exchange);
-    before.whenDecided((closes) => {
+    waitsFor.whenDecided((closes) => {
       connection.waiting--;
       this.#waiting.delete(exchange);
-      if (closes) exchange.decide(true);
-      else begin();
+      begin(closes);
     });
   }
 

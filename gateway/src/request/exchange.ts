@@ -94,10 +94,9 @@ export class Exchange {
     return this.#closes;
   }
 
-  /** Calls `next` when it is known whether the connection ends with this request. */
+  /** Calls `next` in `decide`, with whether the connection ends with this request. */
   whenDecided(next: (closes: boolean) => void): void {
-    if (this.#isDecided) next(this.#closes);
-    else this.#onDecided = next;
+    this.#onDecided = next;
   }
 
   /** Returns the microseconds since the arrival of the head. */
