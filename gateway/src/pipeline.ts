@@ -26,7 +26,7 @@ import type { ByteBudget } from './request/byte-budget.ts';
 import type { Exchange } from './request/exchange.ts';
 import { rejectionProblem } from './request/problem.ts';
 import { Refusal, retryLater, type RejectedRequest } from './request/refusal.ts';
-import type { Mock, Route } from './request/route.ts';
+import type { ForwardEndpoint, Mock, Route } from './request/route.ts';
 import { DelayedResponses } from './respond/delayed-responses.ts';
 import { chooseResponder, respond } from './respond/respond.ts';
 import type { GatewaySettings } from './settings.ts';
@@ -147,13 +147,18 @@ export class Pipeline {
 
   async #serve(accepted: Accepted): Promise<void> {
     const { metrics, budget, tracing } = this.#parts;
-    const { id, exchange, head, body } = accepted;
-    const recording = this.#record(accepted);
+    const { id, exchange, head, body, responder } = accepted;
     const span = tracing?.start(accepted);
     let isDelayed = false;
     try {
-      if (await recording) {
-        const mock = await this.#answer(accepted, span);
+      let isRecorded = false;
+      try {
+        isRecorded = await this.#record(accepted);
+      } finally {
+        this.#settle(accepted, isRecorded);
+      }
+      if (isRecorded) {
+        const mock = responder.kind === 'JSON' ? responder.mock : await this.#forward(accepted, responder, span);
         const delayMs = delayUs(mock?.delay, id) / 1_000;
         isDelayed = delayMs > 0;
         if (mock !== undefined && isDelayed) this.#respondLater(exchange, mock, delayMs, span);
@@ -262,32 +267,27 @@ export class Pipeline {
 
   /**
    * Records the request. A request for a mock is recorded with its response, and a forwarded request is recorded before its
-   * upstream is called. A recorded request counts, regardless of what happens next. Returns false if the request is not recorded, and
-   * therefore not accepted.
+   * upstream is called. Resolves with false if the request is not recorded.
    */
-  async #record(accepted: Accepted): Promise<boolean> {
-    const { recorder, gate } = this.#parts;
+  #record(accepted: Accepted): Promise<boolean> {
+    const { recorder } = this.#parts;
     const { responder } = accepted;
-    const { account } = accepted.route;
-    let isRecorded = false;
-    try {
-      isRecorded =
-        responder.kind === 'JSON'
-          ? await recorder.exchange(buildMockRow(accepted, responder.mock))
-          : await recorder.request(buildRequestRow(accepted, upstreamUrlOf(accepted, responder)));
-    } finally {
-      if (isRecorded) gate.use(account, accepted.permit);
-      else gate.giveBack(account, accepted.permit);
-      accepted.settle();
-    }
-    return isRecorded;
+    return responder.kind === 'JSON'
+      ? recorder.exchange(buildMockRow(accepted, responder.mock))
+      : recorder.request(buildRequestRow(accepted, upstreamUrlOf(accepted, responder)));
   }
 
-  /** Returns the recorded mock that is to be sent. Returns undefined if the response of a Forward has been sent. */
-  async #answer(accepted: Accepted, span: RequestSpan | undefined): Promise<Mock | undefined> {
+  /** A recorded request counts, regardless of what happens next. A request that is not recorded is not accepted. */
+  #settle({ route: { account }, permit, settle }: Accepted, isRecorded: boolean): void {
+    const { gate } = this.#parts;
+    if (isRecorded) gate.use(account, permit);
+    else gate.giveBack(account, permit);
+    settle();
+  }
+
+  /** Resolves with the recorded mock that is to be sent. Resolves with undefined if the upstream's response has been sent. */
+  #forward(accepted: Accepted, responder: ForwardEndpoint, span: RequestSpan | undefined): Promise<Mock | undefined> {
     const { recorder, egress, budget, settings } = this.#parts;
-    const { responder } = accepted;
-    if (responder.kind === 'JSON') return responder.mock;
     const bounds = { captureBytesMax: this.#captureBytesMax, readMsMax: settings.limits.responseStallTimeoutMs };
     return forward(accepted, responder, { recorder, egress, budget, span, ...bounds });
   }
