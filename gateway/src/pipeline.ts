@@ -148,11 +148,12 @@ export class Pipeline {
   async #serve(accepted: Accepted): Promise<void> {
     const { metrics, budget, tracing } = this.#parts;
     const { id, exchange, head, body, responder } = accepted;
-    const span = tracing?.start(accepted);
+    let span: RequestSpan | undefined;
     let isDelayed = false;
     try {
       let isRecorded = false;
       try {
+        span = tracing?.start(accepted);
         isRecorded = await this.#record(accepted);
       } finally {
         this.#settle(accepted, isRecorded);
@@ -247,8 +248,8 @@ export class Pipeline {
   }
 
   /**
-   * Applies the rate limit, spends one permit and enters `unsettled`. Checks the key or the secret before and after waiting for a permit, because it may be
-   * replaced while the body arrives and while this method waits.
+   * Applies the rate limit, spends one permit and enters `unsettled`. Checks the key or the secret before and after waiting for a
+   * permit, because it may be replaced while the body arrives and while this method waits.
    */
   #admit(authenticated: Authenticated, route: Route): Admitted | Refusal | Promise<Admitted | Refusal> {
     const { config, gate, unsettled } = this.#parts;

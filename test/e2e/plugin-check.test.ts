@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { loadKubeClient } from '@standin/kube/load-kube-client';
@@ -111,6 +111,12 @@ const startPod = async ({ name, labels }: PodObject['metadata']): Promise<void> 
     dashboard: dashboard.adminUrl,
   };
   kubelet.forward(name, METRICS_PORT, adminUrls[labels['app.kubernetes.io/component'] ?? ''] ?? '');
+};
+
+const restartGateway = async (moreEnv?: Readonly<Record<string, string>>): Promise<void> => {
+  const [gateway] = deployment.gateways;
+  await gateway?.process.restart(moreEnv);
+  await gateway?.process.waitForUrl(`${gateway.adminUrl}/metrics`);
 };
 
 const setStatus = (pod: string, status: object): Promise<string> =>
@@ -321,6 +327,24 @@ describe('standin check', () => {
     await expectFailure('Versions', 'Dashboard 0.0.9', 'finish the upgrade');
     kubelet.forward(pod, METRICS_PORT, dashboard.adminUrl);
     earlier.close();
+    await untilHealthy();
+  });
+
+  test('reports a gateway whose volume is full', async () => {
+    await restartGateway({ STANDIN_SPOOL_RESERVE_BYTES: String(2 ** 50) });
+    await expectFailure('Volumes', 'its volume or its spool is full', 'gateway.persistence.size');
+    await restartGateway();
+    await untilHealthy();
+  });
+
+  test('reports a gateway with rows in quarantine', async () => {
+    const quarantine = path.join(deployment.gateways[0]?.dataDir ?? '', 'spool/quarantine');
+    await mkdir(quarantine, { recursive: true });
+    await writeFile(path.join(quarantine, 'row.bin'), 'a row');
+    await restartGateway();
+    await expectFailure('Quarantine', 'rows that ClickHouse does not accept', '/var/lib/standin-gateway/spool');
+    await rm(quarantine, { recursive: true });
+    await restartGateway();
     await untilHealthy();
   });
 

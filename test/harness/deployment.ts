@@ -33,6 +33,8 @@ export interface DeployedOperator {
 
 export interface DeployedGateway {
   readonly process: RunningProcess;
+  /** The folder with the spool and the copy of the configuration. */
+  readonly dataDir: string;
   readonly url: string;
   readonly adminUrl: string;
 }
@@ -136,13 +138,14 @@ const startGateways = async (
     names.map(async (name, index) => {
       const [port, adminPort] = [await freePort(), await freePort()];
       const { gatewayEnv } = options;
+      const dataDir = path.join(place.directory, name);
       const env = {
         STANDIN_NAME: name,
         STANDIN_HOST: '127.0.0.1',
         STANDIN_PORT: String(port),
         STANDIN_ADMIN_HOST: '127.0.0.1',
         STANDIN_ADMIN_PORT: String(adminPort),
-        STANDIN_DATA_DIR: path.join(place.directory, name),
+        STANDIN_DATA_DIR: dataDir,
         STANDIN_OPERATOR_URLS: place.operators.map(({ streamUrl }) => streamUrl).join(','),
         STANDIN_OPERATOR_TLS_DIR: place.tlsDir,
         STANDIN_DRAIN_MS: '0',
@@ -152,7 +155,7 @@ const startGateways = async (
       const process = startProcess({ name, main: 'gateway/src/main.ts', nodeArgs: CHART_NODE_ARGS, env });
       const adminUrl = `http://127.0.0.1:${adminPort}`;
       await process.waitForUrl(`${adminUrl}/readyz`, READY_TIMEOUT_MS);
-      return { process, url: `http://127.0.0.1:${port}`, adminUrl };
+      return { process, dataDir, url: `http://127.0.0.1:${port}`, adminUrl };
     }),
   );
 };

@@ -109,12 +109,13 @@ export class RunningProcess {
   }
 
   /**
-   * Starts the process again with the same settings. If the process is still running, kills it first. SIGKILL simulates a crash.
+   * Starts the process again, with the same settings and `moreEnv`. If it is still running, kills it first. SIGKILL simulates a
+   * crash.
    */
-  async restart(): Promise<void> {
+  async restart(moreEnv: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.kill('SIGKILL');
     this.#firstLine = this.#lines.length;
-    this.#child = this.#spawn();
+    this.#child = this.#spawn(moreEnv);
   }
 
   async #waitFor<T>(what: string, probe: () => T | Promise<T>, timeoutMs = WAIT_TIMEOUT_MS): Promise<NonNullable<T>> {
@@ -131,14 +132,14 @@ export class RunningProcess {
     throw new Error(`${this.name} ended (${end}) before: ${what}\n${this.logTail().join('\n')}`);
   }
 
-  #spawn(): ChildProcess {
+  #spawn(moreEnv: Readonly<Record<string, string>> = {}): ChildProcess {
     const { main, args = [], env = {}, nodeArgs = [] } = this.#options;
     const inherited = Object.entries(process.env).filter(
       ([name]) => !name.startsWith('STANDIN_') && !name.startsWith('VITEST') && name !== 'NODE_ENV',
     );
     const child = spawn(process.execPath, [...nodeArgs, '--import', END_WITH_PARENT, main, ...args], {
       cwd: ROOT,
-      env: { ...Object.fromEntries(inherited), ...env },
+      env: { ...Object.fromEntries(inherited), ...env, ...moreEnv },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     child.on('error', (error) => this.#record(String(error)));

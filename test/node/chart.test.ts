@@ -123,6 +123,9 @@ test(
     });
     // The CLI recognizes the server by its Service, even though the local port differs.
     expect(await logs(await stand.forward('standin-dashboard', 80))).toContain('/v1/orders');
+    // Without --server, the plugin itself forwards a port to a pod, through the API server and the kubelet.
+    expect(await stand.kubectlStandin('logs', '-n', 'default', '-p', 'shop')).toContain('/v1/orders');
+    expect(await stand.kubectlStandin('check')).not.toMatch(/^(Failed|Unknown)/m);
 
     const person = await createPerson(stand.cluster, 'default', { name: 'me', role: 'standin-edit' });
     const headers = { authorization: `Bearer ${person.token}` };

@@ -105,7 +105,7 @@ export const checkConnections = (metrics: readonly PodMetrics[], namespace: stri
       failed(
         'Quarantine',
         `Gateway ${pod} has rows that ClickHouse does not accept.`,
-        `See them: kubectl exec ${pod} -n ${namespace} -- node cli/bin/standin.js quarantine /data.`,
+        `See them: kubectl exec ${pod} -n ${namespace} -- node cli/bin/standin.js quarantine /var/lib/standin-gateway/spool.`,
       ),
     ),
   ];
