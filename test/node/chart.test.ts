@@ -124,7 +124,8 @@ test(
     // The CLI recognizes the server by its Service, even though the local port differs.
     expect(await logs(await stand.forward('standin-dashboard', 80))).toContain('/v1/orders');
     // Without --server, the plugin itself forwards a port to a pod, through the API server and the kubelet.
-    expect(await stand.kubectlStandin('logs', '-n', 'default', '-p', 'shop')).toContain('/v1/orders');
+    const kubeconfig = ['--kubeconfig', stand.cluster.kubeconfigPath];
+    expect(await stand.kubectlStandin('logs', ...kubeconfig, '-n', 'default', '-p', 'shop')).toContain('/v1/orders');
     expect(await stand.kubectlStandin('check')).not.toMatch(/^(Failed|Unknown)/m);
 
     const person = await createPerson(stand.cluster, 'default', { name: 'me', role: 'standin-edit' });

@@ -64,34 +64,44 @@ const parseMetrics = (text: string): Pick<PodMetrics, 'values' | 'version'> => {
   return { values, version };
 };
 
-/** Checks what pods report about their connections: to the operator, to ClickHouse and to their disk. */
-export const checkConnections = (metrics: readonly PodMetrics[], namespace: string): readonly Finding[] => {
-  const log = (pod: string): string => `kubectl logs ${pod} -n ${namespace}`;
-  const where = (name: string, isBad: (value: number) => boolean): readonly string[] =>
-    metrics.filter(({ values }) => isBad(values.get(name) ?? NaN)).map(({ pod }) => pod);
-  const clickHouse = new Set([
-    ...where('standin_log_store_up', (value) => value === 0),
-    ...where('standin_deliver_failing_seconds', (value) => value > 0),
+/** Returns the names of the pods whose metric has such a value. */
+const podsWhere = (
+  metrics: readonly PodMetrics[],
+  name: string,
+  isBad: (value: number) => boolean,
+): readonly string[] => metrics.filter(({ values }) => isBad(values.get(name) ?? NaN)).map(({ pod }) => pod);
+
+const logOf = (pod: string, namespace: string): string => `kubectl logs ${pod} -n ${namespace}`;
+
+const checkClickHouse = (metrics: readonly PodMetrics[], namespace: string): readonly Finding[] => {
+  if (metrics.length === 0) return [];
+  const [pod, ...others] = new Set([
+    ...podsWhere(metrics, 'standin_log_store_up', (value) => value === 0),
+    ...podsWhere(metrics, 'standin_deliver_failing_seconds', (value) => value > 0),
   ]);
-  const isKnown = metrics.some(({ values }) => values.has('standin_log_store_up'));
-  return [
-    ...[...clickHouse].map((pod) =>
+  if (pod !== undefined)
+    return [
       failed(
         'ClickHouse',
-        `Pod ${pod} cannot reach ClickHouse. Captured requests stay on the volumes of the gateways.`,
-        `Check clickhouse.url and its Secret, the NetworkPolicies and the server. The log shows the error: ${log(pod)}.`,
+        `${others.length + 1} of ${metrics.length} pods cannot reach ClickHouse: ${[pod, ...others].join(', ')}. Captured requests stay on the volumes of the gateways.`,
+        `Check clickhouse.url and its Secret, the NetworkPolicies and the server. The log shows the error: ${logOf(pod, namespace)}.`,
       ),
-    ),
-    ...(clickHouse.size > 0 || metrics.length === 0
-      ? []
-      : isKnown
-        ? [passed('ClickHouse', 'All components reach ClickHouse.')]
-        : [unknown('ClickHouse', 'The pods are of a version that does not report this.', 'Upgrade Standin.')]),
+    ];
+  return metrics.some(({ values }) => values.has('standin_log_store_up'))
+    ? [passed('ClickHouse', 'All components reach ClickHouse.')]
+    : [unknown('ClickHouse', 'The pods are of a version that does not report this.', 'Upgrade Standin.')];
+};
+
+/** Checks what pods report about their connections: to the operator, to ClickHouse and to their disk. */
+export const checkConnections = (metrics: readonly PodMetrics[], namespace: string): readonly Finding[] => {
+  const where = (name: string, isBad: (value: number) => boolean): readonly string[] => podsWhere(metrics, name, isBad);
+  return [
+    ...checkClickHouse(metrics, namespace),
     ...where('standin_config_connected', (value) => value === 0).map((pod) =>
       failed(
         'Config stream',
         `Gateway ${pod} is not connected to an operator, so it does not receive changes.`,
-        `Check the Service of the operator, the certificates and the NetworkPolicies. The log shows the error: ${log(pod)}.`,
+        `Check the Service of the operator, the certificates and the NetworkPolicies. The log shows the error: ${logOf(pod, namespace)}.`,
       ),
     ),
     ...where('standin_record_full', (value) => value === 1).map((pod) =>

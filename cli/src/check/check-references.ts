@@ -83,7 +83,7 @@ export const checkReferences = async (
     }),
   );
   const all = findings.flat();
-  return all.length > 0 ? all : [passed(check, `The ${names.length} ${check} that the pods need exist.`)];
+  return all.length > 0 ? all : [passed(check, `The pods have all ${check} that they need (${names.length}).`)];
 };
 
 const remedyFor = (kind: Kind, name: string, installation: Installation): string => {

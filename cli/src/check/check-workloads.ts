@@ -32,13 +32,20 @@ const missingFinding = ({ namespace }: Installation, name: string): Finding =>
         'If this is not intended, run helm upgrade with dashboard.enabled=true.',
       );
 
+/** The embedded ClickHouse is a single server. Two would each have a part of the log. */
+const REPLICAS: Readonly<Record<string, number>> = { clickhouse: 1 };
+
 const judge = ({ name, kind, workload, pods }: Component): Finding => {
   const { name: workloadName, namespace = '' } = workload.metadata;
   const what = `${kind} ${workloadName}`;
   const { replicas = 1 } = workload.spec;
   const target = `${kind.toLowerCase()}/${workloadName} -n ${namespace}`;
   if (replicas === 0)
-    return failed(titleOf(name), `${what} has 0 replicas.`, `Run kubectl scale ${target} --replicas=2.`);
+    return failed(
+      titleOf(name),
+      `${what} has 0 replicas.`,
+      `Run kubectl scale ${target} --replicas=${REPLICAS[name] ?? 2}.`,
+    );
   const ready = workload.status?.readyReplicas ?? 0;
   if (ready >= replicas) return passed(titleOf(name), `${what} has ${ready} of ${replicas} pods ready.`);
   const problem = pods.filter((pod) => !isPodReady(pod)).map(problemOf)[0];
