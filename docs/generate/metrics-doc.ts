@@ -39,9 +39,25 @@ export const metricsDoc = (): readonly [file: string, text: string] => {
 
 ${GENERATED}
 
-These processes serve metrics in Prometheus' text format on their admin port, under \`/metrics\`. The port is 9090.
-\`standin dev\` uses a free port instead, and \`--verbose\` prints the gateway's address as \`adminUrl\`. The [chart](../guides/install.md#monitoring) can
-create a ServiceMonitor, alerts and a Grafana dashboard. Names that end with \`_total\` are counters.
+These processes serve metrics in Prometheus' text format on their admin port, under \`/metrics\`. Names that end with \`_total\` are
+counters.
+
+On a cluster, the port of each pod is 9090, with plain HTTP:
+
+\`\`\`console
+$ kubectl port-forward -n standin-system pod/standin-gateway-0 9090 &
+$ curl -s http://localhost:9090/metrics
+\`\`\`
+
+The [chart](../guides/install.md#monitoring) can create a ServiceMonitor, alerts and a Grafana dashboard.
+
+\`standin dev\` uses free ports. With \`--verbose\`, the line \`gateway listening\` contains the gateway's address as \`adminUrl\`:
+
+\`\`\`console
+$ npx standin dev --verbose
+{…,"adminUrl":"http://127.0.0.1:36181","gateway":"dev","msg":"gateway listening"}
+$ curl -s http://127.0.0.1:36181/metrics      # in a second terminal, with the printed address
+\`\`\`
 
 ${sections.join('')}## Runtime
 

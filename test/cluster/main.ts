@@ -99,8 +99,9 @@ Kubernetes ${serverVersion.gitVersion} at ${cluster.server}, with RBAC, without 
 CRDs: ${crds.length === 0 ? 'none; npm run generate creates them' : crds.map((name) => name.split('/')[1]).join(', ')}
 
   export KUBECONFIG=$PWD/${KUBECONFIG}${kubectl === 'kubectl' ? '' : `\n  alias kubectl=${kubectl}`}
-  kubectl get standin --all-namespaces
+  npx standin dev --kubeconfig $KUBECONFIG &    # operator, gateway and ClickHouse; without them, no object becomes Ready
   kubectl apply -f crds/examples/quickstart
+  kubectl get standin --all-namespaces
 
 The operator's own token, with the permissions in test/harness/rbac.yaml: ${OPERATOR_KUBECONFIG}
 Logs: ${path.join(FOLDER, 'api.log')}, ${path.join(FOLDER, 'controller-manager.log')}

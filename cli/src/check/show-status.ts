@@ -68,7 +68,8 @@ export const readInstallationStatus = async (client: KubeClient, namespace: stri
   const leader = lease?.spec.holderIdentity?.split('_')[0];
   if (components?.length === 0) {
     throw new PlainError(
-      `namespace ${namespace} has no components of Standin: name its namespace with --system-namespace`,
+      `namespace ${namespace} has no components of Standin: name its namespace with --system-namespace. ` +
+        'If standin dev runs them on your machine, use kubectl get standin --all-namespaces',
     );
   }
   return {

@@ -38,6 +38,8 @@ export interface ObjectNotice {
   /** For example, `crds/examples/quickstart/create-order.yaml:10`. Empty if the object is live, gone, or in a cluster. */
   readonly where: string;
   readonly state: 'live' | 'not ready' | 'gone';
+  /** The URL of an endpoint that is live. */
+  readonly url?: string | undefined;
   readonly message: string;
 }
 

@@ -33,14 +33,14 @@ describe('notices of objects', () => {
   const ref = { kind: 'Endpoint', namespace: 'default', name: 'a' } as const;
   const setUp = () => {
     const shown: string[] = [];
-    const notice = ({ state, where, message }: ObjectNotice): void => {
-      shown.push([state, where, state === 'not ready' ? message : ''].join(' ').trim());
+    const notice = ({ state, where, url = '', message }: ObjectNotice): void => {
+      shown.push([state, where, state === 'not ready' ? message : url].filter(Boolean).join(' '));
     };
     const notices = objectNotices({ notice } as unknown as DevOutput, () => 'a.yaml:1');
     const status = (reason: ConditionReason, message: string, { generation = 1, wrote = true } = {}): void => {
       const ready = reason === 'Ready';
       const condition = { type: 'Ready', reason, message, observedGeneration: generation } as Condition;
-      notices.onStatus({ uid: 'u', ref, conditions: [condition], ready, wrote });
+      notices.onStatus({ uid: 'u', ref, conditions: [condition], ready, url: 'http://localhost/a', wrote });
     };
     return { shown, status, notices };
   };
@@ -54,7 +54,7 @@ describe('notices of objects', () => {
     status('Invalid', 'x', { generation: 3 });
     status('ProjectNotReady', 'its project is not');
     status('Ready', 'live', { generation: 4 });
-    expect(shown).toEqual(['live', 'not ready a.yaml:1 x', 'live']);
+    expect(shown).toEqual(['live http://localhost/a', 'not ready a.yaml:1 x', 'live http://localhost/a']);
   });
 
   test('at startup, objects that are not ready are reported again, but ready ones are not', () => {
@@ -70,6 +70,6 @@ describe('notices of objects', () => {
     const metadata = { ...ref, uid: 'u', generation: 1, resourceVersion: '1', creationTimestamp: '' };
     notices.onRemoved({ apiVersion: '', kind: 'Endpoint', metadata, spec: {} });
     status('Ready', 'live');
-    expect(shown).toEqual(['live', 'gone', 'live']);
+    expect(shown).toEqual(['live http://localhost/a', 'gone', 'live http://localhost/a']);
   });
 });

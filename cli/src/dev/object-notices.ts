@@ -25,7 +25,7 @@ export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message
   /** The last known state of each object, by uid. */
   const states = new Map<string, string>();
   return {
-    onStatus: ({ uid, ref, ready, conditions, wrote }: StatusWritten): void => {
+    onStatus: ({ uid, ref, ready, conditions, url, wrote }: StatusWritten): void => {
       const condition = conditions.find(({ type }) => type === 'Ready');
       if (condition === undefined || (!ready && NOT_REPORTED.has(condition.reason))) return;
       const { observedGeneration, message } = condition;
@@ -38,6 +38,7 @@ export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message
         object: titleOf(ref),
         where: ready ? '' : where(ref, message),
         state: ready ? 'live' : 'not ready',
+        ...(ready && { url }),
         message,
       });
     },

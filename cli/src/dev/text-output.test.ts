@@ -31,3 +31,16 @@ test('the command that explains rejected requests is shown once', () => {
     'api_key_missing',
   ]);
 });
+
+test('an endpoint that has become live is shown with its URL', () => {
+  const lines: string[] = [];
+  const out = { line: (line) => void lines.push(formatLine(line)) } as Partial<Output> as Output;
+  const output = textOutput(out, { colour: false, data: '.standin' });
+  const endpoint = { object: 'Endpoint default/a', where: '', message: '' };
+  output.notice({ ...endpoint, state: 'live', url: 'http://localhost:8080/uri/a' });
+  output.notice({ ...endpoint, state: 'gone' });
+  expect(lines).toEqual([
+    '✓ Endpoint default/a is live at http://localhost:8080/uri/a',
+    '✓ Endpoint default/a is gone',
+  ]);
+});

@@ -28,9 +28,9 @@ export const textOutput = (out: Output, { colour, data }: TextOutputOptions): De
     ready: (ready) => {
       for (const text of readyLines(ready, data)) line(text);
     },
-    notice: ({ object, where, state, message }) => {
+    notice: ({ object, where, state, url, message }) => {
       if (state === 'not ready') warn(where, object, message);
-      else well(`${object} is ${state}`);
+      else well(`${object} is ${state}${url === undefined ? '' : ` at ${url}`}`);
     },
     problems: onlyChanges((added, solved) => {
       for (const { where, message } of added) warn(where, message);

@@ -48,6 +48,8 @@ export interface StatusWritten {
   readonly uid: string;
   readonly conditions: readonly Condition[];
   readonly ready: boolean;
+  /** The URL of a Project or an Endpoint, if it has one. */
+  readonly url?: string | undefined;
   /** False if the status was already up to date. */
   readonly wrote: boolean;
   /** The object must be checked again after this time, because its fault is reported only if it lasts. */
@@ -116,7 +118,8 @@ export class ServedStatus {
     const recheckAfterMs = await this.#reportFault({ object, generation, conditions, wrote, nowMs: now.getTime() });
     // The object was deleted in the meantime.
     if (inputs.object(uid) === undefined) this.forget(uid);
-    return { ref, uid, conditions, ready: conditions.some(isReady), wrote, recheckAfterMs };
+    const url = typeof fields['url'] === 'string' ? fields['url'] : undefined;
+    return { ref, uid, conditions, ready: conditions.some(isReady), url, wrote, recheckAfterMs };
   }
 
   #desired(
