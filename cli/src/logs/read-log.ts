@@ -5,7 +5,7 @@ import { findLocal, openRemote } from '../server/connect.ts';
 import { findRunning } from '../server/run-file.ts';
 import type { ServerOptions } from '../server/server-options.ts';
 import { awaitStop } from '../shutdown.ts';
-import { stdout } from '../terminal.ts';
+import { stderr, stdout } from '../terminal.ts';
 import { formatSummaryLine, type LineEntry } from './format-entry.ts';
 import { openApiReader } from './api-reader.ts';
 import type { LogChoice, LogOutput } from './log-choice.ts';
@@ -35,7 +35,11 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
     if (options.output === 'text') {
       for (const entry of listed.slice(0, options.limit).toReversed()) printLine(entry, options.colour);
     } else for await (const entry of newest.entries(options.limit)) printEntry(entry, options.output);
-    if (!options.follow) return;
+    if (!options.follow) {
+      // On standard error, as kubectl does, because other programs read the list.
+      if (listed.length === 0 && options.output === 'text') stderr.line('No requests found.');
+      return;
+    }
     const known = new Set(listed.map(({ id }) => id));
     // Rows can arrive late, so following starts before the newest entry, but after the oldest one if there may be older entries.
     const lookBack = msOf(listed[0], startedAt) - LATE_MS;
