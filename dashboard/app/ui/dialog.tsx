@@ -1,8 +1,4 @@
-import { X } from 'lucide-react';
-import { Dialog as Radix } from 'radix-ui';
-import type { ReactNode } from 'react';
-import { classNames } from './class-names.ts';
-import { IconButton } from './icon-button.tsx';
+import { useEffect, useState, type ComponentType, type ReactNode } from 'react';
 
 export interface DialogProps {
   readonly open: boolean;
@@ -14,36 +10,22 @@ export interface DialogProps {
   readonly wide?: boolean;
 }
 
-/** A modal dialog. It keeps focus inside and restores it on close. Escape closes the dialog. */
-export const Dialog = ({ open, onOpenChange, title, description, children, wide = false }: DialogProps) => (
-  <Radix.Root open={open} onOpenChange={onOpenChange}>
-    <Radix.Portal>
-      <Radix.Overlay className="fixed inset-0 z-40 bg-overlay" />
-      <Radix.Content
-        {...(description === undefined && { 'aria-describedby': undefined })}
-        className={classNames(
-          'fixed top-[12vh] left-1/2 z-50 max-h-[80vh] w-[calc(100vw-24px)] -translate-x-1/2 overflow-y-auto rounded-lg border border-line bg-raised shadow-2xl outline-none',
-          wide ? 'max-w-2xl' : 'max-w-md',
-        )}
-      >
-        <div className="flex items-start justify-between gap-4 px-4 pt-3 pb-1">
-          <Radix.Title className="text-h2">{title}</Radix.Title>
-          <Radix.Close asChild>
-            <IconButton label="Close" className="-mr-1.5">
-              <X aria-hidden />
-            </IconButton>
-          </Radix.Close>
-        </div>
-        {description !== undefined && (
-          <Radix.Description asChild>
-            <div className="px-4 text-muted">{description}</div>
-          </Radix.Description>
-        )}
-        <div className="px-4 pt-3 pb-4">{children}</div>
-      </Radix.Content>
-    </Radix.Portal>
-  </Radix.Root>
-);
+/**
+ * A modal dialog. Its code is loaded after the page, because most pages are used without their dialogs. If it cannot be loaded, it
+ * is loaded again when the dialog is opened.
+ */
+export const Dialog = (props: DialogProps): ReactNode => {
+  const [Modal, setModal] = useState<ComponentType<DialogProps>>();
+  const isLoaded = Modal !== undefined;
+  useEffect(() => {
+    if (isLoaded) return;
+    import('./modal.tsx').then(
+      (module) => setModal(() => module.Modal),
+      () => undefined,
+    );
+  }, [isLoaded, props.open]);
+  return isLoaded ? <Modal {...props} /> : null;
+};
 
 export const DialogButtons = ({ children }: { readonly children: ReactNode }) => (
   <div className="mt-4 flex flex-wrap justify-end gap-2">{children}</div>
