@@ -6,6 +6,7 @@ import { headerValue } from '../exchange/exchange-view.ts';
 import type { ExchangeTabProps } from '../exchange/request-tab.tsx';
 import { paths } from '../paths.ts';
 import { Link, useFetcher } from '../remix.ts';
+import { formatDuration } from '../requests/traffic-row.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { StatusBadge } from '../ui/badge.tsx';
 import { buttonClass } from '../ui/button.tsx';
@@ -80,7 +81,7 @@ const Replay = ({
     >
       to {targetInWords({ target, url })}
     </Link>
-    <span className="text-small text-muted tabular-nums">{Math.round(durationMs).toLocaleString('en')} ms</span>
+    <span className="text-small text-muted tabular-nums">{formatDuration(durationMs)}</span>
     <span className="text-small text-muted">
       <Time at={sentAt} zone={zone} />
     </span>
