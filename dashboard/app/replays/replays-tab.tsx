@@ -76,7 +76,7 @@ const Replay = ({
     <StatusBadge status={status} />
     <Link
       to={paths.replayResult({ ...exchange, replay })}
-      className="min-w-0 flex-1 truncate after:absolute after:inset-0"
+      className="min-w-0 flex-1 basis-40 truncate after:absolute after:inset-0"
       title={error === '' ? url : error}
     >
       to {targetInWords({ target, url })}
