@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { formatDuration } from '../requests/traffic-row.ts';
 import { StatusBadge } from '../ui/badge.tsx';
 import {
   type AnswerDiff,
@@ -9,8 +10,6 @@ import {
 } from '../../src/diff/answer-diff.ts';
 import { LineDiffView } from './line-diff-view.tsx';
 
-const milliseconds = (ms: number): string =>
-  `${ms.toLocaleString('en', { maximumFractionDigits: ms < 10 ? 1 : 0 })} ms`;
 const bytes = (count: number): string => `${count.toLocaleString('en')} bytes`;
 
 interface RowProps {
@@ -158,7 +157,7 @@ export const AnswerDiffView = ({ diff }: { readonly diff: AnswerDiff }) => {
           after={<StatusBadge status={status.after} />}
           isSame={status.before === status.after}
         />
-        <Row name="Time" before={milliseconds(durationMs.before)} after={milliseconds(durationMs.after)} isSame />
+        <Row name="Time" before={formatDuration(durationMs.before)} after={formatDuration(durationMs.after)} isSame />
         {headers.map((change) => (
           <HeaderRow key={change.name} change={change} />
         ))}

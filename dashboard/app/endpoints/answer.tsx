@@ -54,7 +54,7 @@ export const Answer = ({ view: { answer }, mock, timeout, responses }: AnswerPro
       </p>
     ) : (
       <>
-        <dl className="grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1">
+        <dl className="grid grid-cols-[auto_minmax(0,1fr)] items-baseline gap-x-4 gap-y-1">
           <dt className="font-mono text-small text-muted">status</dt>
           <dd>
             <StatusBadge status={answer.status} />

@@ -50,8 +50,9 @@ const RequestLink = ({ params, row: { id, path, query } }: RowProps) => (
   </Link>
 );
 
+/** A row of the list. On a phone, the path has a line of its own. */
 const ROW =
-  'relative grid min-h-7 grid-cols-[auto_5.5rem_3.5rem_minmax(0,1fr)_auto] items-center gap-x-2 border-b border-line px-2 last:border-b-0 hover:bg-hover has-focus-visible:bg-selected';
+  'relative grid min-h-7 grid-cols-[auto_5.5rem_3.5rem_minmax(0,1fr)_auto] items-center gap-x-2 border-b border-line px-2 last:border-b-0 hover:bg-hover has-focus-visible:bg-selected max-sm:grid-cols-[auto_minmax(3.25rem,auto)_minmax(0,1fr)_auto] max-sm:py-1 max-sm:[&>a]:order-last max-sm:[&>a]:col-span-full';
 
 /** Shows the endpoint's latest requests, its last error, and its requests by hour. */
 export const EndpointActivitySection = ({

@@ -28,7 +28,7 @@ export const TimingTab = ({ view }: ExchangeTabProps) => {
         <thead>
           <tr className="h-7 border-b border-line text-small text-muted [&>th]:font-normal">
             <th scope="col">Stage</th>
-            <th scope="col" className="w-1/2">
+            <th scope="col" className="w-1/4 @xl:w-1/2">
               <span className="sr-only">When</span>
             </th>
             <th scope="col" className="w-20 text-right">

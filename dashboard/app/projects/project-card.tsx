@@ -48,7 +48,7 @@ export const ProjectCard = ({ project, isLogUnavailable }: ProjectCardProps) => 
         </div>
         <ReadinessBadge readiness={readiness} />
       </div>
-      <div className="mx-4 mt-3 flex min-h-8 items-center gap-1 rounded bg-panel pl-2">
+      <div className="mx-4 mt-3 flex min-h-8 items-center gap-1 rounded border border-line bg-panel pl-2">
         {url === undefined ? (
           <span className="py-1 text-muted">{readiness.message}</span>
         ) : (
@@ -60,29 +60,37 @@ export const ProjectCard = ({ project, isLogUnavailable }: ProjectCardProps) => 
           </>
         )}
       </div>
-      <dl className="mt-2 grid grid-cols-[auto_minmax(0,1fr)] gap-x-4 gap-y-1 px-4 pb-3">
-        <dt className="text-muted">Project URI</dt>
-        <dd className="flex min-w-0 items-center justify-end gap-1">
-          <code className="truncate">{uri ?? '–'}</code>
-          {uri !== undefined && <CopyButton text={uri} label="Copy project URI" className="-my-1 -mr-1" />}
-        </dd>
-        <dt className="text-muted">Ready endpoints</dt>
-        <dd className="text-right tabular-nums">
-          {endpoints.ready} of {endpoints.total}
-        </dd>
-        <dt className="text-muted">Requests (24 h)</dt>
-        <dd className="flex justify-end">
-          <Requests project={project} isLogUnavailable={isLogUnavailable} />
-        </dd>
-        <dt className="text-muted">Quota</dt>
-        <dd className="truncate text-right">
-          {quota === undefined ? (plan === undefined ? '–' : 'No quota') : `${number.format(quota)} per month`}
-          <span className="text-muted">
-            {' '}
-            · {account}
-            {plan !== undefined && ` (${plan})`}
-          </span>
-        </dd>
+      <dl className="mt-2 flex flex-col gap-1 px-4 pb-3 [&_dt]:shrink-0 [&_dt]:text-muted [&>div]:flex [&>div]:justify-between [&>div]:gap-4">
+        <div>
+          <dt>Project URI</dt>
+          <dd className="flex min-w-0 items-center gap-1">
+            <code className="truncate">{uri ?? '–'}</code>
+            {uri !== undefined && <CopyButton text={uri} label="Copy project URI" className="-my-1 -mr-1" />}
+          </dd>
+        </div>
+        <div>
+          <dt>Ready endpoints</dt>
+          <dd className="tabular-nums">
+            {endpoints.ready} of {endpoints.total}
+          </dd>
+        </div>
+        <div>
+          <dt>Requests (24 h)</dt>
+          <dd>
+            <Requests project={project} isLogUnavailable={isLogUnavailable} />
+          </dd>
+        </div>
+        <div>
+          <dt>Quota</dt>
+          <dd className="min-w-0 text-right break-words">
+            {quota === undefined ? (plan === undefined ? '–' : 'No quota') : `${number.format(quota)} per month`}
+            <span className="text-muted">
+              {' '}
+              · {account}
+              {plan !== undefined && ` (${plan})`}
+            </span>
+          </dd>
+        </div>
       </dl>
       {owner !== undefined && (
         <p className="border-t border-line px-4 py-2 text-small text-muted" title={ownershipReason(owner)}>

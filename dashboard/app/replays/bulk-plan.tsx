@@ -34,10 +34,12 @@ const Sample = ({
     {sample.map(({ id, method, path, query, status, receivedAt }) => (
       <li
         key={id}
-        className="grid min-h-7 grid-cols-[auto_auto_minmax(0,1fr)_auto] items-center gap-x-2 border-b border-line px-2 last:border-b-0"
+        className="grid min-h-7 grid-cols-[3.5rem_minmax(3.25rem,auto)_minmax(0,1fr)_auto] items-center gap-x-2 border-b border-line px-2 last:border-b-0"
       >
         <MethodName method={method} />
-        <StatusBadge status={status} />
+        <span>
+          <StatusBadge status={status} />
+        </span>
         <Link to={paths.exchange({ ...params, id })} className="truncate font-mono text-small hover:underline">
           <bdi>
             {path}

@@ -6,6 +6,7 @@ import { headerValue } from '../exchange/exchange-view.ts';
 import type { ExchangeTabProps } from '../exchange/request-tab.tsx';
 import { paths } from '../paths.ts';
 import { Link, useFetcher } from '../remix.ts';
+import { formatDuration } from '../requests/traffic-row.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { StatusBadge } from '../ui/badge.tsx';
 import { buttonClass } from '../ui/button.tsx';
@@ -75,12 +76,12 @@ const Replay = ({
     <StatusBadge status={status} />
     <Link
       to={paths.replayResult({ ...exchange, replay })}
-      className="min-w-0 flex-1 truncate after:absolute after:inset-0"
+      className="min-w-0 flex-1 basis-40 truncate after:absolute after:inset-0"
       title={error === '' ? url : error}
     >
       to {targetInWords({ target, url })}
     </Link>
-    <span className="text-small text-muted tabular-nums">{Math.round(durationMs).toLocaleString('en')} ms</span>
+    <span className="text-small text-muted tabular-nums">{formatDuration(durationMs)}</span>
     <span className="text-small text-muted">
       <Time at={sentAt} zone={zone} />
     </span>

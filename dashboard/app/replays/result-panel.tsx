@@ -4,6 +4,7 @@ import { AnswerDiffView } from '../diff/answer-diff-view.tsx';
 import { PairList } from '../exchange/pair-list.tsx';
 import { paths } from '../paths.ts';
 import { Link } from '../remix.ts';
+import { formatDuration } from '../requests/traffic-row.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -94,7 +95,7 @@ export const ResultPanel = (props: ResultPanelProps) => {
           <code>{url}</code>
           <StatusBadge status={status} />
           <span className="text-muted">
-            {durationMs.toLocaleString('en', { maximumFractionDigits: 1 })} ms, <Time at={sentAt} zone={zone} />
+            {formatDuration(durationMs)}, <Time at={sentAt} zone={zone} />
           </span>
         </p>
         <Actions {...props} />

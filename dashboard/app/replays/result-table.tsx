@@ -3,6 +3,7 @@ import type { ReplayName } from '../../src/resources/names.ts';
 import { classNames } from '../ui/class-names.ts';
 import { paths } from '../paths.ts';
 import { Link } from '../remix.ts';
+import { formatDuration } from '../requests/traffic-row.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import type { ReplayView } from './replay-view.ts';
 
@@ -74,7 +75,7 @@ export const ResultTable = (props: ResultTableProps) => {
             >
               <bdi>{url}</bdi>
             </Link>
-            <span className="text-small text-muted tabular-nums">{Math.round(durationMs).toLocaleString('en')} ms</span>
+            <span className="text-small text-muted tabular-nums">{formatDuration(durationMs)}</span>
             {error !== '' && <span className="col-span-3 col-start-2 break-words text-small text-5xx">{error}</span>}
           </li>
         ))}

@@ -47,7 +47,7 @@ const EndpointOverview = () => {
             The URL appears when the operator has processed this endpoint and accepted its project.
           </p>
         ) : (
-          <div className="flex min-h-9 items-center gap-1 rounded border border-line bg-panel pr-1 pl-3">
+          <div className="flex min-h-9 items-center gap-1 rounded border border-line bg-panel py-1 pr-1 pl-3">
             <code className="min-w-0 flex-1 break-all">{view.url}</code>
             <CopyButton text={view.url} label="Copy URL" />
           </div>

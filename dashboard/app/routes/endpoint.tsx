@@ -48,10 +48,18 @@ const Endpoint = () => {
       >
         <ChevronLeft aria-hidden className="size-3.5" /> Endpoints
       </Link>
-      <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-1">
-        <h1 className="min-w-0 text-h1 break-words">{title}</h1>
-        <ReadinessBadge readiness={readiness} />
-        <div className="ml-auto flex flex-wrap">
+      <div className="mt-1 flex flex-wrap items-start gap-x-3 gap-y-1">
+        <div className="min-w-0 flex-1 basis-80">
+          <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <h1 className="min-w-0 text-h1 break-words">{title}</h1>
+            <ReadinessBadge readiness={readiness} />
+          </div>
+          <p className="mt-0.5 flex gap-2 break-all">
+            <MethodName method={method} />
+            <code>{slug}</code>
+          </p>
+        </div>
+        <div className="-mx-2.5 flex flex-wrap">
           <Button look="ghost" onClick={() => setSending(true)}>
             <Send aria-hidden /> Send
           </Button>
@@ -63,10 +71,6 @@ const Endpoint = () => {
           )}
         </div>
       </div>
-      <p className="mt-0.5 flex gap-2 break-all">
-        <MethodName method={method} />
-        <code>{slug}</code>
-      </p>
       <div className="mt-2 mb-5 border-b border-line">
         <Tabs
           label="Endpoint"

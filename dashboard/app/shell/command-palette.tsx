@@ -85,7 +85,7 @@ export const CommandPalette = (props: CommandPaletteProps) => {
               placeholder="Find a project, an endpoint or a command…"
               className="h-11 w-full border-b border-line bg-transparent px-3 text-ui outline-none"
             />
-            <Command.List label="Results" tabIndex={-1} className="max-h-80 overflow-y-auto p-1">
+            <Command.List label="Results" tabIndex={-1} className="max-h-92 overflow-y-auto p-1">
               {current === undefined && NO_RESULTS}
               <Command.Group heading="Actions" className={GROUP}>
                 {actions.map(({ keys, label, run }) => (

@@ -94,7 +94,7 @@ export const ExchangePanel = ({ exchange: view, project, tab, level = 'h2' }: Ex
             {open.parts.map(({ name, label, Contents }) => (
               <section key={name} aria-label={label} className="flex min-w-0 flex-col gap-5">
                 {open.parts.length > 1 && (
-                  <p id={`column-${name}`} className="-mb-3 text-small text-muted">
+                  <p id={`column-${name}`} className="-mb-3 font-semibold">
                     {label}
                   </p>
                 )}
