@@ -104,13 +104,14 @@ interface MessageProps {
   readonly levels: Levels;
 }
 
+/** Not a landmark: behind the preview's dialog, live regions keep the page's own landmarks of these names visible to screen readers. */
 const Message = ({ title, message, levels: { side: Heading, part } }: MessageProps) => (
-  <section aria-label={title} className="flex flex-col gap-1.5">
+  <div className="flex flex-col gap-1.5">
     <Heading className="text-ui font-medium">{title}</Heading>
     <Pairs title="Headers" pairs={message.headers} level={part} />
     <Body message={message} level={part} />
     <Pairs title="Trailers" pairs={message.trailers} level={part} />
-  </section>
+  </div>
 );
 
 const OUTCOMES: Partial<Readonly<Record<SharedExchange['outcome'], string>>> = {
