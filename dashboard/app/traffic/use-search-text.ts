@@ -1,4 +1,5 @@
 import { useEffect, useState, type KeyboardEvent, type RefObject } from 'react';
+import { flushSync } from 'react-dom';
 import type { ProjectName } from '../../src/resources/names.ts';
 import type { FilterProblem } from '@standin/exchange/search';
 import { problemOf } from './filter-terms.ts';
@@ -71,9 +72,9 @@ export const useSearchText = ({ params, q, range, inputRef, onSearch }: SearchTe
   const choose = ({ text: chosen, from, to, isWhole }: Option): void => {
     const before = text.slice(0, from) + chosen + (isWhole ? ' ' : '');
     const next = before + text.slice(to);
-    edit(next, before.length);
-    // Wait until React has set the text.
-    requestAnimationFrame(() => inputRef.current?.setSelectionRange(before.length, before.length));
+    // React sets the text at once, so that the cursor is at its place before the user types the next character.
+    flushSync(() => edit(next, before.length));
+    inputRef.current?.setSelectionRange(before.length, before.length);
     if (isWhole) search(next);
   };
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>): void => {

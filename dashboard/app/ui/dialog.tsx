@@ -1,21 +1,12 @@
 import { useEffect, useState, type ComponentType, type ReactNode } from 'react';
-
-export interface DialogProps {
-  readonly open: boolean;
-  readonly onOpenChange: (open: boolean) => void;
-  readonly title: string;
-  /** A sentence below the title, for example about the consequences of confirming. */
-  readonly description?: ReactNode;
-  readonly children: ReactNode;
-  readonly wide?: boolean;
-}
+import type { ModalProps } from './modal.tsx';
 
 /**
  * A modal dialog. Its code is loaded after the page, because most pages are used without their dialogs. If it cannot be loaded, it
  * is loaded again when the dialog is opened.
  */
-export const Dialog = (props: DialogProps): ReactNode => {
-  const [Modal, setModal] = useState<ComponentType<DialogProps>>();
+export const Dialog = (props: ModalProps): ReactNode => {
+  const [Modal, setModal] = useState<ComponentType<ModalProps>>();
   const isLoaded = Modal !== undefined;
   useEffect(() => {
     if (isLoaded) return;

@@ -1,11 +1,21 @@
 import { X } from 'lucide-react';
 import { Dialog as Radix } from 'radix-ui';
+import type { ReactNode } from 'react';
 import { classNames } from './class-names.ts';
-import type { DialogProps } from './dialog.tsx';
 import { IconButton } from './icon-button.tsx';
 
+export interface ModalProps {
+  readonly open: boolean;
+  readonly onOpenChange: (open: boolean) => void;
+  readonly title: string;
+  /** A sentence below the title, for example about the consequences of confirming. */
+  readonly description?: ReactNode;
+  readonly children: ReactNode;
+  readonly wide?: boolean;
+}
+
 /** A modal dialog. It keeps focus inside and restores it on close. Escape closes the dialog. */
-export const Modal = ({ open, onOpenChange, title, description, children, wide = false }: DialogProps) => (
+export const Modal = ({ open, onOpenChange, title, description, children, wide = false }: ModalProps) => (
   <Radix.Root open={open} onOpenChange={onOpenChange}>
     <Radix.Portal>
       <Radix.Overlay className="fixed inset-0 z-40 bg-overlay" />
