@@ -137,6 +137,7 @@ describe('a request', () => {
       await page.keyboard.press(']');
       await page.getByRole('row', { name: /Waiting for upstream/ }).waitFor();
       await page.setViewportSize({ width: 1280, height: 800 });
+      await page.getByRole('link', { name: 'Response', exact: true }).waitFor();
       await page.keyboard.press('[');
       await page.getByText('Responder').waitFor();
     });
