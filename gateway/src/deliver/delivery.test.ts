@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { LogRow } from '@standin/contract';
@@ -62,7 +62,10 @@ const setUp = async (options = {}) => {
 /** Copies a process's folder under another name, as if the process had been killed. */
 const crash = async (dir: string, spool: Spool): Promise<string> => {
   const left = path.join(dir, `0${randomUUID().slice(1)}`);
-  await cp(spool.folder, left, { recursive: true });
+  // The delivery in progress would remove the copy as long as it is empty.
+  const copy = path.join(tmpdir(), path.basename(left));
+  await cp(spool.folder, copy, { recursive: true });
+  await rename(copy, left);
   return left;
 };
 
