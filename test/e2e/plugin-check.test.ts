@@ -264,6 +264,23 @@ describe('standin check', () => {
     await untilHealthy();
   });
 
+  test('reports an update whose image cannot be pulled while the earlier pods are ready', async () => {
+    const { items: before } = JSON.parse(await kubectl('get', 'pods', '-o', 'json')) as { items: readonly PodObject[] };
+    await kubectl('set', 'image', 'deployment/standin-dashboard', '*=nowhere/standin:9');
+    const pod = await eventually('the new pod', async () => {
+      const { items } = JSON.parse(await kubectl('get', 'pods', '-o', 'json')) as { items: readonly PodObject[] };
+      return items.find(({ metadata }) => !before.some((old) => old.metadata.name === metadata.name))?.metadata.name;
+    });
+    const container = {
+      ...{ name: 'dashboard', image: '', imageID: '', ready: false, restartCount: 0 },
+      state: { waiting: { reason: 'ErrImagePull', message: 'nowhere' } },
+    };
+    await setStatus(String(pod), { conditions: [{ type: 'Ready', status: 'False' }], containerStatuses: [container] });
+    await expectFailure('Dashboard', 'has 1 of 1 pods ready. Pod', 'image.repository');
+    await kubectl('rollout', 'undo', 'deployment/standin-dashboard');
+    await untilHealthy();
+  });
+
   test('reports a missing Secret that pods mount', async () => {
     await without('secret', 'clickhouse-login', () =>
       expectFailure('Secrets', `${SYSTEM_NAMESPACE}/clickhouse-login is missing`, 'Create it again'),

@@ -47,8 +47,13 @@ const judge = ({ name, kind, workload, pods }: Component): Finding => {
       `Run kubectl scale ${target} --replicas=${REPLICAS[name] ?? 2}.`,
     );
   const ready = workload.status?.readyReplicas ?? 0;
-  if (ready >= replicas) return passed(titleOf(name), `${what} has ${ready} of ${replicas} pods ready.`);
-  const problem = pods.filter((pod) => !isPodReady(pod)).map(problemOf)[0];
+  const unready = pods.filter((pod) => !isPodReady(pod));
+  // During an update, the pods of the earlier version are ready while a new pod cannot start.
+  const stuck = unready.find((pod) => waitingContainer(pod) !== undefined);
+  if (ready >= replicas && stuck === undefined)
+    return passed(titleOf(name), `${what} has ${ready} of ${replicas} pods ready.`);
+  const first = stuck ?? unready[0];
+  const problem = first === undefined ? undefined : problemOf(first);
   const refusal = workload.status?.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
   );
@@ -69,15 +74,26 @@ const REMEDIES: Readonly<Record<string, string>> = {
   CreateContainerConfigError: 'Create the Secret or ConfigMap that the message names.',
 };
 
+/** The reasons while a pod starts normally. */
+const STARTING = new Set(['ContainerCreating', 'PodInitializing']);
+
+/** Returns the container that prevents the pod from starting, if there is one. */
+const waitingContainer = ({ status }: Pod) =>
+  status?.containerStatuses?.find(({ state }) => {
+    const reason = state?.waiting?.reason;
+    return reason !== undefined && !STARTING.has(reason);
+  });
+
 interface PodProblem {
   readonly pod: string;
   readonly text: string;
   readonly remedy: string | undefined;
 }
 
-const problemOf = ({ metadata, status }: Pod): PodProblem => {
+const problemOf = (unready: Pod): PodProblem => {
+  const { metadata, status } = unready;
   const { name: pod } = metadata;
-  const container = status?.containerStatuses?.find(({ state }) => state?.waiting?.reason !== undefined);
+  const container = waitingContainer(unready);
   const waiting = container?.state?.waiting;
   if (waiting !== undefined) {
     const { reason = '', message } = waiting;
