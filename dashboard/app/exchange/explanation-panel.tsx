@@ -24,7 +24,7 @@ export const ExplanationPanel = ({ exchange }: Pick<ExplanationProps, 'exchange'
   };
   return (
     <details className="rounded border border-line" onToggle={({ currentTarget }) => ask(currentTarget.open)}>
-      <summary className="px-3 py-2 font-medium">Why this response</summary>
+      <summary className="px-3 py-2 font-medium">Why this answer</summary>
       <div className="flex flex-col gap-4 border-t border-line px-3 py-3">
         {data === undefined ? (
           <p className="text-muted">Loading…</p>
