@@ -19,8 +19,8 @@ export interface RoundOptions {
   readonly seconds: number;
   /** In the open model, the offered requests/s. Unset for a closed loop at the maximum rate of the server. */
   readonly perSecond?: number;
-  /** A request that the server refuses, sent as often as the contender's request. */
-  readonly refused?: string;
+  /** Requests that the server refuses, in turn. One of them follows each of the contender's requests. */
+  readonly refused?: readonly string[];
 }
 
 /**
@@ -44,7 +44,7 @@ export const roundOf = async (contender: Contender, { refused, ...options }: Rou
   const before = await clocksOf(pid);
   const load = {
     port,
-    requests: refused === undefined ? [request] : [request, refused],
+    requests: refused === undefined ? [request] : refused.flatMap((one) => [request, one]),
     connections: CONNECTIONS,
     ...options,
   };

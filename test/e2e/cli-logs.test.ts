@@ -185,7 +185,9 @@ describe('standin logs and standin tail', () => {
       ['-m', 'PUT'],
       ['-e', 'elsewhere', '--status', '404'],
     ])
-      expect(await standin(['logs', ...gone, ...choice])).toMatchObject({ code: 0, stdout: '' });
+      expect(await standin(['logs', ...gone, ...choice])).toEqual({
+        ...{ code: 0, stdout: '', stderr: 'No requests found.\n' },
+      });
     const tailing = start('tail', '-p', 'other', '--since', '1h');
     await tailing.waitForLine('its request', (line) => line.includes('default/elsewhere'));
     expect(await tailing.kill('SIGINT')).toEqual({ code: 0, signal: null });
