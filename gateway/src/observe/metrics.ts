@@ -1,5 +1,5 @@
 import { formatRevision, type Action, type ProjectConfig, type RejectionCode } from '@standin/contract';
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import type { BlockQuotaGate } from '../admit/block-quota-gate.ts';
 import type { ConfigClient } from '../config/config-client.ts';
 import type { ConfigStore } from '../config/config-store.ts';
@@ -8,7 +8,8 @@ import type { Spool } from '../record/spool/spool.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
 import type { Accepted } from '../request/accepted.ts';
 import type { UnauthenticatedBudget } from '../verify/unauthenticated-budget.ts';
-import { DURATION_BUCKETS, ProjectCounts, STATUS_CLASSES } from './project-counts.ts';
+import { DurationCounts, exposeDurations } from './duration-histogram.ts';
+import { ProjectCounts, STATUS_CLASSES } from './project-counts.ts';
 import { ResponseCounts } from './response-counts.ts';
 
 /** The sources of the gauges and of most counters, which are read at each scrape. */
@@ -55,7 +56,7 @@ export class Metrics {
   readonly #rejections = new Map<RejectionCode, number>();
   readonly #responses = new ResponseCounts();
   readonly #projects = new ProjectCounts();
-  readonly #durations: Record<Action, { observe(seconds: number): void }>;
+  readonly #durations: Record<Action, DurationCounts> = { JSON: new DurationCounts(), Forward: new DurationCounts() };
 
   constructor(registry: Registry) {
     this.registry = registry;
@@ -86,24 +87,19 @@ export class Metrics {
         for (const [code, count] of rejections) this.inc({ code }, count);
       },
     });
-    const durations = new Histogram({
+    const durations = this.#durations;
+    exposeDurations(registry, {
       name: 'standin_respond_duration_seconds',
       help: 'Time from the arrival of the request head to the last byte of the response, without the delay of a mock.',
-      labelNames: ['action'],
-      buckets: DURATION_BUCKETS,
-      registers,
+      read: () => Object.entries(durations).map(([action, counts]) => [{ action }, counts]),
     });
-    this.#durations = {
-      JSON: durations.labels({ action: 'JSON' }),
-      Forward: durations.labels({ action: 'Forward' }),
-    };
   }
 
   answered({ route, responder }: Pick<Accepted, 'route' | 'responder'>, status: number, durationMs: number): void {
     const counts = this.#answers[responder.kind];
     const index = Math.floor(status / 100);
     counts[index] = (counts[index] ?? 0) + 1;
-    this.#durations[responder.kind].observe(durationMs / 1000);
+    this.#durations[responder.kind].add(durationMs / 1000);
     this.#responses.add(route.endpoint, responder);
     this.#projects.answered(route.project, index, durationMs / 1000);
   }

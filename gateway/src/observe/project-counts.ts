@@ -1,43 +1,17 @@
 import { LIMITS, type ProjectConfig, type RejectionCode } from '@standin/contract';
-import { Counter, type Metric, type Registry } from 'prom-client';
-
-/**
- * Upper bounds of the histogram buckets, in seconds. A mock takes a fraction of a millisecond, and an upstream takes up to its
- * timeout.
- */
-export const DURATION_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 60];
+import { Counter, type Registry } from 'prom-client';
+import { DurationCounts, exposeDurations } from './duration-histogram.ts';
 
 export const STATUS_CLASSES = ['', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
 interface Counts {
   /** Responses by the index of `STATUS_CLASSES`. */
   readonly answers: Float64Array;
-  /** Responses by the index of `DURATION_BUCKETS`, and those above all of them. */
-  readonly durations: Float64Array;
-  /** The sum of all durations, in its only element. */
-  readonly seconds: Float64Array;
+  readonly durations: DurationCounts;
   readonly rejections: Map<RejectionCode, number>;
 }
 
 type Labels = Readonly<Record<string, string>>;
-
-const increment = (counts: Float64Array, index: number, by = 1): void => {
-  counts[index] = (counts[index] ?? 0) + by;
-};
-
-/** Returns the series of a histogram. Each bucket includes the ones before it. */
-const histogramValues = (name: string, labels: Labels, { durations, seconds }: Counts): readonly object[] => {
-  let count = 0;
-  const buckets = Array.from(durations, (inBucket, index) => {
-    count += inBucket;
-    return { metricName: `${name}_bucket`, labels: { ...labels, le: DURATION_BUCKETS[index] ?? '+Inf' }, value: count };
-  });
-  return [
-    ...buckets,
-    { metricName: `${name}_sum`, labels, value: seconds[0] },
-    { metricName: `${name}_count`, labels, value: count },
-  ];
-};
 
 /**
  * Counts the requests of the projects with `spec.metrics: Enabled`, each separately. Only the first `LIMITS.projectSeriesMax` of
@@ -54,11 +28,8 @@ export class ProjectCounts {
     if (project.metrics === undefined) return;
     const counts = this.#countsOf(project);
     if (counts === undefined) return;
-    increment(counts.answers, statusClass);
-    let bucket = 0;
-    while (seconds > (DURATION_BUCKETS[bucket] ?? Infinity)) bucket += 1;
-    increment(counts.durations, bucket);
-    increment(counts.seconds, 0, seconds);
+    counts.answers[statusClass] = (counts.answers[statusClass] ?? 0) + 1;
+    counts.durations.add(seconds);
   }
 
   rejected(project: ProjectConfig, code: RejectionCode): void {
@@ -107,18 +78,11 @@ export class ProjectCounts {
         this.inc(uncounted());
       },
     });
-    const durations = {
+    exposeDurations(registry, {
       name: 'standin_respond_project_duration_seconds',
       help: 'The time of standin_respond_duration_seconds, for Projects with spec.metrics: Enabled.',
-      type: 'histogram',
-      aggregator: 'sum',
-      get() {
-        const values = active().flatMap(([labels, counts]) => histogramValues(this.name, labels, counts));
-        return Promise.resolve({ ...this, values });
-      },
-    };
-    // A Histogram of prom-client would convert the labels to text for every request. The registry calls only `get`.
-    registry.registerMetric(durations as unknown as Metric);
+      read: () => active().map(([labels, { durations }]) => [labels, durations]),
+    });
   }
 
   /** Returns undefined, and counts the request as uncounted, if there are enough others. */
@@ -131,8 +95,7 @@ export class ProjectCounts {
     }
     const counts = {
       answers: new Float64Array(STATUS_CLASSES.length),
-      durations: new Float64Array(DURATION_BUCKETS.length + 1),
-      seconds: new Float64Array(1),
+      durations: new DurationCounts(),
       rejections: new Map(),
     };
     this.#counts.set(uid, counts);
