@@ -1,22 +1,20 @@
-import { rm, writeFile } from 'node:fs/promises';
-import path from 'node:path';
+import { rm } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { deploy, type Deployment } from '../harness/deployment.ts';
+import { checkOutEarlierCommit } from '../harness/earlier-commit.ts';
 import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
+import { ROOT } from '../harness/processes.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 import { metricOf, post, Tenant } from './tenant.ts';
 
 /**
- * Tests a gateway of an earlier version, which can serve neither `spec.responses` nor `spec.metrics` nor rate limits, next to two
+ * Tests a gateway of an earlier commit, which can serve neither `spec.responses` nor `spec.metrics` nor rate limits, next to two
  * gateways of this version.
  */
-
-const PRELOAD = pathToFileURL(path.join(import.meta.dirname, '../harness/earlier-version.ts')).href;
 
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
@@ -24,20 +22,20 @@ let deployment: Deployment;
 let tenant: Tenant;
 let key: string;
 let folder: string;
-/** While this file exists, gateway-0 starts in the earlier version. */
-let earlierFile: string;
+let earlier: string;
+/** The checkout that gateway-0 runs from its next start. */
+let checkout: string;
 
 beforeAll(async () => {
   [cluster, clickHouse, folder] = await Promise.all([startCluster(), startClickHouse(), createTempFolder('skew')]);
-  earlierFile = path.join(folder, 'earlier');
-  await writeFile(earlierFile, '');
+  earlier = await checkOutEarlierCommit(folder);
+  checkout = earlier;
   await installStandin(cluster);
   deployment = await deploy({
     ...{ cluster, clickHouse, operators: 1, gateways: 3 },
     // A gateway gets no permits of a quota while the operator is stopped.
     operatorEnv: { STANDIN_QUOTA_FREE: '0' },
-    gatewayEnv: (gateway) =>
-      Promise.resolve(gateway === 0 ? { NODE_OPTIONS: `--import=${PRELOAD}`, TEST_EARLIER_FILE: earlierFile } : {}),
+    checkout: (name) => (name === 'gateway-0' ? checkout : ROOT),
   });
   tenant = await Tenant.create(cluster, 'skew');
   await tenant.accountAndProject();
@@ -71,7 +69,9 @@ const untilAnswers = (slug: string, expected: readonly unknown[]): Promise<unkno
     timeoutMs: 30_000,
   });
 
-const restartGateway = async (): Promise<void> => {
+/** Restarts gateway-0 from this checkout. */
+const restartGateway = async (from: string): Promise<void> => {
+  checkout = from;
   const [gateway] = deployment.gateways;
   await gateway?.process.restart();
   await gateway?.process.waitForUrl(`${gateway.adminUrl}/readyz`, 40_000);
@@ -140,13 +140,17 @@ test('the earlier gateway serves a project with metrics, and the others count it
   expect(await countedRequests()).toEqual([0, 1, 1]);
 });
 
-test('an update of the gateway makes the object Ready', async () => {
-  await rm(earlierFile);
-  await restartGateway();
+test('an updated gateway serves the copy of the earlier one on disk, until it gets the object and makes it Ready', async () => {
+  const [operator] = deployment.operators;
+  operator?.process.signal('SIGSTOP');
+  await restartGateway(ROOT);
+  expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
+  expect(await answers('/plans')).toEqual(['503 not_ready', 'gold', 'gold']);
+  operator?.process.signal('SIGCONT');
   await tenant.untilReason('Endpoint', 'plans', 'Ready');
   await tenant.untilReason('Account', 'team', 'Ready');
   expect(await answers('/plans')).toEqual(['gold', 'gold', 'gold']);
-  expect(await countedRequests()).toEqual([1, 2, 2]);
+  expect(await countedRequests()).toEqual([1, 4, 4]);
   expect(await burst()).toEqual([
     [200, 429],
     [200, 429],
@@ -158,8 +162,7 @@ test('an update of the gateway makes the object Ready', async () => {
 test('after a rollback, the gateway withholds the object that it finds in its copy on disk', async () => {
   const [operator] = deployment.operators;
   operator?.process.signal('SIGSTOP');
-  await writeFile(earlierFile, '');
-  await restartGateway();
+  await restartGateway(earlier);
   expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
   expect(await answers('/plans')).toEqual(['503 not_ready', 'gold', 'gold']);
   operator?.process.signal('SIGCONT');
