@@ -196,7 +196,7 @@ describe('the form', () => {
     const last = cards(page).nth(2);
     await last.getByLabel('Condition 1 name').fill('x-last');
     await last.getByLabel('Condition 1 type').selectOption('is present');
-    await last.locator('textarea').fill('{"last": true}');
+    await last.locator('textarea[name$=".body"]').fill('{"last": true}');
     await last.getByLabel('Status').fill('900');
     // Enter saves. It does not press one of the buttons above.
     await last.getByLabel('Status').press('Enter');
@@ -249,7 +249,8 @@ describe('the form', () => {
       const expression = first.getByRole('textbox', { name: 'Expression (optional)' });
       await expression.fill("path.order == '9'");
       await first.getByText('path has no field order: use path.id').waitFor();
-      await expression.fill("path.id == '9'");
+      await expression.fill("// The ninth\npath.id == '9'");
+      await expect.poll(() => manifestOf(page)).toContain('// The ninth\n');
       await first.locator('summary', { hasText: "path.id == '9'" }).waitFor();
       await expect.poll(() => expression.getAttribute('aria-invalid')).toBe(null);
       await first.getByRole('checkbox', { name: 'Template' }).check();
@@ -262,6 +263,15 @@ describe('the form', () => {
       await page.getByText('Template: expressions in the body').waitFor();
     });
     await expect.poll(() => call('/cel/9')).toBe('200 {"id": "9"}');
+    await onPage(`${SHOP}/endpoints/cel/edit`, async (page) => {
+      const first = cards(page).nth(0);
+      await first.locator('summary').click();
+      const expression = first.getByRole('textbox', { name: 'Expression (optional)' });
+      expect(await expression.inputValue()).toBe("// The ninth\npath.id == '9'");
+      await first.getByLabel('Status').fill('201');
+      await save(page, 'cel');
+    });
+    await expect.poll(() => call('/cel/9')).toBe('201 {"id": "9"}');
     expect(await call('/cel/8')).toBe('200 {"plan": "free"}');
   });
 

@@ -6,7 +6,7 @@ import { Button } from '../ui/button.tsx';
 import { CodeEditor } from '../ui/code-editor.tsx';
 import { Field, FieldErrors } from '../ui/field.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
-import { Input } from '../ui/input.tsx';
+import { Input, Textarea } from '../ui/input.tsx';
 import { ConditionRows } from './condition-rows.tsx';
 import { DelayFields } from './delay-fields.tsx';
 import { readEndpointValues } from './endpoint-values.ts';
@@ -159,7 +159,7 @@ const ResponseFields = ({ path, values, isJson, errorsOf, parametersId }: Respon
           hint="A condition in CEL, such as request.json.total > 100. It must be true, in addition to the conditions above."
           errors={errorsOf(`${path}.cel`)}
         >
-          <Input mono name={`${path}.cel`} defaultValue={values.cel} />
+          <Textarea name={`${path}.cel`} defaultValue={values.cel} className="field-sizing-content max-h-40" />
         </Field>
       </div>
       <HeaderRows list={`${path}.headers`} headers={headers} max={LIMITS.responseHeadersMax} errorsOf={errorsOf} />

@@ -66,6 +66,7 @@ describe('the form preserves', () => {
       ],
     ],
     ['an expression', [{ name: 'cel', when: { cel: 'request.json.total > 10.0' }, body: '{}' }]],
+    ['an expression in lines', [{ name: 'cel', when: { cel: '// Large\r\n1 <\n  2\n' }, body: '{}' }]],
     ['a template', [{ ...GOLD, template: 'CEL' }]],
     [
       'delays',
@@ -79,6 +80,8 @@ describe('the form preserves', () => {
     ['types that it does not know', [{ ...GOLD, when: { headers: [{ name: 'a', type: 'Glob', value: '*' }] } }]],
   ])('%s', (_, responses) => {
     expect(saved(specOf(...responses))).toEqual(responses);
+    const open = (values: readonly ResponseValues[]) => values.map((value) => ({ ...value, open: 'true' }));
+    expect(saved(specOf(...responses), open)).toEqual(responses);
   });
 });
 

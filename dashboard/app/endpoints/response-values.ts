@@ -72,7 +72,7 @@ export const readResponses = (reader: FormReader): ResponseValues[] =>
       status: text('status').trim(),
       // The body is not trimmed, because the response is sent byte for byte.
       body: lineFeeds(text('body')),
-      cel: text('cel').trim(),
+      cel: lineFeeds(text('cel')).trim(),
       template: text('template'),
       conditions: readRows(reader, `${path}.conditions`, EMPTY_CONDITION, CONDITION_ROWS_MAX).map(knownList),
       headers: readRows(reader, `${path}.headers`, EMPTY_HEADER, LIMITS.responseHeadersMax),
@@ -129,7 +129,7 @@ const toResponse = (values: ResponseValues, saved: Saved): Record<string, unknow
   const { when: savedWhen } = saved;
   const when = {
     ...whenOf(conditions),
-    ...(cel !== '' && { cel }),
+    ...(cel !== '' && { cel: isRecord(savedWhen) ? savedExpression(cel, savedWhen['cel']) : cel }),
     ...(isRecord(savedWhen) && without(savedWhen, ...EDITED_CONDITIONS)),
   };
   return {
@@ -147,6 +147,10 @@ const toResponse = (values: ResponseValues, saved: Saved): Record<string, unknow
 /** A text area normalizes line breaks. Returns the saved text if only its line breaks differ. */
 export const savedText = (text: string, saved: unknown): string =>
   typeof saved === 'string' && lineFeeds(saved) === text ? saved : text;
+
+/** Returns the saved expression if it differs only in its line breaks or in the white space around it. */
+const savedExpression = (cel: string, saved: unknown): string =>
+  typeof saved === 'string' && lineFeeds(saved).trim() === cel ? saved : cel;
 
 /** Returns `body` or `bodyBase64`. */
 const contentOf = ({ body, status }: ResponseValues, saved: Saved): Record<string, unknown> => {
@@ -178,7 +182,7 @@ export const responseValuesOf = (saved: unknown): ResponseValues[] =>
       status: textOf(status),
       body: lineFeeds(textOf(body)),
       conditions: conditionsOf(when),
-      cel: isRecord(when) ? textOf(when['cel']) : '',
+      cel: isRecord(when) ? lineFeeds(textOf(when['cel'])) : '',
       template: textOf(template),
       headers: (Array.isArray(headers) ? headers : [])
         .filter(isRecord)
