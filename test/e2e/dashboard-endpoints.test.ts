@@ -217,6 +217,21 @@ describe('a form', () => {
     expect(await readdir(run.manifests)).not.toContain('endpoint-twice.yaml');
   });
 
+  test('focuses the editor of a rejected body', async () => {
+    await onPage(`${SHOP}/endpoints/new`, async (page) => {
+      await page.getByLabel('Name', { exact: true }).fill('Handlebars');
+      await page.getByLabel('Path', { exact: true }).fill('/v1/handlebars');
+      await typeIntoEditor(page, 'Body', '{"id": {{@index}}}');
+      await page.getByRole('button', { name: 'Create endpoint' }).click();
+      await page.getByRole('alert').getByText('Not saved: fix 1 field.').waitFor();
+      const body = page.locator('[contenteditable][aria-label="Body"]');
+      await expect.poll(() => page.locator('[contenteditable]:focus').getAttribute('aria-label')).toBe('Body');
+      expect(await body.getAttribute('aria-invalid')).toBe('true');
+      await typeIntoEditor(page, 'Body', '{"id": 1}');
+      await expect.poll(() => body.getAttribute('aria-invalid')).toBe(null);
+    });
+  });
+
   test('shows the errors of a rejected save next to edited fields, even if the check while typing failed', async () => {
     await onPage(`${SHOP}/endpoints/new`, async (page) => {
       await page.getByLabel('Name', { exact: true }).fill('Unchecked');

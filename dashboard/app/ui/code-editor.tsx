@@ -84,6 +84,13 @@ export const CodeEditor = (props: CodeEditorProps) => {
   }, [editor, isOpen, isFocused]);
   useEffect(() => editor.current?.setMarks(marks), [editor, isOpen, marks]);
   const isInvalid = described['aria-invalid'] === true || marks.length > 0;
+  const describedBy = described['aria-describedby'];
+  useEffect(() => {
+    editor.current?.setAttributes({
+      ...(describedBy !== undefined && { 'aria-describedby': describedBy }),
+      ...(isInvalid && { 'aria-invalid': 'true' }),
+    });
+  }, [editor, isOpen, describedBy, isInvalid]);
   return (
     <>
       <Textarea

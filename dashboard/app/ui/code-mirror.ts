@@ -31,6 +31,8 @@ export interface CodeMirror {
   /** Replaces the text and keeps the scroll position. */
   setText(text: string): void;
   setLanguage(language: CodeLanguage): void;
+  /** Adds attributes to the text box, instead of those of the previous call. */
+  setAttributes(attributes: Readonly<Record<string, string>>): void;
   /** Underlines these lines until the text changes there. */
   setMarks(marks: readonly LineMark[]): void;
   focus(): void;
@@ -81,12 +83,14 @@ const languageOf = (language: CodeLanguage, readOnly: boolean): Extension => {
 export const openCodeMirror = (options: CodeMirrorOptions): CodeMirror => {
   const { parent, text, language, readOnly, attributes, nonce, onChange } = options;
   const highlighting = new Compartment();
+  const added = new Compartment();
   const extensions: Extension[] = [
     basicSetup,
     look,
     syntaxHighlighting(colours),
     EditorView.cspNonce.of(nonce),
     EditorView.contentAttributes.of({ ...attributes }),
+    added.of([]),
     EditorView.lineWrapping,
     EditorState.readOnly.of(readOnly),
     EditorView.updateListener.of((update) => {
@@ -101,6 +105,8 @@ export const openCodeMirror = (options: CodeMirrorOptions): CodeMirror => {
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
     },
     setLanguage: (next) => view.dispatch({ effects: highlighting.reconfigure(languageOf(next, readOnly)) }),
+    setAttributes: (next) =>
+      view.dispatch({ effects: added.reconfigure(EditorView.contentAttributes.of({ ...next })) }),
     setMarks: (marks) => {
       const diagnostics = marks.map(({ line, message }) => {
         const { from, to } = view.state.doc.line(Math.min(line, view.state.doc.lines));

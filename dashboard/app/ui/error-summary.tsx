@@ -9,6 +9,10 @@ export interface ErrorSummaryProps {
   readonly outcome?: string;
 }
 
+/** Returns the control that users see: a text area is hidden while a code editor, which follows it, shows its text. */
+const controlOf = (field: HTMLElement | null): HTMLElement | null | undefined =>
+  field?.hidden === true ? field.nextElementSibling?.querySelector<HTMLElement>('[contenteditable]') : field;
+
 /**
  * A summary above a rejected form. Focuses the first invalid field, or itself if no field is invalid, so that users notice the
  * rejection.
@@ -18,8 +22,8 @@ export const ErrorSummary = ({ errors, outcome = 'Not saved' }: ErrorSummaryProp
   const count = errors === undefined ? 0 : Object.keys(errors.fields).length + errors.form.length;
   useEffect(() => {
     if (count === 0) return;
-    const first = document.querySelector<HTMLElement>('[aria-invalid=true]:not([hidden])');
-    (first ?? box.current)?.focus();
+    const first = document.querySelector<HTMLElement>('[aria-invalid=true]');
+    (controlOf(first) ?? box.current)?.focus();
   }, [errors, count]);
   if (errors === undefined || count === 0) return null;
   return (
