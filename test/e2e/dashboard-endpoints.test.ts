@@ -217,11 +217,14 @@ describe('a form', () => {
     expect(await readdir(run.manifests)).not.toContain('endpoint-twice.yaml');
   });
 
-  test('focuses the editor of a rejected body', async () => {
+  test('focuses the editor of a rejected body, and says how to write an expression instead of Handlebars', async () => {
     await onPage(`${SHOP}/endpoints/new`, async (page) => {
       await page.getByLabel('Name', { exact: true }).fill('Handlebars');
       await page.getByLabel('Path', { exact: true }).fill('/v1/handlebars');
+      const hint = page.getByText('{{ is returned as it is: write an expression as ${…}.');
+      expect(await hint.count()).toBe(0);
       await typeIntoEditor(page, 'Body', '{"id": {{@index}}}');
+      await hint.waitFor();
       await page.getByRole('button', { name: 'Create endpoint' }).click();
       await page.getByRole('alert').getByText('Not saved: fix 1 field.').waitFor();
       const body = page.locator('[contenteditable][aria-label="Body"]');
@@ -229,6 +232,7 @@ describe('a form', () => {
       expect(await body.getAttribute('aria-invalid')).toBe('true');
       await typeIntoEditor(page, 'Body', '{"id": 1}');
       await expect.poll(() => body.getAttribute('aria-invalid')).toBe(null);
+      expect(await hint.count()).toBe(0);
     });
   });
 

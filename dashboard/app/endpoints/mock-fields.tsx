@@ -17,6 +17,7 @@ export interface FieldsProps {
 
 export const MockFields = ({ values, errorsOf }: FieldsProps) => {
   const [isTemplate, setIsTemplate] = useState(values['spec.json.template'] !== '');
+  const [body, setBody] = useState(values['spec.json.body']);
   return (
     <div data-shows="JSON" data-response="default" className="flex flex-col gap-4">
       <Field label="Status" optional errors={errorsOf('spec.json.status')} className="max-w-32">
@@ -38,11 +39,13 @@ export const MockFields = ({ values, errorsOf }: FieldsProps) => {
           label="Body"
           language={!isTemplate && isJsonContent(values.headers) ? 'json' : 'text'}
           defaultValue={values['spec.json.body']}
+          onChange={setBody}
         />
       </Field>
       <TemplateField
         name="spec.json.template"
         value={values['spec.json.template']}
+        body={body}
         errors={errorsOf('spec.json.template')}
         onChange={setIsTemplate}
       />

@@ -87,6 +87,7 @@ export const ResponseCard = (props: ResponseCardProps) => {
             path={path}
             values={opened}
             isJson={shown.template === '' && isJsonContent(shown.headers)}
+            body={shown.body}
             errorsOf={errorsOf}
             parametersId={parametersId}
           />
@@ -126,9 +127,11 @@ const CardButtons = ({ index, count, name, onEdit }: ResponseCardProps & { reado
 interface ResponseFieldsProps extends Pick<ResponseCardProps, 'values' | 'errorsOf' | 'parametersId'> {
   readonly path: string;
   readonly isJson: boolean;
+  /** The body as the user has entered it. */
+  readonly body: string;
 }
 
-const ResponseFields = ({ path, values, isJson, errorsOf, parametersId }: ResponseFieldsProps) => {
+const ResponseFields = ({ path, values, isJson, body, errorsOf, parametersId }: ResponseFieldsProps) => {
   const { from, kept, binaryBytes, name, status, conditions, headers } = values;
   return (
     <div className="flex flex-col gap-4 border-t border-line p-3">
@@ -189,7 +192,12 @@ const ResponseFields = ({ path, values, isJson, errorsOf, parametersId }: Respon
           <FieldErrors errors={errorsOf(`${path}.body`)} />
         </div>
       )}
-      <TemplateField name={`${path}.template`} value={values.template} errors={errorsOf(`${path}.template`)} />
+      <TemplateField
+        name={`${path}.template`}
+        value={values.template}
+        body={body}
+        errors={errorsOf(`${path}.template`)}
+      />
       <DelayFields path={`${path}.delay`} values={values.delay} errorsOf={errorsOf} />
       {kept !== '' && (
         <p className="text-small break-words text-muted">

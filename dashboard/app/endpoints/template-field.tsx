@@ -5,12 +5,14 @@ export interface TemplateFieldProps {
   readonly name: string;
   /** Empty if the response is not a template. */
   readonly value: string;
+  /** The body as the user has entered it. */
+  readonly body: string;
   readonly errors: readonly string[];
   readonly onChange?: (isTemplate: boolean) => void;
 }
 
 /** A switch for the evaluation of expressions in the body and in headers. */
-export const TemplateField = ({ name, value, errors, onChange }: TemplateFieldProps) => (
+export const TemplateField = ({ name, value, body, errors, onChange }: TemplateFieldProps) => (
   <div className="flex flex-col gap-1">
     <label className="flex gap-2">
       <input
@@ -24,8 +26,15 @@ export const TemplateField = ({ name, value, errors, onChange }: TemplateFieldPr
       <span>
         <span className="font-medium">Template</span>
         <span className="block text-small text-muted">
-          Replaces expressions in the body and in header values, such as <code>{'${request.json.id}'}</code>, with their
-          values. Without it, the response is returned byte for byte.
+          Replaces CEL expressions in the body and in header values, such as <code>{'${request.json.id}'}</code> and{' '}
+          <code>{"${fake('person.fullName')}"}</code>, with their values. Without it, the response is returned byte for
+          byte.
+          {body.includes('{{') && (
+            <>
+              {' '}
+              <code>{'{{'}</code> is returned as it is: write an expression as <code>{'${…}'}</code>.
+            </>
+          )}
         </span>
       </span>
     </label>

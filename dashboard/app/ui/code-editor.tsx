@@ -54,6 +54,8 @@ export interface CodeEditorProps {
   readonly marks?: readonly LineMark[];
   /** Whether the editor is the main part of the page, and as high as the window allows. */
   readonly isTall?: boolean;
+  /** Called with the new text when the user changes it. */
+  readonly onChange?: (text: string) => void;
 }
 
 const NO_MARKS: readonly LineMark[] = [];
@@ -61,6 +63,7 @@ const NO_MARKS: readonly LineMark[] = [];
 /** A text area that becomes an editor. The text area remains the form field, so that forms work with and without JavaScript. */
 export const CodeEditor = (props: CodeEditorProps) => {
   const { name, label, defaultValue, language, rows = 12, isFocused = false, marks = NO_MARKS, isTall = false } = props;
+  const { onChange } = props;
   const textarea = useRef<HTMLTextAreaElement>(null);
   const { id, ...described } = useFieldProps();
   const { frame, editor, isOpen } = useCodeMirror((parent, openEditor) =>
@@ -99,6 +102,7 @@ export const CodeEditor = (props: CodeEditorProps) => {
         defaultValue={defaultValue}
         rows={rows}
         hidden={isOpen}
+        onInput={({ currentTarget }) => onChange?.(currentTarget.value)}
         {...(id === undefined ? { 'aria-label': label } : { id })}
         {...described}
       />
