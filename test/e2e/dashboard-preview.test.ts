@@ -129,6 +129,14 @@ describe('the preview', () => {
     });
   });
 
+  test('opens when a response is added', async () => {
+    await onForm('new', async (page) => {
+      expect(await responds(page).count()).toBe(0);
+      await page.getByRole('button', { name: 'Add response' }).click();
+      await responds(page).waitFor();
+    });
+  });
+
   test('sends only the beginning of a long body to the page', async () => {
     await serve('long', JSON.stringify({ note: 'x'.repeat(900_000) }));
     await onForm('long/edit', async (page) => {

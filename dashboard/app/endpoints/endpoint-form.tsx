@@ -89,13 +89,13 @@ const Identity = ({ existing, copyOf }: Pick<EndpointFormProps, 'existing' | 'co
 
 /** Shows the form and the manifest that the server generates from it, side by side on a wide screen. */
 export const EndpointForm = (props: EndpointFormProps) => {
-  const { values, errors, unsaved, isChanged, yaml, previewUrl, projectUrl, existing, copyOf, isSaving, children } =
-    props;
+  const { values, errors, unsaved, isChanged, yaml, previewUrl, projectUrl, existing, copyOf, isSaving } = props;
   const form = useRef<HTMLFormElement>(null);
   const { preview, touched, onInput, onFocus, refresh } = useEndpointPreview(previewUrl, yaml, errors);
   const { errorsOf, hasErrorsIn } = useFieldErrors(errors, preview.errors, touched);
   const [slug, setSlug] = useState(values['spec.slug']);
   const [isPreviewOpen, setPreviewOpen] = useState(values['spec.json.template'] !== '' || values.responses.length > 0);
+  const openPreview = (): void => setPreviewOpen(true);
   const [isEdited, setEdited] = useState(isChanged);
   const refreshForm = useCallback(() => form.current && refresh(form.current), [refresh]);
   useEffect(() => {
@@ -109,7 +109,7 @@ export const EndpointForm = (props: EndpointFormProps) => {
       onInput={({ currentTarget, target }) => {
         const { name, value } = target as HTMLInputElement;
         if (name === 'spec.slug') setSlug(value);
-        if (isTemplateSwitch(target) && target.checked) setPreviewOpen(true);
+        if (isTemplateSwitch(target) && target.checked) openPreview();
         if (!Object.values<string>(PREVIEW_FIELDS).includes(name)) setEdited(true);
         onInput(currentTarget, name);
       }}
@@ -131,7 +131,7 @@ export const EndpointForm = (props: EndpointFormProps) => {
           projectUrl={projectUrl}
         />
         <CredentialFields values={values} errorsOf={errorsOf} disallowing={props.disallowing} />
-        <ResponseList values={values} errorsOf={errorsOf} hasErrorsIn={hasErrorsIn} slug={slug} />
+        <ResponseList values={values} errorsOf={errorsOf} hasErrorsIn={hasErrorsIn} slug={slug} onAdd={openPreview} />
         <RadioCards
           legend="Default response"
           name="spec.action"
@@ -145,7 +145,7 @@ export const EndpointForm = (props: EndpointFormProps) => {
           <Button type="submit" look="primary" disabled={isSaving}>
             {existing === undefined ? 'Create endpoint' : 'Save'}
           </Button>
-          {children}
+          {props.children}
         </div>
       </div>
       <div className="flex min-w-0 flex-col gap-4 lg:sticky lg:top-14 lg:max-h-[calc(100vh-4.5rem)] lg:self-start lg:overflow-y-auto">

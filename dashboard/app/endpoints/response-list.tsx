@@ -20,13 +20,14 @@ export interface ResponseListProps extends FieldsProps {
   readonly slug: string;
   /** Returns whether a field whose name begins with this path has errors. */
   readonly hasErrorsIn: (path: string) => boolean;
+  readonly onAdd: () => void;
 }
 
 /** The maximum number of cards with errors that are open when the page opens. More would slow down the page. */
 const OPENED_MAX = 4;
 
 /** The responses that are tried before the default response. Without JavaScript, the buttons submit the form. */
-export const ResponseList = ({ values, errorsOf, hasErrorsIn, slug }: ResponseListProps) => {
+export const ResponseList = ({ values, errorsOf, hasErrorsIn, slug, onAdd }: ResponseListProps) => {
   const parametersId = useId();
   const { group, items, change } = useItems(values.responses);
   const [opened] = useState(() =>
@@ -74,7 +75,10 @@ export const ResponseList = ({ values, errorsOf, hasErrorsIn, slug }: ResponseLi
           value="add"
           formAction="#responses"
           disabled={items.length >= LIMITS.responsesMax}
-          onClick={(event) => change(event, { kind: 'add' })}
+          onClick={(event) => {
+            change(event, { kind: 'add' });
+            onAdd();
+          }}
         >
           <Plus aria-hidden /> Add response
         </Button>
