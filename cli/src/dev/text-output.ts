@@ -60,7 +60,7 @@ const readyLines = (ready: Ready, data: string): Line[] => {
     '',
     ...(example === undefined
       ? [
-          'No endpoint is ready yet. To add one, create an Account, a Project and an Endpoint, as standin dev without a directory does. Any problems are listed below.',
+          `No endpoint is ready yet. To add one, ${dashboard === undefined ? '' : 'open the dashboard, or '}create an Account, a Project and an Endpoint, as standin dev without a directory does. Any problems are listed below.`,
         ]
       : ['Try it:', [styled('cyan', `  ${curlOf(example)}`)]]),
     '',
