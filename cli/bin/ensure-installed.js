@@ -48,7 +48,8 @@ export const ensureInstalled = async (name = 'all') => {
   if (major < OLDEST_NODE) {
     fail(`Node ${process.versions.node} is too old: install Node ${OLDEST_NODE} or newer (https://nodejs.org).`);
   }
-  const set = SETS[name];
+  // npm removes packages that are not in the set, such as those of somebody who develops Standin.
+  const set = existsSync(path.join(MODULES, SETS.all.probe)) ? SETS.all : SETS[name];
   if (isInstalled(set)) return;
   process.stderr.write('Installing npm packages (once) …\n');
   const stopProgress = showProgress();
