@@ -73,6 +73,7 @@ describe('a project', () => {
     await page.getByRole('heading', { name: 'No endpoints yet' }).waitFor();
     expect(page.url()).toBe(at('/p/default/payments/endpoints'));
     expect(await manifest('project-payments.yaml')).toContain('displayName: Payments');
+    expect(await manifest('project-payments.yaml')).not.toContain('metrics');
 
     await page.keyboard.press('g');
     await page.keyboard.press('s');
@@ -80,6 +81,20 @@ describe('a project', () => {
     await page.keyboard.type('7');
     await page.keyboard.press('Enter');
     await expect.poll(() => manifest('project-payments.yaml')).toContain('retentionDays: 7');
+    expect(await manifest('project-payments.yaml')).not.toContain('metrics');
+
+    const metrics = page.getByLabel('Metrics');
+    const toggleMetrics = async (): Promise<void> => {
+      await metrics.focus();
+      await page.keyboard.press('Space');
+      await page.keyboard.press('Enter');
+    };
+    await toggleMetrics();
+    await expect.poll(() => manifest('project-payments.yaml')).toContain('metrics: Enabled');
+    await page.reload();
+    await expect.poll(() => metrics.isChecked()).toBe(true);
+    await toggleMetrics();
+    await expect.poll(() => manifest('project-payments.yaml')).not.toContain('metrics');
 
     await page.getByRole('button', { name: 'Delete project' }).focus();
     await page.keyboard.press('Enter');
@@ -98,12 +113,14 @@ describe('a project', () => {
       await page.goto(at('/projects/new'));
       await page.getByLabel('Name', { exact: true }).fill('Payments');
       await page.getByLabel('Retention').fill('for ever');
+      await page.getByLabel('Metrics').check();
       await page.getByLabel('Pinned project URI').fill('short');
       await page.getByRole('button', { name: 'Create project' }).click();
       await page.getByRole('alert').waitFor();
       expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Payments');
       expect(await page.getByLabel('Retention').inputValue()).toBe('for ever');
       expect(await page.getByLabel('Retention').getAttribute('aria-invalid')).toBe('true');
+      expect(await page.getByLabel('Metrics').isChecked()).toBe(true);
       const text = await page.getByRole('main').innerText();
       expect(text).toContain('Must be of type integer: "string"');
       expect(text).toContain('Should be at least 16 characters long');

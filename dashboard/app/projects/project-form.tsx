@@ -2,6 +2,7 @@ import type { FormErrors } from '../ui/form-errors.ts';
 import { objectNameOf } from '../../src/resources/object-name.ts';
 import { Form } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
+import { CheckboxField } from '../ui/checkbox-field.tsx';
 import { EditedForm } from '../ui/edited-form.tsx';
 import { ErrorSummary, NotSaved } from '../ui/error-summary.tsx';
 import { Field } from '../ui/field.tsx';
@@ -61,6 +62,14 @@ export const ProjectForm = (props: ProjectFormProps) => {
           className="max-w-32"
         />
       </Field>
+      <CheckboxField
+        label="Metrics"
+        hint="Counts the requests of this project separately in the gateways’ Prometheus metrics, which adds about 20 series per gateway."
+        name="spec.metrics"
+        value="Enabled"
+        defaultChecked={values['spec.metrics'] === 'Enabled'}
+        errors={errorsOf('spec.metrics')}
+      />
       <Field
         label="Pinned project URI"
         optional

@@ -9,6 +9,8 @@ export interface ProjectValues {
   /** `namespace/name`. A project is in the same namespace as its account. */
   readonly 'spec.accountRef': string;
   readonly 'spec.retentionDays': string;
+  /** `Enabled`, or empty if the project has no metrics of its own. */
+  readonly 'spec.metrics': string;
   readonly 'spec.uri': string;
 }
 
@@ -17,6 +19,7 @@ export const PROJECT_FIELDS = [
   'metadata.name',
   'spec.accountRef',
   'spec.retentionDays',
+  'spec.metrics',
   'spec.uri',
 ] as const satisfies readonly (keyof ProjectValues)[];
 
@@ -30,6 +33,7 @@ export const readProjectValues = (form: FormData): ProjectValues => {
     'metadata.name': text('metadata.name'),
     'spec.accountRef': text('spec.accountRef'),
     'spec.retentionDays': text('spec.retentionDays'),
+    'spec.metrics': text('spec.metrics'),
     'spec.uri': text('spec.uri'),
   };
 };
@@ -43,13 +47,20 @@ const othersIn = (spec: unknown): object => {
   return Object.fromEntries(Object.entries(spec ?? {}).filter(([field]) => !shown.has(field)));
 };
 
+/** Returns what an unchecked box stands for: `Disabled` if the spec says so, otherwise nothing. */
+const withoutMetrics = (spec: unknown): Partial<ProjectSpec> => {
+  const { metrics } = (spec ?? {}) as Partial<ProjectSpec>;
+  return metrics === 'Disabled' ? { metrics } : {};
+};
+
 /**
  * Converts the form to an object. Omits empty fields. An existing object keeps its name, its namespace, and what the form does not
  * show.
  */
 export const toProject = (values: ProjectValues, before?: DesiredObject): DesiredObject => {
   const [namespace = '', account = ''] = values['spec.accountRef'].split('/');
-  const { 'spec.displayName': displayName, 'spec.retentionDays': retentionDays, 'spec.uri': uri } = values;
+  const { 'spec.displayName': displayName, 'spec.retentionDays': retentionDays } = values;
+  const { 'spec.metrics': metrics, 'spec.uri': uri } = values;
   const name = values['metadata.name'] === '' ? objectNameOf(displayName) : values['metadata.name'];
   return {
     apiVersion: GROUP_VERSION,
@@ -61,18 +72,20 @@ export const toProject = (values: ProjectValues, before?: DesiredObject): Desire
       accountRef: { name: account },
       ...(uri !== '' && { uri }),
       ...(retentionDays !== '' && { retentionDays: numberOrText(retentionDays) }),
+      ...(metrics === '' ? withoutMetrics(before?.spec) : { metrics }),
     },
   };
 };
 
 /** Converts an object to form values. Uses the spec as written, without default values. */
 export const projectValuesOf = ({ metadata: { namespace, name }, spec }: ResourceObject): ProjectValues => {
-  const { displayName = '', accountRef, retentionDays, uri = '' } = (spec ?? {}) as Partial<ProjectSpec>;
+  const { displayName = '', accountRef, retentionDays, metrics, uri = '' } = (spec ?? {}) as Partial<ProjectSpec>;
   return {
     'spec.displayName': displayName,
     'metadata.name': name,
     'spec.accountRef': `${namespace}/${accountRef?.name ?? ''}`,
     'spec.retentionDays': String(retentionDays ?? ''),
+    'spec.metrics': metrics === 'Enabled' ? metrics : '',
     'spec.uri': uri,
   };
 };

@@ -68,6 +68,7 @@ const NewProject = () => {
               'metadata.name': '',
               'spec.accountRef': accounts[0] ?? '',
               'spec.retentionDays': '',
+              'spec.metrics': '',
               'spec.uri': '',
             }
           }
