@@ -24,9 +24,12 @@ export const referencesOf = ({ name: component, workload }: Component): readonly
   const { serviceAccountName, containers, volumes = [] } = workload.spec.template.spec;
   const sources = volumes.flatMap((volume) => [volume, ...(volume.projected?.sources ?? [])]);
   const values = containers.flatMap(({ env = [] }) => env).map(({ valueFrom = {} }) => valueFrom);
+  const groups = containers.flatMap(({ envFrom = [] }) => envFrom);
   const files = [
     ...sources.map(({ secret }) => ({ kind: 'Secret' as const, source: secret })),
     ...sources.map(({ configMap }) => ({ kind: 'ConfigMap' as const, source: configMap })),
+    ...groups.map(({ secretRef }) => ({ kind: 'Secret' as const, source: secretRef })),
+    ...groups.map(({ configMapRef }) => ({ kind: 'ConfigMap' as const, source: configMapRef })),
   ].map(({ kind, source }) => ({
     kind,
     ...{ name: source?.secretName ?? source?.name, keys: (source?.items ?? []).map(({ key }) => key) },

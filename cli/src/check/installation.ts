@@ -15,7 +15,7 @@ interface KeyRef {
 interface FileSource {
   /** Of a volume. */
   readonly secretName?: string;
-  /** Of a ConfigMap, or of a part of a projected volume. */
+  /** Of a ConfigMap, of a part of a projected volume, or of a source of variables. */
   readonly name?: string;
   readonly items?: readonly { readonly key: string }[];
   readonly optional?: boolean;
@@ -32,12 +32,16 @@ interface PodSpec {
     readonly name: string;
     readonly image: string;
     readonly env?: readonly EnvVar[];
+    readonly envFrom?: readonly { readonly secretRef?: FileSource; readonly configMapRef?: FileSource }[];
     readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
   }[];
-  readonly volumes?: readonly (VolumeSource & { readonly projected?: { readonly sources: readonly VolumeSource[] } })[];
+  readonly volumes?: readonly (VolumeSource & {
+    readonly name: string;
+    readonly projected?: { readonly sources: readonly VolumeSource[] };
+  })[];
 }
 
-interface Condition {
+export interface Condition {
   readonly type: string;
   readonly status: string;
   readonly reason?: string;
