@@ -9,6 +9,7 @@ import type { Finding } from '../../cli/src/check/finding.ts';
 import { runCheck } from '../../cli/src/check/run-check.ts';
 import type { InstallationStatus } from '../../cli/src/check/show-status.ts';
 import packageJson from '../../cli/package.json' with { type: 'json' };
+import { readForeignCrds } from '../cluster/foreign-crds.ts';
 import { runCommand, type CommandResult } from '../cluster/run-command.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
@@ -153,6 +154,20 @@ const without = async (kind: string, name: string, during: () => Promise<void>):
   await apply(object);
 };
 
+/** Changes the gateways' StatefulSet without replacing their pods, and changes it back afterwards. */
+const withGateways = async (podSpec: object, during: () => Promise<void>): Promise<void> => {
+  const before = JSON.parse(await kubectl('get', 'statefulset', 'standin-gateway', '-o', 'json')) as {
+    spec: { template: object; updateStrategy: object };
+  };
+  const patch = (type: string, spec: object): Promise<string> =>
+    kubectl('patch', 'statefulset', 'standin-gateway', `--type=${type}`, '-p', JSON.stringify({ spec }));
+  const updateStrategy = { type: 'OnDelete', rollingUpdate: null };
+  await patch('strategic', { updateStrategy, template: { spec: podSpec } });
+  await during();
+  await patch('merge', { template: before.spec.template });
+  await patch('merge', { updateStrategy: before.spec.updateStrategy });
+};
+
 const PLUGIN = path.join(ROOT, 'cli/plugin/main.ts');
 const runPlugin = (kubeconfig: string, ...args: readonly string[]): Promise<CommandResult> => {
   const run = `await (await import(${JSON.stringify(PLUGIN)})).runPlugin()`;
@@ -214,7 +229,7 @@ describe('standin check', () => {
     await untilHealthy();
     const { code, stdout, stderr } = await runPlugin(cluster.kubeconfigPath, 'check');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout).toContain('Passed   ClickHouse: All components reach ClickHouse.');
+    expect(stdout).toContain('Passed   ClickHouse: All ready pods reach ClickHouse.');
   });
 
   test('reports a missing CRD, with exit code 1 and as JSON', async () => {
@@ -288,10 +303,56 @@ describe('standin check', () => {
     await untilHealthy();
   });
 
+  test('reports a missing Secret whose keys are variables', async () => {
+    await withGateways({ containers: [{ name: 'gateway', envFrom: [{ secretRef: { name: 'proxy' } }] }] }, () =>
+      expectFailure('Secrets', `${SYSTEM_NAMESPACE}/proxy is missing. The pods of gateway need it.`, 'Create it again'),
+    );
+    await untilHealthy();
+  });
+
   test('reports a missing Secret with the certificates', async () => {
     await without('secret', 'standin-stream-tls', () =>
       expectFailure('Secrets', 'standin-stream-tls is missing', 'The operator creates it'),
     );
+    await untilHealthy();
+  });
+
+  test('reports Certificates that cert-manager does not issue', async () => {
+    const name = 'standin-gateway-tls';
+    const metadata = { name, namespace: SYSTEM_NAMESPACE };
+    const certificates = async (): Promise<readonly Finding[]> =>
+      (await check()).filter((finding) => finding.check === 'Certificates');
+    const ready = (status: string, message: string): Promise<string> => {
+      const condition = {
+        type: 'Ready',
+        status,
+        message,
+        reason: 'Test',
+        lastTransitionTime: new Date().toISOString(),
+      };
+      const patch = JSON.stringify({ status: { conditions: [condition] } });
+      return kubectl('patch', 'certificate', name, '--subresource=status', '--type=merge', '-p', patch);
+    };
+    await withGateways({ volumes: [{ name: 'stream-tls', secret: { secretName: name, items: null } }] }, async () => {
+      await expectFailure('Certificates', `No Certificate of cert-manager exists for Secret`, 'helm upgrade');
+      for (const crd of await readForeignCrds()) await cluster.apply(crd);
+      await kubectl('wait', '--for=condition=Established', 'crd/certificates.cert-manager.io');
+      const spec = { secretName: name, dnsNames: ['standin-gateway'], issuerRef: { name: 'none' } };
+      await apply({ apiVersion: 'cert-manager.io/v1', kind: 'Certificate', metadata, spec });
+      await expectFailure(
+        'Certificates',
+        `${name} is not ready: cert-manager has not processed it.`,
+        'kubectl describe',
+      );
+      await ready('False', 'Issuing certificate as Secret does not exist');
+      await expectFailure('Certificates', 'Issuing certificate as Secret does not exist.', 'kubectl describe');
+      expect((await certificates()).filter(({ status }) => status === 'Passed')).toEqual([]);
+      const { cert } = await selfSigned();
+      await apply({ apiVersion: 'v1', kind: 'Secret', metadata, stringData: { 'tls.crt': cert } });
+      await ready('True', 'Certificate is up to date and has not expired');
+      expect(await certificates()).toMatchObject([{ status: 'Passed' }]);
+    });
+    await kubectl('delete', 'certificate,secret', name);
     await untilHealthy();
   });
 

@@ -88,7 +88,7 @@ const checkClickHouse = (metrics: readonly PodMetrics[], namespace: string): rea
       ),
     ];
   return metrics.some(({ values }) => values.has('standin_log_store_up'))
-    ? [passed('ClickHouse', 'All components reach ClickHouse.')]
+    ? [passed('ClickHouse', 'All ready pods reach ClickHouse.')]
     : [unknown('ClickHouse', 'The pods are of a version that does not report this.', 'Upgrade Standin.')];
 };
 
@@ -142,7 +142,7 @@ export const checkVersions = (metrics: readonly PodMetrics[], own: string): read
   }
   const [version = ''] = versions;
   return version === own
-    ? [passed('Versions', `All pods are of version ${version}, as this program.`)]
+    ? [passed('Versions', `All ready pods are of version ${version}, as this program.`)]
     : [
         unknown(
           'Versions',

@@ -2,7 +2,7 @@ import { ApiError, type KubeClient } from '@standin/kube';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Line } from '../terminal.ts';
 import { styled } from '../terminal.ts';
-import { checkCertificates } from './check-certificates.ts';
+import { checkCertificates, checkIssuance } from './check-certificates.ts';
 import { checkCrds } from './check-crds.ts';
 import { checkLeader } from './check-leader.ts';
 import { checkConnections, checkVersions, readMetrics } from './check-metrics.ts';
@@ -32,6 +32,7 @@ export const runCheck = async (
     orUnknown('ConfigMaps', checkReferences(client, installation, 'ConfigMap')),
     orUnknown('Secrets', checkReferences(client, installation, 'Secret')),
     orUnknown('Certificates', checkCertificates(client, installation, now)),
+    orUnknown('Certificates', checkIssuance(client, installation)),
     orUnknown('Permissions', checkRights(client, installation)),
   ]);
   return [
