@@ -32,7 +32,7 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
 
   const own = loadKubeClient(settings.kubeconfig === undefined ? {} : { kubeconfigPath: settings.kubeconfig });
   const store = openLogStore({ ...settings.clickhouse, logger });
-  exposeLogStore(registry, () => store.ping());
+  exposeLogStore(registry, () => store.ping(), logger);
   const { namespaces, namespaceSelector } = settings.watch;
   const selected =
     namespaceSelector === undefined

@@ -35,7 +35,7 @@ const start = async (settings: OperatorSettings, logger: Logger): Promise<Runnin
   const { url: clickhouseUrl, ...clickhouse } = settings.clickhouse;
   const logStore =
     clickhouseUrl === undefined ? undefined : openLogStore({ url: clickhouseUrl, ...clickhouse, logger });
-  if (logStore !== undefined) exposeLogStore(registry, () => logStore.ping());
+  if (logStore !== undefined) exposeLogStore(registry, () => logStore.ping(), logger);
   const streamCertificates = (): CertificateSource => {
     const { certificateDir, certificateSecret: name } = settings.stream;
     return certificateDir === undefined

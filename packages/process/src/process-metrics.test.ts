@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
@@ -27,6 +28,22 @@ test.each([
   [0, () => new Promise<never>(() => undefined)],
 ])('the log store is reported as %i', async (expected, ping) => {
   const registry = new Registry();
-  exposeLogStore(registry, ping);
+  exposeLogStore(registry, ping, pino({ level: 'silent' }));
   expect(await registry.metrics()).toContain(`standin_log_store_up ${expected}\n`);
+});
+
+test('a log store that stops responding is logged once with the reason, and so is its return', async () => {
+  const lines: { readonly msg: string; readonly err?: { readonly message: string } }[] = [];
+  const logger = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line) as (typeof lines)[number]) });
+  const registry = new Registry();
+  let failure: Error | undefined;
+  exposeLogStore(registry, () => (failure === undefined ? Promise.resolve() : Promise.reject(failure)), logger);
+  for (const next of [undefined, new Error('wrong password'), new Error('wrong password'), undefined, undefined]) {
+    failure = next;
+    await registry.metrics();
+  }
+  expect(lines.map(({ msg, err }) => [msg, err?.message])).toEqual([
+    ['log store unavailable', 'wrong password'],
+    ['log store available', undefined],
+  ]);
 });

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
 import packageJson from '../package.json' with { type: 'json' };
 
@@ -40,21 +41,39 @@ export const exposeCertificateExpiry = (
 /** Longer than a healthy response, and shorter than the timeout of a scrape. */
 const PING_MS_MAX = 3_000;
 
-/** Adds whether the log store responds. `ping` is called at each scrape, and rejects if it does not. */
-export const exposeLogStore = (registry: Registry, ping: () => Promise<void>): void => {
+/**
+ * Adds whether the log store responds. `ping` is called at each scrape, and rejects if it does not. Logs when it stops responding,
+ * and when it responds again.
+ */
+export const exposeLogStore = (
+  registry: Registry,
+  ping: () => Promise<void>,
+  logger: Pick<Logger, 'info' | 'warn'>,
+): void => {
+  let wasUp = true;
+  const report = (failure: unknown): void => {
+    const isUp = failure === undefined;
+    if (isUp === wasUp) return;
+    wasUp = isUp;
+    if (isUp) logger.info('log store available');
+    else logger.warn({ err: failure }, 'log store unavailable');
+  };
   new Gauge({
     name: 'standin_log_store_up',
     help: '1 if ClickHouse responded to a query at this scrape, or 0 if it did not. Operator and dashboard report it.',
     registers: [registry],
     async collect() {
       const timeout = new AbortController();
-      const late = delay(PING_MS_MAX, false, { signal: timeout.signal }).catch(() => false);
-      const isUp = ping().then(
-        () => true,
-        () => false,
+      const tooLate = new Error(`no response within ${PING_MS_MAX} ms`);
+      const late = delay(PING_MS_MAX, tooLate, { signal: timeout.signal }).catch(() => tooLate);
+      const pinged = ping().then(
+        () => undefined,
+        (error: unknown) => error ?? new Error('unknown error'),
       );
-      this.set((await Promise.race([isUp, late])) ? 1 : 0);
+      const failure = await Promise.race([pinged, late]);
       timeout.abort();
+      this.set(failure === undefined ? 1 : 0);
+      report(failure);
     },
   });
 };
