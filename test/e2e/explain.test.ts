@@ -71,6 +71,14 @@ describe('standin explain', () => {
     expect(lines[0]).toMatch(/ GET +200 +\/plans\/7 .* default\/plan/);
   });
 
+  test('looks for a captured request only in the given namespace and project', async () => {
+    const there = await explain(id, '-n', 'default', '-p', 'shop', '--data', run.data);
+    expect({ code: there.code, lines: there.lines.slice(1) }).toEqual({ code: 0, lines: EXPLAINED });
+    const elsewhere = await explain(id, '-n', 'elsewhere', '--data', run.data);
+    expect(elsewhere.code).toBe(1);
+    expect(elsewhere.stderr).toContain(`there is no request ${id} in the log`);
+  });
+
   test('says why the upstream failed, and that the fallback responded', async () => {
     const forward = { url: 'http://127.0.0.1:1/', fallback: { on: ['Unreachable'] } };
     const spec = { ...mock('{"stale": true}'), action: 'Forward', forward, slug: '/stale', method: 'GET' };

@@ -4,14 +4,14 @@ import { formatSummaryLine } from '../logs/format-entry.ts';
 import { PlainError } from '../plain-error.ts';
 import { apiPath } from '../server/api-client.ts';
 import { openApi, type ApiOptions } from '../server/connect.ts';
-import { findRequest, projectPath } from '../server/projects.ts';
+import { findRequest, projectPath, type ProjectChoice } from '../server/projects.ts';
 import { styled, type Line } from '../terminal.ts';
 import { formatExplanation, type ShownExplanation } from './format-explanation.ts';
 
 /** Explains the response to a captured request with the current endpoints. Rejects with a `PlainError` if there is none. */
-export const explainCaptured = async (id: string, options: ApiOptions) => {
+export const explainCaptured = async (id: string, options: ApiOptions & ProjectChoice) => {
   const api = await openApi(options);
-  const entry = await findRequest(api, id);
+  const entry = await findRequest(api, id, options);
   if (entry === undefined)
     throw new PlainError(`there is no request ${id} in the log: list the ids with standin logs -o json`);
   const path = `${projectPath(entry.namespace, entry.project)}${apiPath('requests', id, 'explanation')}`;

@@ -36,8 +36,11 @@ export const addExplainCommand = (program: Command, colour: boolean): void => {
     .option('--path <path>', 'path and query of the request, with or without the project URI', parsePath)
     .option('-H, --header <header>', "header of the request: 'name: value'; repeatable", addHeaderLine)
     .option('-d, --body <text>', 'body of the request; @FILE reads a file')
-    .option('-p, --project <name>', 'with --path: the project, if the manifests contain several')
-    .option('-n, --namespace <name>', "with --path: the project's namespace")
+    .option(
+      '-p, --project <name>',
+      'project that received the request; required with --path if the manifests contain several',
+    )
+    .option('-n, --namespace <name>', "the project's namespace")
     .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
     .option('--data <dir>', 'data folder of standin dev', '.standin');
   withExamples(
@@ -57,9 +60,7 @@ export const addExplainCommand = (program: Command, colour: boolean): void => {
 };
 
 const captured = async ([id, ...more]: readonly string[], options: Options) => {
-  const described = (['method', 'header', 'body', 'project', 'namespace'] as const).find(
-    (name) => options[name] !== undefined,
-  );
+  const described = (['method', 'header', 'body'] as const).find((name) => options[name] !== undefined);
   if (described !== undefined) throw new PlainError(`--${described} describes a request: add its --path`);
   if (id === undefined || more.length > 0)
     throw new PlainError(

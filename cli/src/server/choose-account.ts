@@ -23,8 +23,9 @@ export const chooseAccount = async (api: ApiClient, { namespace, account }: Acco
   const [only] = fitting;
   if (only !== undefined && fitting.length === 1) return only;
   if (only === undefined) {
-    const which = [account, namespace && `in namespace ${namespace}`].filter(Boolean).join(' ');
-    throw new PlainError(`you cannot see ${which === '' ? 'any account' : `account ${which}`} on ${api.server}`);
+    const which = account === undefined ? 'any account' : `account ${account}`;
+    const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
+    throw new PlainError(`you cannot see ${which}${where} on ${api.server}`);
   }
   const names = fitting.map((found) => `${found.name} -n ${found.namespace}`);
   throw new PlainError(

@@ -14,7 +14,7 @@ export const chooseCluster = async (command: Command, isDefault: boolean): Promi
   if (OTHER_SOURCES.some(isGiven)) return;
   if (!isDefault && ![...Object.keys(clusterOptions), 'allNamespaces'].some(isGiven)) return;
   command.setOptionValue('cluster', true);
-  // With `explain`, the namespace describes a request to manifests.
+  // `explain` finds an id in all namespaces, unless one is given.
   if (!has('namespace') || has('path') || isGiven('namespace') || isGiven('allNamespaces')) return;
   command.setOptionValueWithSource('namespace', await contextNamespace(command), 'default');
 };

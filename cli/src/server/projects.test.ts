@@ -7,7 +7,7 @@ import path from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServerError, type ApiClient, type ApiRequest } from './api-client.ts';
 import { openApi } from './connect.ts';
-import { findRequest, missingProject, withProjectNames } from './projects.ts';
+import { chooseProject, findRequest, missingProject, withProjectNames } from './projects.ts';
 import { writeRunFile } from './run-file.ts';
 
 const SHOP = { namespace: 'default', name: 'shop' };
@@ -124,9 +124,37 @@ describe('a request that is looked up in all projects', () => {
     expect(await findRequest(apiOf('shop'), 'id-1')).toBeUndefined();
   });
 
+  it('is only looked up in the given project', async () => {
+    expect(await findRequest(apiOf('shop', 'billing'), 'id-1', { project: 'shop' })).toBeUndefined();
+  });
+
+  it('is only looked up in the given namespace', async () => {
+    const asked: ApiRequest[] = [];
+    const ask = (request: ApiRequest) => {
+      asked.push(request);
+      return Promise.resolve({ items: [] });
+    };
+    const api = { ask } as unknown as ApiClient;
+    expect(await findRequest(api, 'id-1', { namespace: 'team-a' })).toBeUndefined();
+    expect(asked).toEqual([{ path: '/projects', query: { namespace: 'team-a' } }]);
+  });
+
   it('fails with the names of the projects whose logs the user cannot read', async () => {
     await expect(findRequest(apiOf('shop', 'billing'), 'id-1')).rejects.toThrow(
       'there is no request id-1 in the logs that you can read; you do not have permission to read the log of default/billing',
     );
+  });
+});
+
+describe('a project that is not visible', () => {
+  const ask = () => Promise.resolve({ items: [] });
+  const api = { ask, server: 'mocks.example.com' } as unknown as ApiClient;
+
+  it.each([
+    [{}, 'you cannot see any project on mocks.example.com'],
+    [{ namespace: 'team-a' }, 'you cannot see any project in namespace team-a on mocks.example.com'],
+    [{ project: 'shop' }, 'you cannot see project shop on mocks.example.com'],
+  ])('is reported with its name and namespace: %j', async (choice, message) => {
+    await expect(chooseProject(api, choice)).rejects.toThrow(message);
   });
 });

@@ -52,11 +52,10 @@ export const findProject = async (api: ApiClient, { namespace, project }: Projec
   const [only] = fitting;
   if (only !== undefined && fitting.length === 1) return only;
   if (only === undefined) {
-    const which = [project, namespace && `in namespace ${namespace}`].filter(Boolean).join(' ');
+    const which = project === undefined ? 'any project' : `project ${project}`;
+    const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
     const others = items.length === 0 ? '' : `; ${whatThereIs(items, namespace)}`;
-    throw new PlainError(
-      `you cannot see ${which === '' ? 'any project' : `project ${which}`} on ${api.server}${others}`,
-    );
+    throw new PlainError(`you cannot see ${which}${where} on ${api.server}${others}`);
   }
   // If only the namespace is missing, the command may not have the option -p.
   const names = fitting.map(({ namespace: of, name }) => (project === undefined ? `-n ${of} -p ${name}` : `-n ${of}`));
@@ -66,11 +65,18 @@ export const findProject = async (api: ApiClient, { namespace, project }: Projec
 };
 
 /**
- * Finds a captured request in any project. Resolves with undefined if no project has it. Rejects with a `PlainError` if the request
- * was not found but some logs cannot be read by the user.
+ * Finds a captured request in the projects that fit, by default in all. Resolves with undefined if none has it. Rejects with a
+ * `PlainError` if the request was not found but some logs cannot be read by the user.
  */
-export const findRequest = async (api: ApiClient, id: string): Promise<LogEntry | undefined> => {
-  const projects = api.local === undefined ? await listProjects(api) : [{ namespace: ANY_NAME, name: ANY_NAME }];
+export const findRequest = async (
+  api: ApiClient,
+  id: string,
+  { namespace: inNamespace, project }: ProjectChoice = {},
+): Promise<LogEntry | undefined> => {
+  const projects =
+    api.local === undefined
+      ? (await listProjects(api, inNamespace)).filter(({ name }) => project === undefined || name === project)
+      : [{ namespace: inNamespace ?? ANY_NAME, name: project ?? ANY_NAME }];
   const unreadable: string[] = [];
   for (const { namespace, name } of projects) {
     const path = `${projectPath(namespace, name)}${apiPath('requests', id)}`;
