@@ -83,4 +83,14 @@ describe('the shown usage', () => {
       'QuotaAvailable',
     ]);
   });
+
+  test('reports a quota of 0 without any request, until the quota is raised', () => {
+    const zero = shownUsage(undefined, { usage: { quota: 0 } }, { ...NOVEMBER, quota: 0 });
+    expect(zero).toMatchObject({ period: '2026-11', accepted: 0, quota: 0 });
+    expect(quotaFinding(zero ?? reported(0))).toMatchObject({ ok: false, reason: 'QuotaUsedUp' });
+    const lowered = shownUsage(undefined, statusWith('QuotaAvailable'), { ...NOVEMBER, quota: 0 });
+    expect(lowered).toMatchObject({ accepted: 8_500, quota: 0 });
+    const raised = { usage: { period: '2026-11', accepted: 0, quota: 0 } };
+    expect(shown(undefined, raised)).toEqual(['2026-11', 0, 'QuotaAvailable']);
+  });
 });

@@ -50,7 +50,10 @@ export const shownUsage = (
   const { usage: before = {}, conditions = [] } = readStatus('Account', status);
   if (usage === undefined) {
     const isOver = before.period !== undefined && before.period < period;
-    return isOver ? { period, accepted: 0, granted: 0, quota, isExhausted: false } : undefined;
+    // Gateways request no permits for a quota of 0, so such an account may have no ledger.
+    if (!isOver && quota !== 0 && before.quota !== 0) return undefined;
+    const accepted = isOver ? 0 : (before.accepted ?? 0);
+    return { period, accepted, granted: accepted, quota, isExhausted: false };
   }
   if (before.period !== usage.period) return usage;
   const wasUsedUp = conditions.some(({ type, reason }) => type === 'QuotaAvailable' && reason === 'QuotaUsedUp');
