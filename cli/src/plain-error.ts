@@ -28,6 +28,11 @@ export const plainErrorOf = (error: unknown): PlainError | undefined => {
   if (error instanceof PlainError) return error;
   if (isPortTaken(error))
     return new PlainError(`port ${error.port} is in use: stop the process that uses it, or choose another port`);
+  if (error instanceof Error && error.name === 'ApiError' && 'status' in error && error.status === 401)
+    return new PlainError(
+      'the Kubernetes API server does not accept the credentials of your kubeconfig (Unauthorized): sign in again, or use another user or context',
+      { cause: error },
+    );
   return error instanceof Error && FOR_PEOPLE.has(error.name)
     ? new PlainError(error.message, { cause: error })
     : undefined;

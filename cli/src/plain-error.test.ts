@@ -1,0 +1,18 @@
+import { ApiError } from '@standin/kube';
+import { expect, test } from 'vitest';
+import { plainErrorOf } from './plain-error.ts';
+
+const refusal = (status: number, message: string): ApiError =>
+  new ApiError(message, { status, reason: 'Unknown', request: 'GET /api/v1/pods' });
+
+test('credentials that the API server does not accept are reported with what to do', () => {
+  expect(plainErrorOf(refusal(401, 'Unauthorized'))?.message).toContain('sign in again');
+});
+
+test('other refusals of the API server are reported as they are', () => {
+  expect(plainErrorOf(refusal(403, 'pods is forbidden'))?.message).toBe('pods is forbidden');
+});
+
+test('an unexpected error is not reported as an error that the user can fix', () => {
+  expect(plainErrorOf(new TypeError('x is undefined'))).toBeUndefined();
+});
