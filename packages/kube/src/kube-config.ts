@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { dirname, isAbsolute, join } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import type { AgentOptions } from 'node:https';
 import { HttpMethod, KubeConfig, RequestContext, type Cluster } from '@kubernetes/client-node';
 import { Agent, ProxyAgent, type Dispatcher, type buildConnector } from 'undici';
@@ -53,27 +53,50 @@ const createDispatcher = (options: DispatcherOptions, lane: Lane): Dispatcher =>
   return new Agent({ ...common, connect });
 };
 
+const firstOfEachName = <T extends { readonly name: string }>(items: readonly T[]): T[] =>
+  items.filter(({ name }, index) => items.findIndex((item) => item.name === name) === index);
+
 /**
  * A KubeConfig whose calls share connections. client-node 2.0.1 creates a dispatcher, and with it a TLS connection, for each call.
  * The dispatchers here are rebuilt when the CA or the client certificate changes on disk.
  */
 export class SharedConnectionConfig extends KubeConfig {
   readonly #dispatchers = new Map<Lane, Dispatcher>();
+  readonly #loadedFiles: string[] = [];
   #options: DispatcherOptions = { type: 'none' };
   #optionsKey = '';
-  #loadedFile: string | undefined;
   #tokenFile: string | undefined;
   #token: { readonly value: string; readonly readAt: number } | undefined;
 
-  /** The kubeconfig that was loaded. If `KUBECONFIG` lists several, the first. Undefined without a kubeconfig. */
-  get loadedFile(): string | undefined {
-    return this.#loadedFile;
+  /** The kubeconfigs that were loaded. Empty without a kubeconfig. */
+  get loadedFiles(): readonly string[] {
+    return this.#loadedFiles;
   }
 
   /** `loadFromDefault` calls this, too. */
   override loadFromFile(...[file, options]: Parameters<KubeConfig['loadFromFile']>): void {
     super.loadFromFile(file, options);
-    this.#loadedFile = file;
+    this.#loadedFiles.push(file);
+  }
+
+  /**
+   * Loads the files of `KUBECONFIG`, as kubectl does: files that do not exist are skipped, and the first value of each name and of
+   * the current context counts. client-node 2.0.1 uses the last current context, and throws for missing files and repeated names.
+   */
+  loadFromFiles(files: readonly [string, ...string[]]): void {
+    const existing = files.filter((file) => existsSync(file));
+    const [first = files[0], ...others] = existing;
+    this.loadFromFile(first);
+    for (const file of others) {
+      const { clusters, contexts, users, currentContext } = this;
+      this.loadFromFile(file);
+      this.loadFromOptions({
+        clusters: firstOfEachName([...clusters, ...this.clusters]),
+        contexts: firstOfEachName([...contexts, ...this.contexts]),
+        users: firstOfEachName([...users, ...this.users]),
+        currentContext: currentContext || this.currentContext,
+      });
+    }
   }
 
   /**
@@ -201,12 +224,16 @@ interface RawKubeconfig {
   readonly users?: readonly { readonly name?: string; readonly user?: { readonly tokenFile?: string } }[];
 }
 
-/** Returns the current user's `tokenFile`, in kubectl's spelling. */
-const tokenFileOf = (path: string, userName: string | undefined): string | undefined => {
-  const raw = parse(readFileSync(path, 'utf8')) as RawKubeconfig | null;
-  const file = raw?.users?.find((user) => user.name === userName)?.user?.tokenFile;
-  if (file === undefined) return undefined;
-  return isAbsolute(file) ? file : join(dirname(path), file);
+/** Returns the current user's `tokenFile`, in kubectl's spelling, from the first file that contains the user. */
+const tokenFileOf = (paths: readonly string[], userName: string | undefined): string | undefined => {
+  for (const path of paths) {
+    const raw = parse(readFileSync(path, 'utf8')) as RawKubeconfig | null;
+    const found = raw?.users?.find((user) => user.name === userName);
+    if (found === undefined) continue;
+    const file = found.user?.tokenFile;
+    return file === undefined || isAbsolute(file) ? file : join(dirname(path), file);
+  }
+  return undefined;
 };
 
 export interface LoadOptions {
@@ -219,8 +246,10 @@ export interface LoadOptions {
 export const loadConfig = (options: LoadOptions = {}): SharedConnectionConfig => {
   const config = new SharedConnectionConfig();
   const path = options.kubeconfigPath;
-  if (path === undefined) config.loadFromDefault();
-  else config.loadFromFile(path);
+  const [first, ...others] = (process.env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
+  if (path !== undefined) config.loadFromFile(path);
+  else if (first === undefined) config.loadFromDefault();
+  else config.loadFromFiles([first, ...others]);
   if (options.context !== undefined) config.setCurrentContext(options.context);
   if (config.getCurrentCluster() === null) {
     const names = config.getContexts().map((context) => context.name);
@@ -233,9 +262,7 @@ export const loadConfig = (options: LoadOptions = {}): SharedConnectionConfig =>
   }
   const user = config.getCurrentUser();
   const inCluster = user?.authProvider as { config?: { tokenFile?: string } } | undefined;
-  const { loadedFile } = config;
-  const tokenFile =
-    inCluster?.config?.tokenFile ?? (loadedFile === undefined ? undefined : tokenFileOf(loadedFile, user?.name));
+  const tokenFile = inCluster?.config?.tokenFile ?? tokenFileOf(config.loadedFiles, user?.name);
   if (tokenFile !== undefined) config.setTokenFile(tokenFile);
   return config;
 };
