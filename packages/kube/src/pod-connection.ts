@@ -55,6 +55,9 @@ class PodConnection extends Duplex {
 
   constructor() {
     super({ allowHalfOpen: false });
+    // The pod can end the connection before or after its user listens, and an error without a listener ends the process. The user
+    // finds the error in `errored`.
+    this.on('error', () => undefined);
   }
 
   open(socket: Socket): void {
