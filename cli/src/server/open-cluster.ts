@@ -39,7 +39,15 @@ export const openCluster = async (options: ServerOptions): Promise<ApiClient> =>
     const given =
       token || (await (serviceAccount === undefined ? ownToken(client.config) : tokenFor(client, serviceAccount)));
     return apiClient(new URL(`http://dashboard.${systemNamespace}`), {
-      ...{ given, limits: ANSWER_LIMITS, fetch: podFetch(client.config, target) },
+      ...{ given, limits: ANSWER_LIMITS },
+      fetch: refindingFetch(podFetch(client.config, target), async () => {
+        const again = openKubeClient(options);
+        try {
+          return podFetch(again.config, await findDashboard(again, systemNamespace));
+        } finally {
+          await again.close();
+        }
+      }),
       publicUrl: () => {
         if (target.publicUrl !== undefined) return new URL(target.publicUrl);
         throw new PlainError(
@@ -51,6 +59,20 @@ export const openCluster = async (options: ServerOptions): Promise<ApiClient> =>
   } finally {
     await client.close();
   }
+};
+
+/** Returns a `fetch` that calls `find` for another one after a failure, because the pod may have been replaced. */
+export const refindingFetch = (first: typeof fetch, find: () => Promise<typeof fetch>): typeof fetch => {
+  let current: typeof fetch | undefined = first;
+  return async (...request) => {
+    try {
+      current ??= await find();
+      return await current(...request);
+    } catch (error) {
+      current = undefined;
+      throw error;
+    }
+  };
 };
 
 /** Resolves with the token of the kubeconfig's user. */
