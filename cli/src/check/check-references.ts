@@ -20,7 +20,7 @@ const PLURALS: Readonly<Record<Kind, string>> = {
 };
 
 /** Returns what the pods of a component need: mounted and read Secrets and ConfigMaps, and the ServiceAccount. */
-export const referencesOf = ({ name: component, workload }: Component): readonly Reference[] => {
+const referencesOf = ({ name: component, workload }: Component): readonly Reference[] => {
   const { serviceAccountName, containers, volumes = [] } = workload.spec.template.spec;
   const sources = volumes.flatMap((volume) => [volume, ...(volume.projected?.sources ?? [])]);
   const values = containers.flatMap(({ env = [] }) => env).map(({ valueFrom = {} }) => valueFrom);
