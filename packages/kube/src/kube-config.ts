@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import type { AgentOptions } from 'node:https';
 import { HttpMethod, KubeConfig, RequestContext, type Cluster } from '@kubernetes/client-node';
 import { Agent, ProxyAgent, type Dispatcher, type buildConnector } from 'undici';
 import { parse } from 'yaml';
+import { kubeconfigFiles } from './settings.ts';
 
 type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
 
@@ -246,7 +247,7 @@ export interface LoadOptions {
 export const loadConfig = (options: LoadOptions = {}): SharedConnectionConfig => {
   const config = new SharedConnectionConfig();
   const path = options.kubeconfigPath;
-  const [first, ...others] = (process.env['KUBECONFIG'] ?? '').split(delimiter).filter((file) => file !== '');
+  const [first, ...others] = kubeconfigFiles();
   if (path !== undefined) config.loadFromFile(path);
   else if (first === undefined) config.loadFromDefault();
   else config.loadFromFiles([first, ...others]);
