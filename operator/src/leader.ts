@@ -1,44 +1,27 @@
 import { configKey, type ConfigKey } from '@standin/contract';
 import { EndedActsController } from './acts/ended-acts-controller.ts';
-import type { OperatorMetrics } from './metrics.ts';
 import type { Controller } from './controller.ts';
 import { ControllerManager } from './controller-manager.ts';
-import type { DesiredState } from './desired-state.ts';
 import { VolumeController } from './drain/volume-controller.ts';
 import { GatewayController } from './gateways/gateway-controller.ts';
 import { AccountKeyController } from './keys/account-key-controller.ts';
 import { KeyRegenerationController } from './keys/key-regeneration-controller.ts';
 import { KeyChanges } from './keys/key-changes.ts';
 import { KeySecretOwners } from './keys/key-secret-owners.ts';
-import type { OperatorParts } from './operator-parts.ts';
+import type { LeaderParts } from './operator-parts.ts';
 import { PurgeController } from './purge/purge-controller.ts';
 import { undelivered } from './purge/undelivered.ts';
 import { ConfigLog } from './publish/config-log.ts';
 import { ConfigPublisher } from './publish/config-publisher.ts';
 import type { Term } from './publish/leadership.ts';
-import type { StreamServer } from './publish/stream-server.ts';
 import { OrphanedLedgers } from './quota/orphaned-ledgers.ts';
-import type { QuotaAudit } from './quota/quota-audit.ts';
 import { QuotaController } from './quota/quota-controller.ts';
 import { RefusalGatherer } from './refusals/gather-refusals.ts';
 import { ReplayController } from './replay/replay-controller.ts';
-import type { OpenReplayParts } from './replay/open-replay-parts.ts';
 import { SigningSecretController } from './secrets/signing-secret-controller.ts';
 import { ShareController } from './share/share-controller.ts';
 import { LastRequests } from './status/last-requests.ts';
 import { StatusController } from './status/status-controller.ts';
-import type { Translator } from './translate/index.ts';
-
-/** The operator's dependencies, and the parts that outlive a leader's term. */
-export interface LeaderParts extends OperatorParts {
-  readonly desired: DesiredState;
-  readonly translator: Translator;
-  readonly server: StreamServer;
-  readonly metrics: OperatorMetrics;
-  /** Undefined if there is no log store. */
-  readonly audit: QuotaAudit | undefined;
-  readonly replays: OpenReplayParts;
-}
 
 /** Builds the controllers of one leader's term. */
 export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {

@@ -3,15 +3,20 @@ import type { RefusedTargets } from '@standin/egress';
 import type { LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { DesiredState } from './desired-state.ts';
 import type { SpoolVolumes } from './drain/volume-controller.ts';
 import type { GatewayMemory } from './gateways/gateway-memory.ts';
 import type { IsGatewayGone } from './gateways/gateway-pods.ts';
+import type { OperatorMetrics } from './metrics.ts';
 import type { CertificateSource } from './publish/certificate-renewal.ts';
 import type { Leadership } from './publish/leadership.ts';
+import type { StreamServer } from './publish/stream-server.ts';
 import type { LedgerStore } from './quota/ledger-store.ts';
+import type { QuotaAudit } from './quota/quota-audit.ts';
+import type { OpenReplayParts } from './replay/open-replay-parts.ts';
 import type { OperatorSettings } from './settings.ts';
 import type { StatusWritten } from './status/served-status.ts';
-import type { TranslateSettings } from './translate/index.ts';
+import type { TranslateSettings, Translator } from './translate/index.ts';
 
 /** The dependencies of an operator. */
 export interface OperatorParts {
@@ -41,4 +46,15 @@ export interface OperatorParts {
   readonly onProblems?: (problems: readonly SourceProblem[]) => void;
   /** Called with every removed object. */
   readonly onRemoved?: (object: ResourceObject) => void;
+}
+
+/** The dependencies of an operator, and the parts that outlive a leader's term. */
+export interface LeaderParts extends OperatorParts {
+  readonly desired: DesiredState;
+  readonly translator: Translator;
+  readonly server: StreamServer;
+  readonly metrics: OperatorMetrics;
+  /** Undefined if there is no log store. */
+  readonly audit: QuotaAudit | undefined;
+  readonly replays: OpenReplayParts;
 }
