@@ -77,6 +77,19 @@ const restartGateway = async (from: string): Promise<void> => {
   await gateway?.process.waitForUrl(`${gateway.adminUrl}/readyz`, 40_000);
 };
 
+/** Restarts gateway-0 from this checkout while the operator is stopped. Expects that it serves its copy on disk, without `plans`. */
+const expectWithheldFromDisk = async (from: string): Promise<void> => {
+  const [operator] = deployment.operators;
+  operator?.process.signal('SIGSTOP');
+  try {
+    await restartGateway(from);
+    expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
+    expect(await answers('/plans')).toEqual(['503 not_ready', 'gold', 'gold']);
+  } finally {
+    operator?.process.signal('SIGCONT');
+  }
+};
+
 test('the earlier gateway gets no object that it would serve wrongly, and the status names the gateway', async () => {
   const gold = { name: 'gold', when: { headers: [{ name: 'x-plan', value: 'gold' }] }, body: '{"name": "gold"}' };
   await tenant.apply('Endpoint', 'plans', { responses: [gold] });
@@ -141,12 +154,7 @@ test('the earlier gateway serves a project with metrics, and the others count it
 });
 
 test('an updated gateway serves the copy of the earlier one on disk, until it gets the object and makes it Ready', async () => {
-  const [operator] = deployment.operators;
-  operator?.process.signal('SIGSTOP');
-  await restartGateway(ROOT);
-  expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
-  expect(await answers('/plans')).toEqual(['503 not_ready', 'gold', 'gold']);
-  operator?.process.signal('SIGCONT');
+  await expectWithheldFromDisk(ROOT);
   await tenant.untilReason('Endpoint', 'plans', 'Ready');
   await tenant.untilReason('Account', 'team', 'Ready');
   expect(await answers('/plans')).toEqual(['gold', 'gold', 'gold']);
@@ -160,12 +168,7 @@ test('an updated gateway serves the copy of the earlier one on disk, until it ge
 });
 
 test('after a rollback, the gateway withholds the object that it finds in its copy on disk', async () => {
-  const [operator] = deployment.operators;
-  operator?.process.signal('SIGSTOP');
-  await restartGateway(earlier);
-  expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);
-  expect(await answers('/plans')).toEqual(['503 not_ready', 'gold', 'gold']);
-  operator?.process.signal('SIGCONT');
+  await expectWithheldFromDisk(earlier);
   await tenant.apply('Endpoint', 'plans', { responses: null });
   await tenant.untilReason('Endpoint', 'plans', 'Ready');
   expect(await answers('/plans')).toEqual(['action', 'action', 'action']);

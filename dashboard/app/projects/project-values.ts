@@ -47,7 +47,7 @@ const othersIn = (spec: unknown): object => {
   return Object.fromEntries(Object.entries(spec ?? {}).filter(([field]) => !shown.has(field)));
 };
 
-/** Returns what an unchecked box stands for: `Disabled` if the spec says so, otherwise nothing. */
+/** Returns the field for an unchecked box: `Disabled` if it is in the spec, otherwise no field. */
 const withoutMetrics = (spec: unknown): Partial<ProjectSpec> => {
   const { metrics } = (spec ?? {}) as Partial<ProjectSpec>;
   return metrics === 'Disabled' ? { metrics } : {};

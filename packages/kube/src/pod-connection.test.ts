@@ -39,8 +39,8 @@ const startServer = async (): Promise<SharedConnectionConfig> => {
   return config;
 };
 
-// An error without a listener ends the process.
-it('a pod that refuses the connection ends the connection, also while nobody uses it', async () => {
+// An unhandled error would end the process.
+it('a connection that the pod refuses ends with an error, even if it is not in use', async () => {
   const connection = await connectToPod(await startServer(), POD);
   await delay(50);
   expect(connection.errored?.message).toBe('the port-forward failed: refused');
