@@ -74,44 +74,43 @@ const typeOf = (schema: Schema): string => {
   return schema.type;
 };
 
-const sentence = (message: string): string => `${message.slice(0, 1).toUpperCase()}${message.slice(1)}.`;
+/** Whether a rule compares a field with its previous value, which makes the field immutable. */
+const isImmutable = (rules: Schema['x-kubernetes-validations']): boolean =>
+  rules.some(({ rule }) => rule.includes('oldSelf'));
 
-type Rule = z.output<typeof ruleSchema>;
+/** Returns the path of an object below another, and its schema. For a list of objects, these are those of its elements. */
+const objectIn = (at: string, name: string, field: Schema): { readonly path: string; readonly schema: Schema } =>
+  field.items?.properties === undefined
+    ? { path: `${at}.${name}`, schema: field }
+    : { path: `${at}.${name}[]`, schema: field.items };
 
-/** Returns the rules of a field, as sentences. A rule that compares with the previous object makes the field immutable. */
-const rulesText = (rules: readonly Rule[]): string =>
-  [
-    ...new Set(
-      rules.map(({ rule, message }) => (rule.includes('oldSelf') ? '**Immutable.** ' : '') + plain(sentence(message))),
-    ),
-  ].join(' ');
-
-/** The part of the path below an object that a section has: that of the elements for a list of objects. */
-const elementOf = (schema: Schema): { readonly suffix: string; readonly element: Schema } =>
-  schema.items?.properties === undefined ? { suffix: '', element: schema } : { suffix: '[]', element: schema.items };
-
-/** Returns the section of an object with a row for each field, followed by the sections of the objects in it. */
-const sections = (at: string, schema: Schema, level: '##' | '###'): string[] => {
-  const rules = schema['x-kubernetes-validations'];
-  const own = rules.filter(({ fieldPath }) => fieldPath === undefined);
+/** Returns the fields of an object as a list, followed by the sections of the objects in it. */
+const sections = (at: string, schema: Schema, level: '##' | '###', described: Map<string, string>): string[] => {
+  const inner: string[] = [];
   const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => {
-    const { suffix, element } = elementOf(field);
-    const path = `${at}.${name}${suffix}`;
-    const ofField = rules.filter(({ fieldPath }) => fieldPath === `.${name}`);
-    return { name, field, element, path, rules: [...ofField, ...field['x-kubernetes-validations']] };
+    const { path, schema: object } = objectIn(at, name, field);
+    const rules = schema['x-kubernetes-validations'].filter(({ fieldPath }) => fieldPath === `.${name}`);
+    const facts = [
+      typeOf(field),
+      schema.required.includes(name) && 'required',
+      isImmutable([...rules, ...field['x-kubernetes-validations']]) && 'immutable',
+    ];
+    let title = `\`${name}\``;
+    if (path === 'status.conditions[]') title = `[${title}](../conditions.md)`;
+    else if (object.properties !== undefined) {
+      // The same object in two places, such as a delay, has one section.
+      const key = JSON.stringify(object.properties);
+      const known = described.get(key);
+      if (known === undefined) {
+        described.set(key, path);
+        inner.push(...sections(path, object, '###', described));
+      }
+      title = `[${title}](#${headingSlug(known ?? path)})`;
+    }
+    const text = linked(plain(field.description), `${FOLDER}/README.md`);
+    return `- **${title}** (${facts.filter(Boolean).join('; ')}): ${text}`;
   });
-  const rows = fields.map(({ name, field, element, path, rules: ofField }) => [
-    element.properties === undefined ? `\`${name}\`` : `[\`${name}\`](#${headingSlug(path)})`,
-    schema.required.includes(name) ? 'yes' : '',
-    typeOf(field),
-    [linked(plain(field.description), `${FOLDER}/README.md`), rulesText(ofField)].filter(Boolean).join(' '),
-  ]);
-  const text = [plain(schema.description), rulesText(own)].filter(Boolean).join(' ');
-  const section = [`${level} ${at}`, text, table(['field', 'required', 'type and limits', 'description'], rows)];
-  return [
-    section.filter(Boolean).join('\n\n'),
-    ...fields.flatMap(({ element, path }) => (element.properties === undefined ? [] : sections(path, element, '###'))),
-  ];
+  return [`${level} ${at}\n\n${fields.join('\n')}`, ...inner];
 };
 
 /** Returns the reference of a kind: a page with all fields of spec and status, generated from the CustomResourceDefinition. */
@@ -125,14 +124,15 @@ const resourceDoc = (kind: Kind): string => {
     [plural, singular, ...shortNames].map((name) => `\`${name}\``),
     'or',
   );
+  const described = new Map<string, string>();
   const example = readFileSync(path.join(ROOT, EXAMPLES[kind]), 'utf8').trimEnd();
   return `${[
     `# ${kind}`,
     GENERATED,
     `${definition.description} The kind is \`${kind}\` in \`${API_GROUP}/${API_VERSION}\`. kubectl accepts the names ${names}.`,
     `\`\`\`yaml\n${example}\n\`\`\``,
-    ...sections('spec', spec, '##'),
-    ...sections('status', status, '##'),
+    ...sections('spec', spec, '##', described),
+    ...sections('status', status, '##', described),
   ].join('\n\n')}\n`;
 };
 
@@ -140,7 +140,8 @@ const indexDoc = (): string => `# Resources
 
 ${GENERATED}
 
-One page for each kind, with all fields of \`spec\` and \`status\`. \`kubectl explain\` shows the same descriptions.
+One page for each kind, with all fields of \`spec\` and \`status\`. \`kubectl explain\` shows the same descriptions. If a manifest breaks
+a rule between fields, \`kubectl apply\` and \`standin validate\` name the field and what to change.
 
 ${table(
   ['Kind', 'Plural', 'Short name', 'Description'],

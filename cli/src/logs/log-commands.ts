@@ -70,7 +70,7 @@ export const addLogCommands = (program: Command, colour: boolean): void => {
 };
 
 const withFilter = (command: Command): Command => {
-  withServer(command)
+  command
     .option('-n, --namespace <name>', 'only requests in this namespace')
     .option('-p, --project <name>', 'only requests to this project')
     .option('-e, --endpoint <name>', 'only requests to this endpoint')
@@ -93,5 +93,5 @@ const withFilter = (command: Command): Command => {
       'text',
     )
     .option('--data <dir>', 'data folder of standin dev', '.standin');
-  return addLogServerOptions(command, 'read from a ClickHouse server');
+  return withServer(addLogServerOptions(command, 'read from a ClickHouse server'));
 };

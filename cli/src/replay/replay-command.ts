@@ -60,7 +60,7 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
       `replay -p shop --since 1h --filter status:5xx --dry-run`,
     ],
   );
-  withServer(command)
+  command
     .description(
       'send captured requests again: one by its id, or all that match a filter; exit 1 if a request gets no response',
     )
@@ -98,13 +98,13 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
     .option('--dry-run', 'show the plan without sending anything')
     .option('-y, --yes', 'send without confirmation')
     .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
-    .option('--data <dir>', 'data folder of standin dev', '.standin')
-    .action(async (id: string | undefined, raw: unknown) => {
-      const options = optionsSchema.parse(raw);
-      const client = await openReplays(options);
-      const succeeded = await (id === undefined ? many(options) : one(id, options))(client);
-      if (!succeeded) process.exitCode = 1;
-    });
+    .option('--data <dir>', 'data folder of standin dev', '.standin');
+  withServer(command).action(async (id: string | undefined, raw: unknown) => {
+    const options = optionsSchema.parse(raw);
+    const client = await openReplays(options);
+    const succeeded = await (id === undefined ? many(options) : one(id, options))(client);
+    if (!succeeded) process.exitCode = 1;
+  });
 
   const one = (id: string, options: Options) => async (client: ReplayClient) => {
     const unused = (['filter', 'since', 'until', 'project'] as const).find((name) => options[name] !== undefined);

@@ -41,6 +41,9 @@ export const serverOptions = {
 /** Returns whether the URL points to this machine. Other machines cannot observe traffic to it. */
 export const isLoopback = ({ hostname }: URL): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
+/** The heading, in a command's help, of the options that select a dashboard or a cluster and the token for it. */
+export const CONNECTION_OPTIONS = 'Connection options:';
+
 /** Options that mean another source of captured requests than the cluster of a kubeconfig. */
 export const OTHER_SOURCES = ['server', 'clickhouseUrl', 'data'];
 
@@ -51,41 +54,35 @@ export const withCluster = (command: Command): Command => {
     new Option('--context <name>', 'use the cluster of this context of the kubeconfig'),
     new Option('--system-namespace <name>', 'namespace of Standin in the cluster (default: "standin-system")'),
   ];
-  for (const option of options) command.addOption(option.conflicts(OTHER_SOURCES));
+  for (const option of options) command.addOption(option.conflicts(OTHER_SOURCES).helpGroup(CONNECTION_OPTIONS));
   return command;
 };
 
-export const withServer = (command: Command): Command =>
-  withCluster(
-    command
-      .addOption(
-        new Option('--server <url>', 'use a cluster’s dashboard, such as https://standin.example.com').conflicts(
-          'clickhouseUrl',
-        ),
-      )
-      .addOption(
-        new Option('--token <token>', 'token for the dashboard; prefer the environment variable')
-          .env('STANDIN_TOKEN')
-          .default(undefined, 'the current kubeconfig’s token'),
-      )
-      .option(
-        '--trust-server',
-        'send the current kubeconfig’s token to this server without asking, now and in the future',
-      )
-      .option(
-        '--dangerously-allow-http',
-        'use plain http: anyone on the network path can read the token and the traffic',
-      ),
-  )
-    .addOption(
-      new Option(
-        '--service-account <namespace/name>',
-        'sign in to the dashboard in the cluster with a token of this ServiceAccount',
-      ).conflicts([...OTHER_SOURCES, 'token']),
-    )
-    .addOption(
-      new Option(
-        '-A, --all-namespaces',
-        'in a cluster: use all namespaces, not only that of the kubeconfig’s context',
-      ).conflicts('namespace'),
-    );
+export const withServer = (command: Command): Command => {
+  const options = [
+    new Option('--server <url>', 'use a cluster’s dashboard, such as https://standin.example.com').conflicts(
+      'clickhouseUrl',
+    ),
+    new Option('--token <token>', 'token for the dashboard; prefer the environment variable')
+      .env('STANDIN_TOKEN')
+      .default(undefined, 'the current kubeconfig’s token'),
+    new Option(
+      '--trust-server',
+      'send the current kubeconfig’s token to this server without asking, now and in the future',
+    ),
+    new Option(
+      '--dangerously-allow-http',
+      'use plain http: anyone on the network path can read the token and the traffic',
+    ),
+    new Option(
+      '--service-account <namespace/name>',
+      'sign in to the dashboard in the cluster with a token of this ServiceAccount',
+    ).conflicts([...OTHER_SOURCES, 'token']),
+    new Option(
+      '-A, --all-namespaces',
+      'in a cluster: use all namespaces, not only that of the kubeconfig’s context',
+    ).conflicts('namespace'),
+  ];
+  for (const option of options) command.addOption(option.helpGroup(CONNECTION_OPTIONS));
+  return withCluster(command);
+};
