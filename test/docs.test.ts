@@ -3,7 +3,7 @@ import path from 'node:path';
 import { validateManifests } from '@standin/operator';
 import { describe, expect, it } from 'vitest';
 import { createProgram } from '../cli/src/create-program.ts';
-import { addLocalCommands } from '../cli/src/local-commands.ts';
+import { LOCAL_COMMANDS } from '../cli/src/local-commands.ts';
 import { headingSlug } from '../docs/generate/heading-slug.ts';
 import { operatorSettings, translateSettings } from '../operator/src/settings.ts';
 import { ROOT, sourceFiles } from './suite/source-files.ts';
@@ -100,7 +100,7 @@ describe('docs', () => {
     expect(findings.filter(({ severity }) => severity === 'error')).toEqual([]);
   });
 
-  const program = createProgram({ name: 'standin', colour: false, addMore: addLocalCommands });
+  const program = createProgram({ name: 'standin', colour: false, ...LOCAL_COMMANDS });
   const commands = docs.flatMap(({ path: file, text }) => {
     const lines = blocksOf(text, 'console', 'bash')
       .flatMap((block) => block.replaceAll(/\\\n/g, ' ').split('\n'))

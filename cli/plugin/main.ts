@@ -10,6 +10,8 @@ import { stdout, wantsColour } from '../src/terminal.ts';
  */
 export const runPlugin = (): Promise<void> =>
   runProgram({
-    ...{ name: 'kubectl standin', colour: wantsColour(stdout, process.env), usesCluster: true },
-    addMore: addCompleteCommand,
+    name: 'kubectl standin',
+    colour: wantsColour(stdout, process.env),
+    usesCluster: true,
+    addCompletion: addCompleteCommand,
   });

@@ -26,12 +26,15 @@ export interface ProgramOptions {
   readonly colour: boolean;
   /** Whether commands use the cluster of the current kubeconfig unless an option names another source. */
   readonly usesCluster?: boolean;
-  /** Adds commands that only this program has. */
-  readonly addMore?: (program: Command, colour: boolean) => void;
+  /** Adds `dev`, which not every program has. */
+  readonly addDev?: (program: Command, colour: boolean) => void;
+  /** Adds what completes words on the command line. */
+  readonly addCompletion: (program: Command) => void;
 }
 
 /** Returns the command line with all its commands. */
-export const createProgram = ({ name, colour, usesCluster = false, addMore }: ProgramOptions): Command => {
+export const createProgram = (options: ProgramOptions): Command => {
+  const { name, colour, usesCluster = false, addDev, addCompletion } = options;
   const program = new Command(name)
     .description('HTTP endpoints that stand in for the real thing: mock or forward, and record every request.')
     .version(packageJson.version)
@@ -39,26 +42,43 @@ export const createProgram = ({ name, colour, usesCluster = false, addMore }: Pr
     .showHelpAfterError(`(${name} --help lists the commands)`)
     .enablePositionalOptions()
     .hook('preAction', (_, command) => chooseCluster(command, usesCluster));
-  addMore?.(program, colour);
+  program.commandsGroup('Capture and read:');
+  addDev?.(program, colour);
   addLogCommands(program, colour);
   addExplainCommand(program, colour);
   addRefusedCommand(program);
-  addReplayCommand(program, colour);
-  addPurgeCommand(program);
-  addShareCommand(program);
   addOpenCommand(program);
-  addDashboardCommand(program);
+  program.commandsGroup('Use captured requests:');
+  addReplayCommand(program, colour);
+  addShareCommand(program);
+  addPurgeCommand(program);
+  program.commandsGroup('Manifests:');
+  addValidateCommand(program);
+  program.commandsGroup('Accounts:');
   addKeyCommand(program);
   addUsageCommand(program);
-  addValidateCommand(program);
-  addSpoolCommands(program);
-  addCheckCommand(program, colour);
+  program.commandsGroup('Cluster:');
+  addDashboardCommand(program);
   addStatusCommand(program, colour);
-  addMigrateCommand(program);
-  addAdoptCommand(program);
+  addCheckCommand(program, colour);
+  addAdminCommand(program);
+  program.commandsGroup('Help:');
+  addCompletion(program);
+  // The built-in command is created only now, so that it gets the group.
+  program.helpCommand(true);
   return withExamples(
     program,
     ['The newest captured requests', 'logs'],
     ['Options and examples of a command', 'replay --help'],
   );
+};
+
+/** Adds the commands for administrators, which daily work does not need. */
+const addAdminCommand = (program: Command): void => {
+  const admin = program
+    .command('admin')
+    .description('maintain an installation: log tables, volumes of removed gateways, quarantine and identities');
+  addMigrateCommand(admin);
+  addSpoolCommands(admin);
+  addAdoptCommand(admin);
 };

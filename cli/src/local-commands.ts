@@ -1,9 +1,9 @@
-import type { Command } from 'commander';
 import { addCompletionCommand } from './completion/completion-command.ts';
+import type { ProgramOptions } from './create-program.ts';
 import { addDevCommand } from './dev/dev-command.ts';
 
-/** Adds the commands that `standin` has and `kubectl standin` does not. */
-export const addLocalCommands = (program: Command, colour: boolean): void => {
-  addDevCommand(program, colour);
-  addCompletionCommand(program);
+/** The commands that `standin` has and `kubectl standin` does not. */
+export const LOCAL_COMMANDS: Pick<ProgramOptions, 'addDev' | 'addCompletion'> = {
+  addDev: addDevCommand,
+  addCompletion: addCompletionCommand,
 };

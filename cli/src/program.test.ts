@@ -2,9 +2,9 @@ import type { Command, Option } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { complete, type NamesOf } from './completion/complete.ts';
 import { createProgram } from './create-program.ts';
-import { addLocalCommands } from './local-commands.ts';
+import { LOCAL_COMMANDS } from './local-commands.ts';
 
-const program = createProgram({ name: 'standin', colour: false, addMore: addLocalCommands });
+const program = createProgram({ name: 'standin', colour: false, ...LOCAL_COMMANDS });
 
 /** Returns the commands that do something, such as `key regenerate` but not `key`. */
 const leaves = (command: Command): readonly Command[] =>
@@ -44,6 +44,27 @@ describe('the help of every command', () => {
   );
 });
 
+describe('the first help', () => {
+  it('groups the commands for daily work, and has the others under admin', () => {
+    const names = (command: Command): readonly string[] =>
+      command.commands.map((one) => one.name()).filter((name) => !name.startsWith('_'));
+    const admin = program.commands.find((one) => one.name() === 'admin');
+    if (admin === undefined) throw new Error('the program has no command admin');
+    expect(names(admin).toSorted()).toEqual(['adopt', 'drain', 'migrate', 'quarantine']);
+    expect(names(program).filter((name) => names(admin).includes(name))).toEqual([]);
+    expect(helpOf(program).match(/^[A-Z].*:$/gm)).toEqual([
+      'Options:',
+      'Capture and read:',
+      'Use captured requests:',
+      'Manifests:',
+      'Accounts:',
+      'Cluster:',
+      'Help:',
+      'Examples:',
+    ]);
+  });
+});
+
 describe('completion', () => {
   const namesOf: NamesOf = (what, given) =>
     Promise.resolve([{ word: `${what}-${given['project'] ?? 'any'}`, description: '' }]);
@@ -56,7 +77,7 @@ describe('completion', () => {
     ['long options', ['logs', '--lim'], ['--limit']],
     ['values of an option', ['explain', '--method', 'P'], ['POST', 'PUT', 'PATCH']],
     ['values after an equals sign', ['explain', '--method=PU'], ['--method=PUT']],
-    ['arguments with choices', ['adopt', ''], ['account', 'project']],
+    ['arguments with choices', ['admin', 'adopt', ''], ['account', 'project']],
     ['names that a running Standin knows', ['logs', '-p', ''], ['project-any']],
     ['names within the options before them', ['logs', '-p', 'shop', '-e', ''], ['endpoint-shop']],
     ['the same with an equals sign', ['logs', '--project=shop', '-e', ''], ['endpoint-shop']],

@@ -1,6 +1,6 @@
 import { Help, type Option } from 'commander';
 import { createProgram } from '../../cli/src/create-program.ts';
-import { addLocalCommands } from '../../cli/src/local-commands.ts';
+import { LOCAL_COMMANDS } from '../../cli/src/local-commands.ts';
 import { CONNECTION_OPTIONS } from '../../cli/src/server/server-options.ts';
 import { GENERATED } from './markdown.ts';
 
@@ -63,7 +63,7 @@ const connectionOptions = (program: Command): string => {
 
 /** Returns the reference of the command line, generated from the help of each command. */
 export const cliDoc = (): string => {
-  const program = createProgram({ name: 'standin', colour: false, addMore: addLocalCommands });
+  const program = createProgram({ name: 'standin', colour: false, ...LOCAL_COMMANDS });
   return `# Command line
 
 ${GENERATED}

@@ -35,7 +35,7 @@ export const writeBacklog = async (dir: string, rows: number, nextRow: () => Log
   return spool;
 };
 
-/** Delivers the backlog like `standin drain`. */
+/** Delivers the backlog like `standin admin drain`. */
 export const deliverBacklog = async (dir: string, sink: LogStore): Promise<{ rows: number; seconds: number }> => {
   const started = performance.now();
   const { rows } = await drainSpool({

@@ -67,7 +67,7 @@ export const benchIngest = async ({ rows }: BenchOptions): Promise<boolean> => {
       const distinct = Number(await query('SELECT uniqExact(id) FROM log'));
       const perRow = (bytes: number): string => `${(bytes / rows).toFixed(0)} bytes`;
       const measurements: Measurement[] = [
-        figure('rows/s, delivered as by `standin drain`', (rows / delivered.seconds).toFixed(0)),
+        figure('rows/s, delivered as by `standin admin drain`', (rows / delivered.seconds).toFixed(0)),
         figure('CPU per row, the engine, until acknowledged', `${insertUs.toFixed(1)} µs`),
         figure('… with the merges that follow', `${withMergesUs.toFixed(1)} µs`),
         figure('CPU per row, the sender', `${((user + system) / rows).toFixed(1)} µs`),

@@ -317,11 +317,20 @@ test('a deleted installation key is created again, and another one is used witho
   expect(await conditions()).toEqual(unchanged);
 }, 90_000);
 
-test('standin adopt moves the URL to another name, and the documented statement moves the log', async () => {
+test('standin admin adopt moves the URL to another name, and the documented statement moves the log', async () => {
   const { tenant, cluster, clickHouse } = restored;
   const log = await logOf(restored);
   const shop = (await tenant.get('Project', 'shop')).status;
-  const args = ['adopt', 'project', `${TEAM}/store`, '--from', `${TEAM}/shop`, '--kubeconfig', cluster.kubeconfigPath];
+  const args = [
+    'admin',
+    'adopt',
+    'project',
+    `${TEAM}/store`,
+    '--from',
+    `${TEAM}/shop`,
+    '--kubeconfig',
+    cluster.kubeconfigPath,
+  ];
   const early = await standin(args);
   expect(early.stderr).toContain(`Project ${TEAM}/shop still exists: delete this Project first`);
   await tenant.remove('Project', 'shop');

@@ -25,24 +25,24 @@ const schemaOf = async (clickHouse: TestClickHouse): Promise<string> => {
   return `${tables}\n${migrations}`;
 };
 
-describe('standin migrate', () => {
+describe('standin admin migrate', () => {
   test('creates the tables and does nothing when it runs again', async () => {
     const clickHouse = await start();
     const upToDate = { code: 0, stdout: `The tables in database ${clickHouse.database} are up to date.\n` };
-    const first = await standin(['migrate', ...optionsOf(clickHouse)]);
+    const first = await standin(['admin', 'migrate', ...optionsOf(clickHouse)]);
     expect(first).toMatchObject(upToDate);
     expect(first.stderr).toContain('001_log');
     const schema = await schemaOf(clickHouse);
     expect(schema).toContain('replay_results');
-    expect(await standin(['migrate', ...optionsOf(clickHouse)])).toMatchObject({ ...upToDate, stderr: '' });
+    expect(await standin(['admin', 'migrate', ...optionsOf(clickHouse)])).toMatchObject({ ...upToDate, stderr: '' });
     expect(await schemaOf(clickHouse)).toBe(schema);
   });
 
   test('prints repeatable statements that create the same tables', async () => {
     const [byCommand, byHand] = [await start(), await start()];
-    await standin(['migrate', ...optionsOf(byCommand)]);
+    await standin(['admin', 'migrate', ...optionsOf(byCommand)]);
     // With --print, the command does not connect to a server.
-    const { code, stdout } = await standin(['migrate', '--print', '--database', byHand.database]);
+    const { code, stdout } = await standin(['admin', 'migrate', '--print', '--database', byHand.database]);
     expect(code).toBe(0);
     const statements = stdout.split(/;\n/).map((statement) => statement.trim());
     for (let round = 0; round < 2; round++) {
@@ -61,7 +61,7 @@ describe('standin migrate', () => {
   test('creates the tables in the grants of docs/guides/install.md, which ClickHouse can parse', async () => {
     const clickHouse = await start();
     const query = queryOf(clickHouse);
-    await standin(['migrate', ...optionsOf(clickHouse)]);
+    await standin(['admin', 'migrate', ...optionsOf(clickHouse)]);
     const text = readFileSync(path.join(import.meta.dirname, '../../docs/guides/install.md'), 'utf8');
     const block = /```sql\n(.*?)```/s.exec(text)?.[1] ?? '';
     const grants = block
@@ -78,12 +78,12 @@ describe('standin migrate', () => {
   });
 
   test('reports a missing option or an unreachable server in one line', async () => {
-    const { code, stderr } = await standin(['migrate']);
+    const { code, stderr } = await standin(['admin', 'migrate']);
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: 'standin: pass --clickhouse-url, or --print to see the statements\n',
     });
-    const unreachable = await standin(['migrate', '--clickhouse-url', 'http://127.0.0.1:1']);
+    const unreachable = await standin(['admin', 'migrate', '--clickhouse-url', 'http://127.0.0.1:1']);
     expect({ code: unreachable.code, lines: unreachable.stderr.trim().split('\n') }).toEqual({
       code: 1,
       lines: [expect.stringContaining('ECONNREFUSED')],

@@ -172,7 +172,7 @@ describe('the migration Job', () => {
     const objects = await render(...JOB, 'clickhouse.migrationsJob.existingSecret=owner');
     const job = named(objects, 'Job', 'standin-migrations');
     expect(job.metadata.annotations?.['helm.sh/hook']).toBe('pre-install,pre-upgrade');
-    expect(podOf(job).containers[0].command.slice(1)).toEqual(['cli/bin/standin.js', 'migrate']);
+    expect(podOf(job).containers[0].command.slice(1)).toEqual(['cli/bin/standin.js', 'admin', 'migrate']);
     expect(clickHouseLoginOf(job)?.name).toBe('owner');
     for (const [kind, name] of WORKLOADS.slice(0, 2)) {
       const workload = named(objects, kind, name);

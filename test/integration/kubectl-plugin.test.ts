@@ -126,7 +126,9 @@ describe('kubectl standin', () => {
       stdout: '5 files: 0 errors, 0 warnings\n',
       stderr: '',
     });
-    expect((await kubectlStandin('migrate', '--print')).stdout).toContain('CREATE TABLE IF NOT EXISTS standin.log ');
+    expect((await kubectlStandin('admin', 'migrate', '--print')).stdout).toContain(
+      'CREATE TABLE IF NOT EXISTS standin.log ',
+    );
     const unreachable = ['--server', 'http://127.0.0.1:9', '--token', 'x'];
     for (const command of [['logs'], ['usage'], ['replay', 'x'], ['share', 'x'], ['key', 'regenerate']]) {
       const { code, stderr } = await kubectlStandin(...command, ...unreachable);

@@ -94,9 +94,9 @@ test('12: only the row that ClickHouse never accepts is quarantined; it is count
   const [put, ...others] = await readQuarantine(`${stand.directory}/gateway/spool`);
   expect(others).toEqual([]);
   const shown = startProcess({
-    name: 'standin quarantine',
+    name: 'standin admin quarantine',
     main: 'cli/src/main.ts',
-    args: ['quarantine', `${stand.directory}/gateway/spool`],
+    args: ['admin', 'quarantine', `${stand.directory}/gateway/spool`],
   });
   expect((await shown.ended()).code).toBe(1);
   expect(shown.log().join('\n')).toMatch(/torture\/post-mock POST \/mock .*\n.*INCORRECT_DATA/);

@@ -209,15 +209,15 @@ test('20: a gateway stopped under load loses nothing and leaves undelivered reco
   await oracle.verify();
 }, 240_000);
 
-test('4: standin drain delivers the records of a gateway that never comes back, and empties its folder', async () => {
+test('4: standin admin drain delivers the records of a gateway that never comes back, and empties its folder', async () => {
   await leaveRecordsOnDisk();
   // Test 15 left this folder. The test removes the folder, as an administrator would, so that `--expect-empty` finds nothing left.
   await rm(path.join(spoolDir(), 'quarantine'), { recursive: true, force: true });
   const drain = (...args: readonly string[]): RunningProcess =>
     startProcess({
-      name: 'standin drain',
+      name: 'standin admin drain',
       main: 'cli/src/main.ts',
-      args: ['drain', '--clickhouse-url', stand.clickhouse.url, '--expect-empty', ...args],
+      args: ['admin', 'drain', '--clickhouse-url', stand.clickhouse.url, '--expect-empty', ...args],
       env: { STANDIN_CLICKHOUSE_PASSWORD: stand.clickhouse.password },
     });
   const early = drain(spoolDir());

@@ -25,7 +25,7 @@ spec:
       containers:
         - name: drain
           {{- include "standin.container" $call | nindent 10 }}
-          command: [node, cli/bin/standin.js, drain]
+          command: [node, cli/bin/standin.js, admin, drain]
           args:
             - /var/lib/standin-gateway/spool
             - --expect-empty

@@ -49,8 +49,8 @@ const exists = async (client: KubeClient, { kind, namespace, name }: ObjectRef):
   );
 };
 
-export const addAdoptCommand = (program: Command): void => {
-  const command = program
+export const addAdoptCommand = (admin: Command): void => {
+  const command = admin
     .command('adopt')
     .description(
       'move the identity of an account or project, with its log, default URI and quota, to another name or namespace (requires permission to read and write Secrets)',
@@ -64,8 +64,11 @@ export const addAdoptCommand = (program: Command): void => {
     .option('--kubeconfig <file>', 'use this kubeconfig');
   withExamples(
     command,
-    ['Give the log and the URI of the deleted project shop to the project store', 'adopt project store --from shop'],
-    ['Move an account to the namespace team-b', 'adopt account team-b/main --from team-a/main'],
+    [
+      'Give the log and the URI of the deleted project shop to the project store',
+      'admin adopt project store --from shop',
+    ],
+    ['Move an account to the namespace team-b', 'admin adopt account team-b/main --from team-a/main'],
   ).action(async (kindName: keyof typeof KINDS, name: string, raw: unknown) => {
     const { from, id, namespace, systemNamespace, kubeconfig } = optionsSchema.parse(raw);
     const kind = KINDS[kindName];
@@ -89,7 +92,9 @@ export const addAdoptCommand = (program: Command): void => {
       );
       const [before] = adoption.replaced?.split(' ') ?? [];
       if (before !== undefined && before !== adoption.id)
-        stderr.line(`Its previous identity was ${before}. To undo: standin adopt ${kindName} ${name} --id ${before}`);
+        stderr.line(
+          `Its previous identity was ${before}. To undo: standin admin adopt ${kindName} ${name} --id ${before}`,
+        );
     } finally {
       await client.close();
     }

@@ -11,6 +11,7 @@ const optionsSchema = z.object({ ...clusterOptions, output: z.enum(['text', 'jso
 export const addCheckCommand = (program: Command, colour: boolean): void => {
   const command = program
     .command('check')
+    .summary('check the installation in a cluster; exit 1 if a check fails')
     .description(
       'check the installation in a cluster: CRDs, pods, leader, Services, Secrets, certificates, permissions, ClickHouse and versions; exits with 1 if a check fails',
     )
@@ -41,6 +42,7 @@ export const addCheckCommand = (program: Command, colour: boolean): void => {
 export const addStatusCommand = (program: Command, colour: boolean): void => {
   const command = program
     .command('status')
+    .summary('show an installation in a cluster, and the resources that are not ready')
     .description(
       'show an installation in a cluster: the pods of its components with their versions, and the Accounts, Projects and Endpoints that are not ready',
     )

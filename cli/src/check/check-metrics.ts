@@ -115,7 +115,7 @@ export const checkConnections = (metrics: readonly PodMetrics[], namespace: stri
       failed(
         'Quarantine',
         `Gateway ${pod} has rows that ClickHouse does not accept.`,
-        `See them: kubectl exec ${pod} -n ${namespace} -- node cli/bin/standin.js quarantine /var/lib/standin-gateway/spool.`,
+        `See them: kubectl exec ${pod} -n ${namespace} -- node cli/bin/standin.js admin quarantine /var/lib/standin-gateway/spool.`,
       ),
     ),
   ];

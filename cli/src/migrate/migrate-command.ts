@@ -8,15 +8,15 @@ import { stdout } from '../terminal.ts';
 const migrateSchema = clickHouseSchema.partial({ clickhouseUrl: true }).extend({ print: z.boolean().default(false) });
 
 /** Adds the command that creates the tables as a privileged ClickHouse user, for gateways that lack that permission. */
-export const addMigrateCommand = (program: Command): void => {
-  const command = program
+export const addMigrateCommand = (admin: Command): void => {
+  const command = admin
     .command('migrate')
     .description('create or update the log database and its tables; safe to run repeatedly')
     .option('--print', 'print the statements instead of running them');
   withExamples(
     command,
-    ['Create or update the tables', 'migrate --clickhouse-url http://clickhouse:8123 --clickhouse-user admin'],
-    ['Show the statements, for an administrator to run', 'migrate --print'],
+    ['Create or update the tables', 'admin migrate --clickhouse-url http://clickhouse:8123 --clickhouse-user admin'],
+    ['Show the statements, for an administrator to run', 'admin migrate --print'],
   );
   addClickHouseOptions(command, { urlIsMandatory: false }).action((raw: unknown) =>
     migrateLog(migrateSchema.parse(raw)),

@@ -21,7 +21,7 @@ export interface DrainOptions extends ClickHouseOptions {
 }
 
 /**
- * Runs `standin drain`. Rejects with a `PlainError` if the folder cannot be read, a signal arrives before the end, or a condition
+ * Runs `standin admin drain`. Rejects with a `PlainError` if the folder cannot be read, a signal arrives before the end, or a condition
  * of `expectEmpty` is not met.
  */
 export const drain = async (dir: string, options: DrainOptions): Promise<void> => {
@@ -67,7 +67,7 @@ const isNeverUsed = async (dir: string): Promise<boolean> => {
 };
 
 const expectEmpty = ({ quarantined, leftBytes, unreported }: Drained, isReported: boolean): void => {
-  if (quarantined > 0) throw new PlainError('rows remain in quarantine: inspect them with standin quarantine');
+  if (quarantined > 0) throw new PlainError('rows remain in quarantine: inspect them with standin admin quarantine');
   if (leftBytes > 0)
     throw new PlainError('files remain because their gateway may still be writing: run the command again later');
   if (unreported > 0 && isReported)
@@ -79,7 +79,7 @@ const expectEmpty = ({ quarantined, leftBytes, unreported }: Drained, isReported
 const describe = ({ rows, quarantined, leftBytes, gaveUp }: Drained): string =>
   [
     `${rows} ${rows === 1 ? 'row' : 'rows'} delivered`,
-    ...(quarantined > 0 ? [`${quarantined} in quarantine (standin quarantine shows them)`] : []),
+    ...(quarantined > 0 ? [`${quarantined} in quarantine (standin admin quarantine shows them)`] : []),
     ...(leftBytes > 0 && !gaveUp
       ? [`${leftBytes} delivered bytes kept for now because their gateway may still be writing`]
       : []),

@@ -30,14 +30,14 @@ const secondsArgument = (text: string): number => {
 };
 
 /** Adds the commands for the folder where a gateway keeps rows until ClickHouse has them. */
-export const addSpoolCommands = (program: Command): void => {
-  const drain = program
+export const addSpoolCommands = (admin: Command): void => {
+  const drain = admin
     .command('drain')
     .description('deliver the unsent rows on the volume of a gateway that is no longer running, then exit')
     .argument(DIR, DIR_TEXT);
   withExamples(drain, [
     'Deliver what is left on the volume of a gateway that was removed',
-    'drain /var/lib/standin/spool --clickhouse-url http://clickhouse:8123',
+    'admin drain /var/lib/standin/spool --clickhouse-url http://clickhouse:8123',
   ]);
   addClickHouseOptions(drain)
     .option(
@@ -60,7 +60,7 @@ export const addSpoolCommands = (program: Command): void => {
         .default('/etc/standin/stream-tls'),
     )
     .action(async (dir: string, raw: unknown) => (await import('./drain.ts')).drain(dir, drainSchema.parse(raw)));
-  const quarantine = program
+  const quarantine = admin
     .command('quarantine')
     .description('show rows and files that cannot be delivered; exit 1 if there are any')
     .argument(DIR, DIR_TEXT)
@@ -69,13 +69,14 @@ export const addSpoolCommands = (program: Command): void => {
         .choices(['text', 'json'])
         .default('text'),
     );
-  withExamples(quarantine, ['Show what standin dev could not deliver', 'quarantine .standin/gateway/spool']).action(
-    (dir: string, raw: unknown) => showQuarantine(dir, quarantineSchema.parse(raw).output),
-  );
+  withExamples(quarantine, [
+    'Show what standin dev could not deliver',
+    'admin quarantine .standin/gateway/spool',
+  ]).action((dir: string, raw: unknown) => showQuarantine(dir, quarantineSchema.parse(raw).output));
 };
 
 /**
- * Runs `standin quarantine`. Sets the exit code to 1 if the quarantine is not empty. Rejects with a `PlainError` if the folder
+ * Runs `standin admin quarantine`. Sets the exit code to 1 if the quarantine is not empty. Rejects with a `PlainError` if the folder
  * cannot be read.
  */
 const showQuarantine = async (dir: string, output: 'text' | 'json'): Promise<void> => {

@@ -64,6 +64,6 @@ export const resolveIdentity = (
   if (id === uid || id === inUse) return unrecorded;
   const message =
     `The entry ${entryName(ref)} in Secret ${IDENTITIES_SECRET} was not signed for this object by this installation. ` +
-    'Restore the Secret or the installation key, or run standin adopt. To start with an empty log, delete the entry.';
+    'Restore the Secret or the installation key, or run standin admin adopt. To start with an empty log, delete the entry.';
   return { kind: 'fault', reason: 'IdentityInvalid', message };
 };
