@@ -96,12 +96,12 @@ export const grafanaDashboard = (): Readonly<Record<string, unknown>> => ({
       labelVariable(
         'project_namespace',
         'Namespace of projects',
-        `label_values(standin_respond_project_answers_total{${WHERE}}, exported_namespace)`,
+        `label_values(standin_respond_project_requests_total{${WHERE}}, exported_namespace)`,
       ),
       labelVariable(
         'project',
         'Project',
-        `label_values(standin_respond_project_answers_total{${WHERE},${OF_NAMESPACE}}, project)`,
+        `label_values(standin_respond_project_requests_total{${WHERE},${OF_NAMESPACE}}, project)`,
       ),
     ],
   },

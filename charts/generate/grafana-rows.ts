@@ -85,7 +85,7 @@ export const ROWS: readonly Row[] = [
         description:
           'Responses to accepted requests, by the class of their status. Mocks and upstreams choose the status.',
         unit: 'reqps',
-        queries: { '{{status}}': `sum by (status) (${rate('standin_respond_answers_total', GATEWAY)})` },
+        queries: { '{{status}}': `sum by (status) (${rate('standin_respond_requests_total', GATEWAY)})` },
       },
       {
         title: 'Rejected requests',
@@ -119,7 +119,7 @@ export const ROWS: readonly Row[] = [
         description: 'Responses to accepted requests, for Projects with spec.metrics: Enabled.',
         unit: 'reqps',
         queries: {
-          [PROJECT]: `sum by (exported_namespace, project) (${rate('standin_respond_project_answers_total', OF_PROJECT)})`,
+          [PROJECT]: `sum by (exported_namespace, project) (${rate('standin_respond_project_requests_total', OF_PROJECT)})`,
         },
       },
       {
@@ -137,8 +137,8 @@ export const ROWS: readonly Row[] = [
         unit: 'percentunit',
         queries: {
           [PROJECT]:
-            `sum by (exported_namespace, project) (${rate('standin_respond_project_answers_total', `${OF_PROJECT},status="5xx"`)})` +
-            ` / sum by (exported_namespace, project) (${rate('standin_respond_project_answers_total', OF_PROJECT)})`,
+            `sum by (exported_namespace, project) (${rate('standin_respond_project_requests_total', `${OF_PROJECT},status="5xx"`)})` +
+            ` / sum by (exported_namespace, project) (${rate('standin_respond_project_requests_total', OF_PROJECT)})`,
         },
       },
       {

@@ -151,9 +151,9 @@ const audited = (log: ProjectLog, record: (read: Read) => void): ProjectLog => {
       return log.preview(id, bodyBytesMax);
     },
     replays: {
-      answer: (replay, id) => {
+      exchange: (replay, id) => {
         replays(replay, id);
-        return log.replays.answer(replay, id);
+        return log.replays.exchange(replay, id);
       },
       results: (replay, options) => {
         replays(replay);

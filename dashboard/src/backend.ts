@@ -19,7 +19,7 @@ import type {
   LogFilter,
   LogOwner,
   LogStore,
-  ReplayAnswer,
+  ReplayedExchange,
   ReplayResultsFilter,
   ReplaySummary,
   StatusCount,
@@ -119,7 +119,7 @@ export type OfProject<F extends Pick<LogFilter, 'projectUid'>> = Omit<F, 'projec
 
 /** Replay results of the project's requests. See `ReplayStore`. */
 interface ProjectReplays {
-  answer(replayUid: string, requestId: string): Promise<ReplayAnswer | undefined>;
+  exchange(replayUid: string, requestId: string): Promise<ReplayedExchange | undefined>;
   results(replayUid: string, options: Pick<ReplayResultsFilter, 'status' | 'limit'>): Promise<ReplaySummary[]>;
   ofRequest(requestId: string, limit: number): Promise<ReplaySummary[]>;
   counts(replayUid: string): Promise<StatusCount[]>;

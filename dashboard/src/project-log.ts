@@ -30,7 +30,7 @@ export const projectLog = (
     histogram: (filter, range) => store.histogram({ ...filter, ...scope }, range),
     distinct: (field, filter, options) => store.distinct(field, { ...filter, ...scope }, options),
     replays: {
-      answer: (replayUid, requestId) => store.replays.answer({ ...scope, replayUid, requestId }),
+      exchange: (replayUid, requestId) => store.replays.exchange({ ...scope, replayUid, requestId }),
       results: (replayUid, options) => store.replays.results({ ...options, ...scope, replayUid }),
       ofRequest: (requestId, limit) => store.replays.ofRequest({ ...scope, requestId }, limit),
       counts: (replayUid) => store.replays.counts({ ...scope, replayUid }),

@@ -98,7 +98,7 @@ test('metrics count responses, rejections, deliveries and configured objects', a
   await stand.sink.until(({ rows }) => rows.length === 1);
   const text = await (await fetch(`${stand.gateway.adminUrl}/metrics`)).text();
   for (const line of [
-    'standin_respond_answers_total{action="JSON",status="2xx"} 1',
+    'standin_respond_requests_total{action="JSON",status="2xx"} 1',
     'standin_receive_rejections_total{code="api_key_missing"} 1',
     'standin_respond_duration_seconds_count{action="JSON"} 1',
     'standin_receive_connections 1',

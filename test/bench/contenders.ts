@@ -86,7 +86,7 @@ const enterStandin = async (durability: Durability, body: string): Promise<Conte
 };
 
 /** Throws unless the contender responds with status 200 and this JSON body. */
-const assertSameAnswer = async ({ name, port, request }: Contender, body: string): Promise<void> => {
+const assertSameResponse = async ({ name, port, request }: Contender, body: string): Promise<void> => {
   const answer = await ask(port, request);
   const [type = ''] = answer?.all('content-type') ?? [];
   const text = answer?.body.toString() ?? '';
@@ -134,7 +134,7 @@ export const startContenders = async ({
     if (contender === undefined) continue;
     onStarted(contender);
     await pinToCore(contender.pid, SERVER_CORE);
-    await assertSameAnswer(contender, body);
+    await assertSameResponse(contender, body);
     contenders.push(contender);
   }
   return contenders;

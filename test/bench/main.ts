@@ -1,4 +1,4 @@
-import { benchAnswers } from './answers.ts';
+import { benchResponses } from './responses.ts';
 import { benchDashboard } from './dashboard.ts';
 import { benchDev } from './dev.ts';
 import { benchDrain } from './drain.ts';
@@ -23,7 +23,7 @@ import { benchSpool } from './spool.ts';
 /** The benchmarks by name. Each resolves with whether all its targets were met. */
 const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<boolean>>> = {
   gateway: benchGateway,
-  answers: benchAnswers,
+  responses: benchResponses,
   memory: benchMemory,
   drain: benchDrain,
   spool: benchSpool,

@@ -61,7 +61,7 @@ describe('standin logs and standin tail', () => {
     const lines = stdout.trimEnd().split('\n');
     expect(lines).toHaveLength(5);
     for (const line of lines) expect(line).toMatch(LINE);
-    expect(lines[3]).toMatch(/ 502 {2}\/down .* default\/down {2}upstream failed {2}/);
+    expect(lines[3]).toMatch(/ 502 {2}\/down .* default\/down {2}upstream_failed {2}/);
   });
 
   test('prints curl commands that repeat a request', async () => {

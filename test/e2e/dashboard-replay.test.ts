@@ -165,7 +165,7 @@ describe('one request', () => {
     await onPage(`${SHOP}/traffic/${entry?.id ?? ''}?tab=response`, async (page) => {
       const source = page.getByRole('region', { name: 'Source of this response' });
       expect(await source.innerText()).toContain('Gateway, instead of the upstream of dead');
-      await page.getByText('Why this answer').click();
+      await page.getByText('Why this response').click();
       await page.getByText('Forwarded to the upstream.').waitFor();
       expect(await page.getByRole('link', { name: 'Save as mock' }).count()).toBe(0);
       await page.goto(at(`${SHOP}/traffic/nothing`));

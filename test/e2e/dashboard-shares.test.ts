@@ -132,7 +132,7 @@ describe('a link', () => {
     for (const secret of [PASSWORD, 'secret-0123456789', 'tok-0123456789', link.slice(-43)])
       expect(html).not.toContain(secret);
     // An explanation would quote values that are hidden.
-    expect(html).not.toContain('Why this answer');
+    expect(html).not.toContain('Why this response');
     expect(Buffer.byteLength(html)).toBeLessThan(10_000 + Buffer.byteLength(preview));
 
     const visitor = await openPage(browser, { javaScriptEnabled: false });

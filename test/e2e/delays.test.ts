@@ -67,7 +67,7 @@ const fixed = (duration: string) => ({ type: 'Fixed', fixed: duration });
 /** Sends a request, and resolves when it is recorded, with the promise of its response. */
 const askDelayed = async (name: string) => {
   const recorded = async (): Promise<number> =>
-    (await metricOf(gateway.adminUrl, 'standin_respond_answers_total')).get('action="JSON",status="2xx"') ?? 0;
+    (await metricOf(gateway.adminUrl, 'standin_respond_requests_total')).get('action="JSON",status="2xx"') ?? 0;
   const before = await recorded();
   const answer = ask(name);
   answer.catch(() => undefined);

@@ -131,16 +131,16 @@ describe('standin explain', () => {
   });
 });
 
-describe('"Why this answer"', () => {
+describe('"Why this response"', () => {
   const url = (): string => `${run.dashboard}${SHOP}/traffic/${id}?tab=response`;
 
   test('names the endpoint, the response and the unmet conditions, as text', async () => {
     const { page, context, complaints } = await watched(browser);
     await goto(page, url());
     expect(await page.getByText('Responses that do not match').count()).toBe(0);
-    await page.getByText('Why this answer').click();
+    await page.getByText('Why this response').click();
     await page.getByText('Responses that do not match').waitFor();
-    const panel = page.locator('details', { hasText: 'Why this answer' });
+    const panel = page.locator('details', { hasText: 'Why this response' });
     const text = await panel.innerText();
     for (const part of ['plan', '/plans/{id}', 'seven', 'silver', 'The query parameter expand is missing.'])
       expect(text).toContain(part);
@@ -152,7 +152,7 @@ describe('"Why this answer"', () => {
 
   test('is accessible, and fits a phone', async () => {
     await expectAccessible(browser, url(), async (page) => {
-      await page.getByText('Why this answer').click();
+      await page.getByText('Why this response').click();
       await page.getByText('Responses that do not match').waitFor();
     });
   });
@@ -171,7 +171,7 @@ test('a change of the endpoint is reported, with the current rules', async () =>
   );
   const { page, context } = await watched(browser);
   await goto(page, `${run.dashboard}${SHOP}/traffic/${id}?tab=response`);
-  await page.getByText('Why this answer').click();
+  await page.getByText('Why this response').click();
   await page.getByText('It has changed since: the current generation is 2. This shows the current rules.').waitFor();
   await context.close();
 });

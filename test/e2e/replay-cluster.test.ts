@@ -100,7 +100,7 @@ test('the status contains the response to one request within a second, and the l
   });
   expect(again[0]).toMatchObject({ method: 'POST', request: { body: entry.request.body } });
   const { metadata } = await tenant.get('Replay', 'one');
-  const answer = await store.replays.answer({
+  const answer = await store.replays.exchange({
     ...{ projectUid, namespace: tenant.namespace, project: 'shop' },
     ...{ replayUid: metadata.uid, requestId: entry.id },
   });

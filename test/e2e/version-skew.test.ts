@@ -141,7 +141,7 @@ test('the key of such an account can be replaced', async () => {
 /** Returns the number of accepted requests that each gateway counts for the project. */
 const countedRequests = async (): Promise<number[]> => {
   const counts = await Promise.all(
-    deployment.gateways.map(({ adminUrl }) => metricOf(adminUrl, 'standin_respond_project_answers_total')),
+    deployment.gateways.map(({ adminUrl }) => metricOf(adminUrl, 'standin_respond_project_requests_total')),
   );
   return counts.map((series) => series.get('exported_namespace="skew",project="shop",status="2xx"') ?? 0);
 };

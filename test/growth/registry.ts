@@ -66,7 +66,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
   'waits for files, sockets or ClickHouse; other entries cover the parsing of the contents': [
     ...['readExchange', 'readRow'].map((name) => `dashboard/app/exchange/read-exchange.server.ts#${name}`),
     'cli/src/validate/read-manifests.ts#readManifests',
-    'dashboard/src/replays/results.ts#readAnswers',
+    'dashboard/src/replays/results.ts#readResponses',
     'dashboard/src/requests/read-histogram.ts#readHistogram',
     'dashboard/app/requests/read-traffic.server.ts#readRows',
     'dashboard/src/api/read-body.ts#readJsonBody',
@@ -78,7 +78,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
       (name) => `packages/logstore/src/read-log.ts#${name}`,
     ),
     'packages/logstore/src/read-summaries.ts#readSummaries',
-    ...['readReplayAnswer', 'readReplayResults', 'readReplaysOf', 'readReplayedIds'].map(
+    ...['readReplayedExchange', 'readReplayResults', 'readReplaysOf', 'readReplayedIds'].map(
       (name) => `packages/logstore/src/replay-results.ts#${name}`,
     ),
     'packages/logstore/src/read-inserts.ts#readInserts',

@@ -54,7 +54,7 @@ test('stores a result byte for byte', async () => {
   const row = result('one');
   await store.replays.insert([row]);
   expect(
-    await store.replays.answer({
+    await store.replays.exchange({
       ...OWNER,
       replayUid: 'one',
       requestId: row.requestId,
@@ -91,7 +91,7 @@ test('stores an edited body, even an empty one', async () => {
   ];
   await store.replays.insert([some, none]);
   const bodyOf = async ({ requestId }: ReplayResult) =>
-    (await store.replays.answer({ ...OWNER, replayUid: 'edited', requestId }))?.request.body?.body;
+    (await store.replays.exchange({ ...OWNER, replayUid: 'edited', requestId }))?.request.body?.body;
   expect([await bodyOf(some), await bodyOf(none)]).toEqual(['x', '']);
 });
 
@@ -109,7 +109,7 @@ test('counts the last of two attempts at a request', async () => {
   ]);
   expect(await store.replays.results({ ...key, status: 0, limit: 10 })).toEqual([]);
   expect(await store.replays.results({ ...key, status: 200, limit: 10 })).toMatchObject([{ requestId }]);
-  expect(await store.replays.answer({ ...key, requestId })).toMatchObject({ status: 200, error: '' });
+  expect(await store.replays.exchange({ ...key, requestId })).toMatchObject({ status: 200, error: '' });
 });
 
 test('returns results in the order of their requests, and the ids of completed requests', async () => {
@@ -142,6 +142,6 @@ test('does not return expired results', async () => {
   const row = result('expired', { expiresAtS: Math.floor(NOW_US / 1e6) - 10 });
   await store.replays.insert([row]);
   const key = { ...OWNER, replayUid: 'expired' };
-  expect(await store.replays.answer({ ...key, requestId: row.requestId })).toBeUndefined();
+  expect(await store.replays.exchange({ ...key, requestId: row.requestId })).toBeUndefined();
   expect(await store.replays.counts(key)).toEqual([]);
 });

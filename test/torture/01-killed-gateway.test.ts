@@ -111,7 +111,7 @@ test('2: a gateway killed between the request record and the upstream response l
 test('2: a gateway killed while it delays responses leaves one row for each, with the response', async () => {
   await stand.publish({ slug: '/delayed', action: json('"late"', { delay: { kind: 'Fixed', fixedMs: 300_000 } }) });
   const requests = 50;
-  const recorded = async () => (await stand.metric('standin_respond_answers_total{action="JSON",status="2xx"}')) || 0;
+  const recorded = async () => (await stand.metric('standin_respond_requests_total{action="JSON",status="2xx"}')) || 0;
   const before = await recorded();
   using client = await RawClient.connect(stand.port);
   for (let sent = 0; sent < requests; sent += 1) client.send(stand.head('GET', stand.target('/delayed')));

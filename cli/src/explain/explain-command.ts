@@ -24,7 +24,7 @@ export const addExplainCommand = (program: Command, colour: boolean): void => {
   const command = program
     .command('explain')
     .description(
-      'explain a response: which endpoint and which of its responses a request gets, and why not the others (docs/guides/answers.md)',
+      'explain a response: which endpoint and which of its responses a request gets, and why not the others (docs/guides/responses.md)',
     )
     .argument(
       '[ID|FILE...]',

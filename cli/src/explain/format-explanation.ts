@@ -14,10 +14,10 @@ const REASONS: Readonly<Record<OtherEndpoint['reason'], string>> = {
 };
 
 /** An explanation, as far as it is shown. Later versions of a server may know other conditions. */
-export interface ShownExplanation extends Omit<Explanation, 'unmatched' | 'answer'> {
+export interface ShownExplanation extends Omit<Explanation, 'unmatched' | 'mock'> {
   readonly unmatched: readonly { readonly name: string; readonly unmet: readonly { readonly message: string }[] }[];
   /** Absent if the server has an earlier version. */
-  readonly answer?:
+  readonly mock?:
     | {
         readonly isTemplate: boolean;
         readonly delay?: { readonly type: string; readonly ms: number } | undefined;
@@ -48,9 +48,9 @@ export const formatExplanation = (explanation: ShownExplanation): readonly Line[
   ];
 };
 
-const contentLines = ({ answer }: ShownExplanation): readonly Line[] => {
-  if (answer === undefined) return [];
-  const { isTemplate, templateError, delay } = answer;
+const contentLines = ({ mock }: ShownExplanation): readonly Line[] => {
+  if (mock === undefined) return [];
+  const { isTemplate, templateError, delay } = mock;
   const state =
     templateError === undefined
       ? 'CEL: all expressions have values for this request'

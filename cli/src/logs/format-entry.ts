@@ -40,13 +40,8 @@ const formatTarget = ({ path, query }: Pick<LineEntry, 'path' | 'query'>): strin
 };
 
 /** Outcomes that the status alone does not show. */
-const NOTES: Readonly<Partial<Record<LineEntry['outcome'], string>>> = {
-  template_failed: 'template failed',
-  fallback: 'fallback',
-  upstream_failed: 'upstream failed',
-  upstream_timeout: 'upstream timed out',
-  response_unknown: 'response unknown',
-};
+/** Outcomes that need no note, because they are the usual ones. */
+const USUAL: readonly LineEntry['outcome'][] = ['mocked', 'forwarded'];
 
 /**
  * Formats one line with aligned columns: time, method, status (`---` if no response was recorded), path with query, duration,
@@ -56,7 +51,6 @@ const NOTES: Readonly<Partial<Record<LineEntry['outcome'], string>>> = {
  */
 export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[] => {
   const status = entry.status === 0 ? '---' : String(entry.status);
-  const note = NOTES[entry.outcome];
   const { responseName = '' } = entry;
   const response = responseName === '' ? '' : ` (${responseName})`;
   return [
@@ -66,7 +60,7 @@ export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[
     `  ${formatTarget(entry).padEnd(PATH_WIDTH)}  ${formatDuration(entry.durationMs).padStart(DURATION_WIDTH)}  `,
     styled('dim', `${entry.namespace}/${entry.endpoint}${response}`),
     ...(entry.credential === 'signature' ? [styled('dim', '  signed')] : []),
-    ...(note === undefined ? [] : ['  ', styled('yellow', note)]),
+    ...(USUAL.includes(entry.outcome) ? [] : ['  ', styled('yellow', entry.outcome)]),
     styled('dim', `  ${entry.id}`),
   ];
 };

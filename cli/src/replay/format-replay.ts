@@ -1,7 +1,7 @@
 import { progressIn, type ReplaySpec, type ReplayStatus } from '@standin/crds';
 import { replayHeaders, STRIP_REASONS, type ReplayHeaders } from '@standin/egress/replay';
 import type { LogEntry } from '@standin/exchange';
-import type { ReplayAnswer } from '@standin/logstore';
+import type { ReplayedExchange } from '@standin/logstore';
 import { formatDuration, formatSummaryLine } from '../logs/format-entry.ts';
 import type { Line } from '../terminal.ts';
 import type { FilterPlan } from './replay-client.ts';
@@ -74,7 +74,7 @@ export const formatProgress = ({
 };
 
 /** Describes the response to one request, and the captured response. */
-export const formatAnswer = (answer: Omit<ReplayAnswer, 'request'>, captured: LogEntry): string[] => {
+export const formatResponse = (answer: Omit<ReplayedExchange, 'request'>, captured: LogEntry): string[] => {
   const was = `captured: ${captured.status === 0 ? 'no response' : captured.status}, ${formatDuration(captured.durationMs)}`;
   if (answer.status === 0) return [`no response: ${answer.error} (${was})`];
   const { response } = answer;

@@ -1,6 +1,6 @@
 import {
   countSchema,
-  replayAnswerSchema,
+  replayedExchangeSchema,
   replayResultListSchema,
   replaySchema,
   summarySchema,
@@ -61,7 +61,7 @@ export const replayClient = (api: ApiClient) => ({
   status: async (path: string): Promise<ReplayStatus | undefined> =>
     (await orUndefined(api.ask({ path }, replaySchema)))?.status,
   answer: (path: string, requestId: string) =>
-    orUndefined(api.ask({ path: `${path}/results${apiPath(requestId)}` }, replayAnswerSchema)),
+    orUndefined(api.ask({ path: `${path}/results${apiPath(requestId)}` }, replayedExchangeSchema)),
   /** Resolves with at most `limit` requests that got no response. */
   failures: async (path: string, limit: number): Promise<readonly ReplaySummary[]> =>
     (await api.ask({ path: `${path}/results`, query: { status: 0, limit } }, replayResultListSchema)).items,

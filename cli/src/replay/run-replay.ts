@@ -6,7 +6,7 @@ import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
 import { statusOfNew } from '../server/follow-act.ts';
 import { isConfirmed, stderr, stdout, type Line } from '../terminal.ts';
-import { formatAnswer, formatFilterPlan, formatOnePlan, formatProgress, formatResult } from './format-replay.ts';
+import { formatResponse, formatFilterPlan, formatOnePlan, formatProgress, formatResult } from './format-replay.ts';
 import type { ReplayClient, ReplayRef } from './replay-client.ts';
 import { checkSpec, newReplayName } from './replay-spec.ts';
 
@@ -76,7 +76,7 @@ const showOne = async (client: ReplayClient, entry: LogEntry, { path, status }: 
   const answer = await client.answer(path, entry.id);
   if (answer === undefined) say([messageOf(status)]);
   else {
-    say(formatAnswer(answer, entry));
+    say(formatResponse(answer, entry));
     const { body, bodyEncoding } = answer.response;
     // A pipe gets the raw bytes. A terminal gets printable text only.
     if (!stdout.isTerminal) stdout.bytes(Buffer.from(body, bodyEncoding));

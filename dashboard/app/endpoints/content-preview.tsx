@@ -1,4 +1,4 @@
-import type { ContentView } from '../../src/captured/preview-answer.ts';
+import type { ContentView } from '../../src/captured/preview-response.ts';
 import { formatBytes, formatDuration } from '../requests/traffic-row.ts';
 import { StatusBadge } from '../ui/badge.tsx';
 import { Notice } from '../ui/notice.tsx';

@@ -8,7 +8,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { EditedForm } from '../ui/edited-form.tsx';
 import { ErrorSummary, NotSaved } from '../ui/error-summary.tsx';
 import { RadioCards } from '../ui/radio-cards.tsx';
-import { AnswerPreviewPanel } from './answer-preview-panel.tsx';
+import { ResponsePreviewPanel } from './response-preview-panel.tsx';
 import { CredentialFields } from './credential-fields.tsx';
 import type { EndpointValues } from './endpoint-values.ts';
 import { ForwardFields } from './forward-fields.tsx';
@@ -149,7 +149,7 @@ export const EndpointForm = (props: EndpointFormProps) => {
         </div>
       </div>
       <div className="flex min-w-0 flex-col gap-4 lg:sticky lg:top-14 lg:max-h-[calc(100vh-4.5rem)] lg:self-start lg:overflow-y-auto">
-        <AnswerPreviewPanel
+        <ResponsePreviewPanel
           answer={preview.answer}
           requestsUrl={existing?.requestsUrl}
           slug={slug}

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { AnswerPreview } from '../../src/captured/preview-answer.ts';
+import type { ResponsePreview } from '../../src/captured/preview-response.ts';
 import { NO_ERRORS, type FormErrors } from '../ui/form-errors.ts';
 import { PREVIEW_FIELDS } from './preview-fields.ts';
 
@@ -8,7 +8,7 @@ export interface EndpointPreview {
   readonly yaml: string;
   readonly errors: FormErrors;
   /** Undefined if the form selects no request. */
-  readonly answer?: AnswerPreview | { readonly unavailable: string } | undefined;
+  readonly answer?: ResponsePreview | { readonly unavailable: string } | undefined;
 }
 
 const PAUSE_MS = 150;

@@ -24,7 +24,7 @@ export const ExplanationPanel = ({ exchange }: Pick<ExplanationProps, 'exchange'
   };
   return (
     <details className="rounded border border-line" onToggle={({ currentTarget }) => ask(currentTarget.open)}>
-      <summary className="px-3 py-2 font-medium">Why this answer</summary>
+      <summary className="px-3 py-2 font-medium">Why this response</summary>
       <div className="flex flex-col gap-4 border-t border-line px-3 py-3">
         {data === undefined ? (
           <p className="text-muted">Loading…</p>
@@ -53,7 +53,7 @@ const Contents = ({ explanation, exchange }: ExplanationProps) => {
           </dd>
           <dt>Response</dt>
           <dd className="min-w-0 break-words">{responseText(explanation)}</dd>
-          <Content answer={explanation.answer} />
+          <Content mock={explanation.mock} />
         </dl>
       )}
       {unmatched.length > 0 && (
@@ -93,28 +93,28 @@ const Contents = ({ explanation, exchange }: ExplanationProps) => {
 };
 
 /** The template and the delay of the response. */
-const Content = ({ answer }: Pick<RequestExplanation, 'answer'>) => (
+const Content = ({ mock }: Pick<RequestExplanation, 'mock'>) => (
   <>
-    {answer?.isTemplate === true && (
+    {mock?.isTemplate === true && (
       <>
         <dt>Template</dt>
         <dd className="min-w-0 [overflow-wrap:anywhere]">
-          {answer.templateError === undefined ? (
+          {mock.templateError === undefined ? (
             'All expressions have values for this request.'
           ) : (
             <>
-              Fails for this request, so the response is a 500: <bdi>{answer.templateError}</bdi>
+              Fails for this request, so the response is a 500: <bdi>{mock.templateError}</bdi>
             </>
           )}
         </dd>
       </>
     )}
-    {answer?.delay !== undefined && (
+    {mock?.delay !== undefined && (
       <>
         <dt>Delay</dt>
         <dd className="tabular-nums">
-          {formatDuration(answer.delay.ms)}
-          {answer.delay.type !== 'Fixed' && ` (${answer.delay.type}: each request has its own)`}
+          {formatDuration(mock.delay.ms)}
+          {mock.delay.type !== 'Fixed' && ` (${mock.delay.type}: each request has its own)`}
         </dd>
       </>
     )}

@@ -1,7 +1,7 @@
 import type { EntryPreview, LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
 import type { ProjectLog } from '../../src/backend.ts';
-import { refusalOf } from '../../src/captured/mock-of-answer.ts';
+import { refusalOf } from '../../src/captured/mock-of-response.ts';
 import { BODY_SHOWN_BYTES_MAX, headerValue, type BodyView, type ExchangeView } from './exchange-view.ts';
 
 const bodyView = (

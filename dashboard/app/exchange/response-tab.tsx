@@ -43,7 +43,7 @@ const isOfUpstream = (view: ExchangeView): boolean =>
 const Responder = ({ view, exchange }: ExchangeTabProps) => {
   const { outcome, status, responseName, endpoint } = view;
   if (responseName !== '') {
-    const to = paths.traffic(exchange, { q: `endpoint:${endpoint} answer:${responseName}` });
+    const to = paths.traffic(exchange, { q: `endpoint:${endpoint} response:${responseName}` });
     return (
       <>
         Response{' '}

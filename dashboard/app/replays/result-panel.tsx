@@ -1,6 +1,6 @@
 import { REPLAY_OF_HEADER } from '@standin/egress/replay';
 import type { ProjectName } from '../../src/resources/names.ts';
-import { AnswerDiffView } from '../diff/answer-diff-view.tsx';
+import { ResponseDiffView } from '../diff/response-diff-view.tsx';
 import { PairList } from '../exchange/pair-list.tsx';
 import { paths } from '../paths.ts';
 import { Link } from '../remix.ts';
@@ -104,7 +104,7 @@ export const ResultPanel = (props: ResultPanelProps) => {
       {captured === undefined && (
         <Notice look="info">The captured request is no longer in the log, so the responses can’t be compared.</Notice>
       )}
-      {diff !== undefined && <AnswerDiffView diff={diff} />}
+      {diff !== undefined && <ResponseDiffView diff={diff} />}
       <WholeAnswer result={result} />
     </div>
   );

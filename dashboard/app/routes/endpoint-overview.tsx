@@ -1,7 +1,7 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
-import { Answer } from '../endpoints/answer.tsx';
+import { EndpointResponses } from '../endpoints/endpoint-responses.tsx';
 import { EndpointActivitySection } from '../endpoints/endpoint-activity.tsx';
 import { activityOf } from '../endpoints/endpoint-activity.server.ts';
 import { delayText, delayValuesOf } from '../endpoints/delay-values.ts';
@@ -62,7 +62,7 @@ const EndpointOverview = () => {
       {view.url !== undefined && <TryIt params={params} method={view.method} url={view.url} />}
       <EndpointActivitySection params={params} loaded={activity} />
       <StatusStrip conditions={conditions} generation={generation} />
-      <Answer view={view} mock={mock} timeout={timeout} responses={responses} />
+      <EndpointResponses view={view} mock={mock} timeout={timeout} responses={responses} />
     </div>
   );
 };

@@ -2,7 +2,7 @@ import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { refusalOf } from '../../src/pages/failures.ts';
 import { openLog } from '../../src/projects/projects.ts';
-import { previewOf } from '../endpoints/preview-answer.server.ts';
+import { previewOf } from '../endpoints/preview-response.server.ts';
 import type { EndpointPreview } from '../endpoints/use-endpoint-preview.ts';
 import { applyDraft, copiedBy, draftOf } from '../endpoints/save-endpoint.server.ts';
 import { manifestYaml } from '../../src/resources/manifest-yaml.ts';

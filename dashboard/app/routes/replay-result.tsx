@@ -9,7 +9,7 @@ import { logUnavailable, notFound } from '../../src/pages/failures.ts';
 import { exchangeParams, replayParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { usePreferences } from '../shell/preferences.ts';
-import { compareAnswers, readAnswers } from '../../src/replays/results.ts';
+import { compareResponses, readResponses } from '../../src/replays/results.ts';
 import { findReplay } from '../../src/replays/replays.ts';
 import { ResultPanel } from '../replays/result-panel.tsx';
 import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts';
@@ -24,7 +24,7 @@ const SEARCHED_MAX = 500;
 
 const readResult = async (log: ProjectLog, { replay, id }: ReplayName & RequestName) => {
   const of = (await log.replays.ofRequest(id, SEARCHED_MAX)).find((summary) => summary.replay === replay);
-  const answers = of && (await readAnswers(log, of.replayUid, id));
+  const answers = of && (await readResponses(log, of.replayUid, id));
   return { answers, target: of?.target ?? '' };
 };
 
@@ -37,7 +37,7 @@ export const loader = async ({ params, context: { backend, workers } }: LoaderFu
   const { answers, target } = found;
   if (answers === undefined)
     throw notFound('result', 'This replay has not sent the request, or the result is no longer stored.');
-  const result = await compareAnswers(workers, answers);
+  const result = await compareResponses(workers, answers);
   const isSingle = object !== undefined && toReplayView(object).what.kind === 'one';
   return { params: names, hasReplay: object !== undefined, like: isSingle ? names.replay : undefined, target, result };
 };

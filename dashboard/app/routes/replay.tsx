@@ -13,7 +13,7 @@ import { usePreferences } from '../shell/preferences.ts';
 import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { expectedGeneration } from '../ui/save-form.server.ts';
 import { Commands } from '../replays/commands.tsx';
-import { compareAnswers, readAnswers } from '../../src/replays/results.ts';
+import { compareResponses, readResponses } from '../../src/replays/results.ts';
 import type { ResultView } from '../../src/captured/result-view.ts';
 import { getReplay, setReplayState } from '../../src/replays/replays.ts';
 import { replayCommands } from '../replays/replay-commands.server.ts';
@@ -48,10 +48,10 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   const status = statusOf(request);
   const log = await openLog(backend, names);
   const loadOne = async (requestId: string): Promise<Results | Unavailable> => {
-    const pair = await orUnavailable(readAnswers(log, uid, requestId).then((answers) => ({ answers })));
+    const pair = await orUnavailable(readResponses(log, uid, requestId).then((answers) => ({ answers })));
     if (isUnavailable(pair)) return pair;
     try {
-      return { one: pair.answers && (await compareAnswers(workers, pair.answers)) };
+      return { one: pair.answers && (await compareResponses(workers, pair.answers)) };
     } catch (error) {
       if (isWorkRefused(error)) return { unavailable: error.message };
       throw error;

@@ -89,7 +89,7 @@ const EMPTY_LOG: ProjectLog = {
   histogram: () => Promise.resolve([]),
   distinct: () => Promise.resolve([]),
   replays: {
-    answer: () => Promise.resolve(undefined),
+    exchange: () => Promise.resolve(undefined),
     results: () => Promise.resolve([]),
     ofRequest: () => Promise.resolve([]),
     counts: () => Promise.resolve([]),

@@ -32,7 +32,7 @@ export const explanationSchema = z
       .string()
       .optional()
       .describe('Name of the response that would be returned now. Absent if the action of the endpoint would respond.'),
-    answer: z
+    mock: z
       .object({
         isTemplate: z.boolean().describe('Whether expressions in the body and in headers are evaluated.'),
         delay: z
@@ -48,7 +48,7 @@ export const explanationSchema = z
           .describe('Why the template cannot be rendered for this request. The response would be a 500.'),
       })
       .optional()
-      .describe('How the content of the response would be generated. Absent if an upstream would respond.'),
+      .describe('How the mock would be generated. Absent if an upstream would respond.'),
     unmatched: z
       .array(
         z.object({

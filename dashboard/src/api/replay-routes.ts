@@ -9,7 +9,7 @@ import { appliedObject } from './applied-object.ts';
 import { projectParams } from './parameters.ts';
 import { defineRoute, type ApiCall } from './route.ts';
 import {
-  replayAnswerSchema,
+  replayedExchangeSchema,
   replayListSchema,
   replayResultListSchema,
   replaySchema,
@@ -147,12 +147,15 @@ export const replayRoutes = [
     summary: 'Get the full response to one request',
     params: resultParams,
     answers: {
-      200: { description: 'The response of the last attempt.', content: { 'application/json': replayAnswerSchema } },
+      200: {
+        description: 'The response of the last attempt.',
+        content: { 'application/json': replayedExchangeSchema },
+      },
     },
     problems: ['replay_not_found', 'project_not_found', 'request_not_found', 'log_unavailable'],
     handle: async (call) => {
       const { replays, uid } = await resultsOf(call);
-      const answer = await replays.answer(uid, call.params.id);
+      const answer = await replays.exchange(uid, call.params.id);
       if (answer !== undefined) return { kind: 'json', body: answer };
       throw new NotFound('request', 'result', 'This replay has no result for this request yet.');
     },

@@ -160,8 +160,8 @@ const replayFields = {
 export const replayResultSchema = named('ReplayResult', z.object(replayFields)) satisfies z.ZodType<ReplaySummary>;
 export const replayResultListSchema = named('ReplayResultList', z.object({ items: z.array(replayResultSchema) }));
 
-export const replayAnswerSchema = named(
-  'ReplayAnswer',
+export const replayedExchangeSchema = named(
+  'ReplayedExchange',
   z.object({
     ...replayFields,
     firstByteMs: z.number(),

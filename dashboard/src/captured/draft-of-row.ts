@@ -11,12 +11,12 @@ import { toLogEntry, type LogEntry } from '@standin/exchange';
 import { defaultRedaction, redact } from '@standin/exchange/redact';
 import { hasParameters } from '@standin/responses';
 import type { DashboardMode } from '../backend.ts';
-import type { DiffLine } from '../diff/answer-diff.ts';
+import type { DiffLine } from '../diff/response-diff.ts';
 import { diffLines } from '../diff/diff-lines.ts';
 import { desiredOf, manifestYaml } from '../resources/manifest-yaml.ts';
 import { objectNameOf } from '../resources/object-name.ts';
 import { endpointSpec } from '../resources/specs.ts';
-import { mockOfAnswer, type MockPlace, type MockSpec } from './mock-of-answer.ts';
+import { mockOfResponse, type MockPlace, type MockSpec } from './mock-of-response.ts';
 import { conditionsOfRequest, type RequestCondition } from './request-conditions.ts';
 
 /** How the user wants to save a captured response. Undefined fields have a default that depends on the request. */
@@ -68,7 +68,7 @@ export const draftOf = ({ row, endpoint, mode, choice }: DraftInput): Draft => {
   const entry = toLogEntry(row);
   const spec = endpointSpec(endpoint);
   const options = optionsOf(entry, spec, choice);
-  const made = mockOfAnswer(entry, options.place);
+  const made = mockOfResponse(entry, options.place);
   if (!made.ok) return { options, reason: made.reason };
   const { mock, dropped, decoded, addedType } = made;
   const change = options.place === 'json' ? { action: 'JSON', json: mock } : withResponse(spec, mock, options);

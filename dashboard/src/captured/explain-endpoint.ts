@@ -21,9 +21,9 @@ export const explainEndpoint = ({
   endpoint,
   object,
   request,
-}: ExplainInput): Pick<Explanation, 'response' | 'answer' | 'unmatched'> => {
-  const { response, answer, unmatched } = explain([{ endpoint, rules: () => rulesOf(object) }], request);
-  return { ...(response !== undefined && { response }), ...(answer !== undefined && { answer }), unmatched };
+}: ExplainInput): Pick<Explanation, 'response' | 'mock' | 'unmatched'> => {
+  const { response, mock, unmatched } = explain([{ endpoint, rules: () => rulesOf(object) }], request);
+  return { ...(response !== undefined && { response }), ...(mock !== undefined && { mock }), unmatched };
 };
 
 /** Returns no rules if the spec is not valid, which means that the operator has not evaluated it yet. */

@@ -1,9 +1,9 @@
 import type { HeaderPair, LogRow } from '@standin/contract';
 import { bodyBytesOf, formatTime } from '@standin/exchange';
-import type { ReplayAnswer } from '@standin/logstore';
-import type { Answer, AnswerDiff } from '../diff/answer-diff.ts';
+import type { ReplayedExchange } from '@standin/logstore';
+import type { ComparedResponse, ResponseDiff } from '../diff/response-diff.ts';
 import { decodeContent } from '../diff/decode-content.ts';
-import { diffAnswers } from '../diff/diff-answers.ts';
+import { diffResponses } from '../diff/diff-responses.ts';
 
 /** Maximum number of body bytes to show on the page. The diff does not have this limit. */
 const SHOWN_BYTES_MAX = 64 * 1024;
@@ -28,7 +28,7 @@ export interface ResultView {
   readonly bodyBytes: number;
   readonly isCut: boolean;
   /** Undefined if the captured or the new response is missing. */
-  readonly diff: AnswerDiff | undefined;
+  readonly diff: ResponseDiff | undefined;
 }
 
 const textOf = (headers: readonly HeaderPair[], body: Uint8Array): { text: string; isCut: boolean } | undefined => {
@@ -43,18 +43,18 @@ const textOf = (headers: readonly HeaderPair[], body: Uint8Array): { text: strin
   }
 };
 
-const ofLog = (row: LogRow): Answer => ({
+const ofLog = (row: LogRow): ComparedResponse => ({
   ...{ status: row.status, durationMs: row.durationUs / 1_000, headers: row.responseHeaders, body: row.responseBody },
   ...{ truncated: row.responseTruncated, bodyBytes: row.responseBodyBytes },
 });
 
-const ofReplay = ({ response, durationMs }: ReplayAnswer, body: Uint8Array): Answer => ({
+const ofReplay = ({ response, durationMs }: ReplayedExchange, body: Uint8Array): ComparedResponse => ({
   ...{ status: response.status, durationMs, headers: response.headers, body },
   ...{ truncated: response.truncated, bodyBytes: response.bodyBytes },
 });
 
 /** Returns the view of a result, with the captured exchange if it is still stored. */
-export const resultView = (row: LogRow | undefined, answer: ReplayAnswer): ResultView => {
+export const resultView = (row: LogRow | undefined, answer: ReplayedExchange): ResultView => {
   const { requestId, sentAt, method, url, status, durationMs, error, request, response } = answer;
   const body = bodyBytesOf(response);
   const shown = textOf(response.headers, body);
@@ -71,6 +71,6 @@ export const resultView = (row: LogRow | undefined, answer: ReplayAnswer): Resul
     bodyBytes: response.bodyBytes,
     isCut: response.truncated || (shown?.isCut ?? false),
     diff:
-      row !== undefined && row.status > 0 && status > 0 ? diffAnswers(ofLog(row), ofReplay(answer, body)) : undefined,
+      row !== undefined && row.status > 0 && status > 0 ? diffResponses(ofLog(row), ofReplay(answer, body)) : undefined,
   };
 };

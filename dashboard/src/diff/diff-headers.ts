@@ -1,5 +1,5 @@
 import type { HeaderPair } from '@standin/contract';
-import type { HeaderChange } from './answer-diff.ts';
+import type { HeaderChange } from './response-diff.ts';
 
 /**
  * Headers whose differences do not count as a different response. They depend on the time or the connection, or, like

@@ -1,5 +1,5 @@
 import { parseTree, type Node } from 'jsonc-parser';
-import type { JsonChange } from './answer-diff.ts';
+import type { JsonChange } from './response-diff.ts';
 
 const CHANGES_MAX = 500;
 const SHOWN_CHARS_MAX = 240;

@@ -1,5 +1,5 @@
 import { diffArrays } from 'diff';
-import type { DiffLine } from './answer-diff.ts';
+import type { DiffLine } from './response-diff.ts';
 
 /** Number of unchanged lines to show before and after each change. */
 const CONTEXT = 3;

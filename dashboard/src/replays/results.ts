@@ -1,26 +1,26 @@
 import type { LogRow } from '@standin/contract';
-import type { ReplayAnswer } from '@standin/logstore';
+import type { ReplayedExchange } from '@standin/logstore';
 import type { ProjectLog } from '../backend.ts';
 import { capturedOf } from '../captured/captured-bytes.ts';
 import type { Workers } from '../workers/workers.ts';
 import type { ResultView } from '../captured/result-view.ts';
 
 /** The result of one replayed request, and the captured request if it is still stored. */
-export interface AnswerPair {
+export interface ResponsePair {
   readonly row: LogRow | undefined;
-  readonly answer: ReplayAnswer;
+  readonly answer: ReplayedExchange;
 }
 
 /**
  * Returns the result of one replayed request, or undefined if it is not stored. Rejects with a `LogStoreError` if the log is
  * unavailable.
  */
-export const readAnswers = async (
+export const readResponses = async (
   log: Pick<ProjectLog, 'row' | 'replays'>,
   replayUid: string,
   requestId: string,
-): Promise<AnswerPair | undefined> => {
-  const [row, answer] = await Promise.all([log.row(requestId), log.replays.answer(replayUid, requestId)]);
+): Promise<ResponsePair | undefined> => {
+  const [row, answer] = await Promise.all([log.row(requestId), log.replays.exchange(replayUid, requestId)]);
   return answer && { row, answer };
 };
 
@@ -28,7 +28,7 @@ export const readAnswers = async (
  * Compares the response to the replayed request with the captured one. Rejects with `WorkRefused` if that takes too much time or
  * memory.
  */
-export const compareAnswers = (workers: Workers, pair: AnswerPair): Promise<ResultView> => {
+export const compareResponses = (workers: Workers, pair: ResponsePair): Promise<ResultView> => {
   const { body, headers } = pair.answer.response;
-  return workers.run('compareAnswers', pair, [...capturedOf(pair.row), body, ...headers.flat()]);
+  return workers.run('compareResponses', pair, [...capturedOf(pair.row), body, ...headers.flat()]);
 };

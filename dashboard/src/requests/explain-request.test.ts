@@ -67,16 +67,16 @@ describe('the explanation of a captured request', () => {
   it('says that a template fails, and which delay a response has', async () => {
     const template = (body: string) => ({ json: { body, template: 'CEL', delay: { type: 'Fixed', fixed: '1s' } } });
     expect(await explained(endpoint('orders', template('"${path.id}"')))).toMatchObject({
-      answer: { isTemplate: true, delay: { type: 'Fixed', ms: 1_000 } },
+      mock: { isTemplate: true, delay: { type: 'Fixed', ms: 1_000 } },
     });
     expect(await explained(endpoint('orders', template('"${request.query.a}"')))).toMatchObject({
-      answer: {
+      mock: {
         isTemplate: true,
         templateError: 'body: ${request.query.a} at line 1, column 2: there is no field a',
       },
     });
     const forward = { action: 'Forward', json: undefined, forward: { url: 'http://localhost:9000' } };
-    expect(await explained(endpoint('orders', forward))).not.toHaveProperty('answer');
+    expect(await explained(endpoint('orders', forward))).not.toHaveProperty('mock');
   });
 
   it.each([

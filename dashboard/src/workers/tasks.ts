@@ -5,7 +5,7 @@
 import type { LogRow } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import { toLogEntry } from '@standin/exchange';
-import type { ReplayAnswer } from '@standin/logstore';
+import type { ReplayedExchange } from '@standin/logstore';
 import { boundaryOf, latin1Text, parseMultipart, type Snippet, type SnippetOptions } from '@standin/exchange/formats';
 import { defaultRedaction, type RedactionRules } from '@standin/exchange/redact';
 import { isWorkerThread, move } from 'piscina';
@@ -13,7 +13,7 @@ import { snippetOf, type SnippetFormat } from '../captured/exchange-formats.ts';
 import type { Draft, DraftInput } from '../captured/draft-of-row.ts';
 import type { EditedManifest, EditedManifestInput, LineProblem } from '../resources/edited-manifest.ts';
 import type { ExplainInput } from '../captured/explain-endpoint.ts';
-import type { AnswerPreview, PreviewInput } from '../captured/preview-answer.ts';
+import type { ResponsePreview, PreviewInput } from '../captured/preview-response.ts';
 import { resultView, type ResultView } from '../captured/result-view.ts';
 import { sharedExchange, type SharedExchange } from '../captured/shared-exchange.ts';
 
@@ -41,12 +41,12 @@ export const redactShare = ({
 };
 
 /** Compares a replay's response with the captured one. */
-export const compareAnswers = ({
+export const compareResponses = ({
   row,
   answer,
 }: {
   readonly row: LogRow | undefined;
-  readonly answer: ReplayAnswer;
+  readonly answer: ReplayedExchange;
 }): ResultView => resultView(row, answer);
 
 /** Converts a captured response to its endpoint's mock, or to one of its responses. */
@@ -57,9 +57,11 @@ export const draftMock = async (input: DraftInput): Promise<Draft> => {
 };
 
 /** Renders what an endpoint in the form would respond with to a request. */
-export const previewAnswer = async (input: PreviewInput): Promise<AnswerPreview | { readonly unavailable: string }> => {
+export const previewResponse = async (
+  input: PreviewInput,
+): Promise<ResponsePreview | { readonly unavailable: string }> => {
   // Imported on demand, because the evaluator of expressions takes memory in each worker.
-  const { previewAnswer: preview } = await import('../captured/preview-answer.ts');
+  const { previewResponse: preview } = await import('../captured/preview-response.ts');
   return preview(input);
 };
 

@@ -12,7 +12,7 @@ import { secretHeaders } from '@standin/signatures';
 import type { TableEntry } from '../match/routing-table.ts';
 import type { ConditionalMock, Endpoint, MockSource, SignatureCredential } from '../request/route.ts';
 import { Preparation, type Prepared } from '../request/preparation.ts';
-import { MockAnswer } from '../respond/mock-answer.ts';
+import { MockResponse } from '../respond/mock-response.ts';
 import { MockRenderer } from '../respond/mock-renderer.ts';
 
 /**
@@ -85,8 +85,8 @@ const responsesOf = ({ responses = [] }: EndpointConfig): readonly ConditionalMo
     mock: mockSource(mock),
   }));
 
-const mockSource = (mock: ConstructorParameters<typeof MockAnswer>[0]): MockSource =>
-  mock.template === undefined ? new MockAnswer(mock) : new MockRenderer(mock);
+const mockSource = (mock: ConstructorParameters<typeof MockResponse>[0]): MockSource =>
+  mock.template === undefined ? new MockResponse(mock) : new MockRenderer(mock);
 
 /** For the many endpoints without responses and expressions. */
 const NOTHING = new Preparation<ConditionalMock>(undefined, []);

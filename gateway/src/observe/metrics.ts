@@ -64,8 +64,8 @@ export class Metrics {
     const answers = this.#answers;
     const rejections = this.#rejections;
     new Counter({
-      name: 'standin_respond_answers_total',
-      help: 'Responses to accepted requests.',
+      name: 'standin_respond_requests_total',
+      help: 'Accepted requests, by action and by the class of the status that callers got.',
       labelNames: ['action', 'status'],
       registers,
       collect() {

@@ -31,7 +31,7 @@ test('the requests of a project are counted while its metrics are enabled, and t
   const labels = 'exported_namespace="team-a",project="shop"';
   const series = await read();
   expect(series.filter((line) => !line.includes('_sum{'))).toEqual([
-    `standin_respond_project_answers_total{${labels},status="2xx"} 2`,
+    `standin_respond_project_requests_total{${labels},status="2xx"} 2`,
     `standin_receive_project_rejections_total{${labels},code="endpoint_not_found"} 1`,
     `standin_receive_project_rejections_total{${labels},code="api_key_invalid"} 1`,
     ...none,
@@ -77,7 +77,7 @@ test('projects beyond the maximum are counted together, until others are removed
   const read = async () => {
     const series = seriesIn(await registry.metrics());
     return {
-      counted: series.filter((line) => line.includes('answers_total')).length,
+      counted: series.filter((line) => line.startsWith('standin_respond_project_requests_total{')).length,
       uncounted: series.find((line) => line.startsWith('standin_observe_'))?.split(' ')[1],
     };
   };

@@ -44,8 +44,8 @@ export class ProjectCounts {
     const active = (): readonly (readonly [Labels, Counts])[] => this.#active(projectOf);
     const uncounted = (): number => this.#uncounted;
     new Counter({
-      name: 'standin_respond_project_answers_total',
-      help: 'Responses to accepted requests, for Projects with spec.metrics: Enabled.',
+      name: 'standin_respond_project_requests_total',
+      help: 'Accepted requests, by the class of the status that callers got, for Projects with spec.metrics: Enabled.',
       labelNames: ['exported_namespace', 'project', 'status'],
       registers,
       collect() {

@@ -149,7 +149,7 @@ export class RequestSpan {
   end(): void {
     const { response } = this.#exchange;
     // The caller closed the connection first, or the gateway failed.
-    if (!response.headersSent) finish(this.#span, this.#exchange, { error: 'no_answer' });
+    if (!response.headersSent) finish(this.#span, this.#exchange, { error: 'no_response' });
     else finish(this.#span, this.#exchange, { status: response.statusCode, errorMin: SERVER_ERROR_MIN });
   }
 }

@@ -78,7 +78,7 @@ test('a delayed response arrives after its delay, and the metric for durations e
   expect(performance.now() - sentMs).toBeGreaterThanOrEqual(SHORT_MS);
   expect([answer?.status, answer?.body.toString()]).toEqual([200, '{"id": 1}']);
   await expect.poll(running).toBe(0);
-  expect(await metric('standin_respond_answers_total{action="JSON",status="2xx"}')).toBe(1);
+  expect(await metric('standin_respond_requests_total{action="JSON",status="2xx"}')).toBe(1);
   expect(await metric('standin_respond_duration_seconds_sum{action="JSON"}')).toBeLessThan(SHORT_MS / 1_000);
 });
 

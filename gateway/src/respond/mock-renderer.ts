@@ -11,7 +11,7 @@ import {
 } from '@standin/responses';
 import { failureProblem } from '../request/problem.ts';
 import type { Mock, MockSource } from '../request/route.ts';
-import { checkHeader, MockAnswer } from './mock-answer.ts';
+import { checkHeader, MockResponse } from './mock-response.ts';
 
 /**
  * Makes a mock for each request, from templates. Throws an error with a readable message if a template is not valid, or if HTTP cannot
@@ -35,7 +35,7 @@ export class MockRenderer implements MockSource {
   mockFor(expressions: () => RequestExpressions): Mock {
     try {
       const made = renderMock(this.#template, expressions());
-      return made instanceof ExpressionError ? failed(made.message) : new MockAnswer({ ...this.#config, ...made });
+      return made instanceof ExpressionError ? failed(made.message) : new MockResponse({ ...this.#config, ...made });
     } catch (error) {
       return failed(String(error));
     }

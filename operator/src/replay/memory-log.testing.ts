@@ -29,7 +29,7 @@ export const capturedEntry = (projectUid: string, n: number): LogEntry => {
 };
 
 type Part = Pick<LogStore, 'get' | 'summaries' | 'entries' | 'count'> & {
-  readonly replays: Pick<LogStore['replays'], 'insert' | 'answer' | 'counts' | 'ids'>;
+  readonly replays: Pick<LogStore['replays'], 'insert' | 'exchange' | 'counts' | 'ids'>;
 };
 
 /** An in-memory version of the log store functions that replays use. Every search matches all entries. */
@@ -55,7 +55,7 @@ export class MemoryLog {
       entries: (summaries) => this.#read(summaries),
       replays: {
         insert: (results) => this.#call('insert', () => void this.results.push(...results)),
-        answer: () => this.#call('answer', () => undefined),
+        exchange: () => this.#call('exchange', () => undefined),
         counts: ({ replayUid }) =>
           this.#call('counts', () => {
             const counts = Map.groupBy(this.#last(replayUid).values(), ({ status }) => status);

@@ -174,7 +174,7 @@ export class ReplayRun {
     this.#report.set({ planned: 1 });
     const { uid: projectUid, namespace, name: project } = plan.project;
     const key = { projectUid, namespace, project, replayUid: this.#object.metadata.uid, requestId };
-    const earlier = this.#counts.total === 0 ? undefined : await this.#read(ticket, () => store.replays.answer(key));
+    const earlier = this.#counts.total === 0 ? undefined : await this.#read(ticket, () => store.replays.exchange(key));
     if (earlier !== undefined) {
       this.#reportResult(earlier.status, earlier.durationMs, earlier.error);
       return this.#finish();

@@ -17,7 +17,7 @@ const PLAIN_FIELDS = [
   'action',
   'path',
   'endpoint',
-  'answer',
+  'response',
   'project',
   'namespace',
   'account',

@@ -20,7 +20,7 @@ export { migrationScript } from './migrate.ts';
 export type { BodyStart, RequestKeys } from './read-log.ts';
 export type { PurgeFilter, PurgeStep } from './purge.ts';
 export type {
-  ReplayAnswer,
+  ReplayedExchange,
   ReplayedRequest,
   ReplayKey,
   ReplayResultsFilter,

@@ -24,13 +24,13 @@ import { readSummaries } from './read-summaries.ts';
 import { readSchemaState, type SchemaState } from './schema-state.ts';
 import {
   countReplayResults,
-  readReplayAnswer,
+  readReplayedExchange,
   readReplayedIds,
   readReplayResults,
   readReplaysOf,
 } from './replay-results.ts';
 import type {
-  ReplayAnswer,
+  ReplayedExchange,
   ReplayedRequest,
   ReplayKey,
   ReplayResultsFilter,
@@ -142,7 +142,7 @@ export interface ReplayStore {
   /** Resolves when the results are on ClickHouse's disk. Inserting a result twice is harmless. */
   insert(results: readonly ReplayResult[]): Promise<void>;
   /** Returns the complete result for one request, or `undefined` if there is none yet. */
-  answer(key: ReplayKey & { readonly requestId: string }): Promise<ReplayAnswer | undefined>;
+  exchange(key: ReplayKey & { readonly requestId: string }): Promise<ReplayedExchange | undefined>;
   /** Returns a replay's results in the order of their requests. */
   results(filter: ReplayResultsFilter): Promise<ReplaySummary[]>;
   /** Returns the last result of each replay of one captured request, newest first, up to `limit` results. */
@@ -257,7 +257,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     lastRequests: (insertedWithinMs) => findLastRequests(clickhouse, insertedWithinMs),
     replays: {
       insert: (results) => insertReplayResults(clickhouse, results),
-      answer: (key) => readReplayAnswer(clickhouse, key),
+      exchange: (key) => readReplayedExchange(clickhouse, key),
       results: (filter) => readReplayResults(clickhouse, filter),
       ofRequest: (request, limit) => readReplaysOf(clickhouse, request, limit),
       counts: (key) => countReplayResults(clickhouse, key),

@@ -23,7 +23,7 @@ export interface ReplaySummary {
 }
 
 /** A complete result, with bodies as in `LogEntry`. */
-export interface ReplayAnswer extends ReplaySummary {
+export interface ReplayedExchange extends ReplaySummary {
   readonly firstByteMs: number;
   readonly request: {
     readonly headers: readonly HeaderPair[];
@@ -84,7 +84,7 @@ const decodeSummary = (reader: RowBinaryReader): ReplaySummary => ({
   durationMs: reader.int64() / 1_000,
 });
 
-const decodeAnswer = (reader: RowBinaryReader): ReplayAnswer => {
+const decodeAnswer = (reader: RowBinaryReader): ReplayedExchange => {
   const summary = decodeSummary(reader);
   const firstByteMs = reader.int64() / 1_000;
   const headers = reader.pairs();
@@ -118,10 +118,10 @@ const params = ({ projectUid, namespace, project, replayUid }: ReplayKey) => ({
 });
 
 /** Returns the complete result for one request, or `undefined` if there is none yet. */
-export const readReplayAnswer = async (
+export const readReplayedExchange = async (
   clickhouse: ClickHouse,
   { requestId, ...key }: ReplayKey & { readonly requestId: string },
-): Promise<ReplayAnswer | undefined> => {
+): Promise<ReplayedExchange | undefined> => {
   if (!uuidText.test(requestId)) return undefined;
   const sql = `SELECT ${SUMMARY_COLUMNS}, first_byte_us, sent_headers, sent_body, edited, response_headers, response_body,
       response_body_bytes, response_truncated

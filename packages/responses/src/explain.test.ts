@@ -9,7 +9,7 @@ import {
   type ExplainedRequest,
   type Explanation,
 } from './explain.ts';
-import type { MockConfig } from './planned-answer.ts';
+import type { MockConfig } from './planned-response.ts';
 
 interface Given extends Partial<ConditionsConfig> {
   readonly name: string;
@@ -208,7 +208,7 @@ describe('the content', () => {
   const answered = (mock: Partial<MockConfig>, more: Partial<ExplainedRequest> = {}) => {
     const candidates = [candidate('GET', '/orders/{id}', [gold], mock)];
     const request = asked('/orders/42', { body: Buffer.from('{"n": 1}'), ...more });
-    return { ...explainContent(candidates, request).content, ...explain(candidates, request).answer };
+    return { ...explainContent(candidates, request).content, ...explain(candidates, request).mock };
   };
 
   test('is rendered, with the delay for the request', () => {
@@ -257,7 +257,7 @@ describe('the content', () => {
 
   test('is absent if an upstream responds', () => {
     const forward: Candidate = { ...candidate('GET', '/'), rules: () => ({ responses: [] }) };
-    expect(explain([forward], asked('/'))).not.toHaveProperty('answer');
+    expect(explain([forward], asked('/'))).not.toHaveProperty('mock');
   });
 
   test('of a response can be made although another one responds', () => {

@@ -21,12 +21,12 @@ import { hasParameters, parsePathPattern } from './path-pattern.ts';
 import { PathTable, type Place } from './path-table.ts';
 import { parametersOf } from './pattern-table.ts';
 import {
-  planAnswer,
+  planResponse,
   type MockConfig,
-  type PlannedAnswer,
+  type PlannedResponse,
   type PlannedDelay,
   type PlanOptions,
-} from './planned-answer.ts';
+} from './planned-response.ts';
 import { RequestExpressions } from './request-expressions.ts';
 import { RequestFacts } from './request-facts.ts';
 
@@ -113,8 +113,8 @@ export interface OtherEndpoint extends ExplainedEndpoint {
   readonly reason: 'Method' | 'Precedence' | 'Path';
 }
 
-/** How the content of a response is generated. */
-export interface ExplainedAnswer {
+/** How the content of a mock is generated. */
+export interface ExplainedMock {
   readonly isTemplate: boolean;
   /** The delay for this request's id. Absent if there is none. */
   readonly delay?: PlannedDelay;
@@ -130,7 +130,7 @@ export interface Explanation {
   /** The name of the response that is returned. Absent if the endpoint's action decides. */
   readonly response?: string | undefined;
   /** Absent if an upstream responds. */
-  readonly answer?: ExplainedAnswer | undefined;
+  readonly mock?: ExplainedMock | undefined;
   /** The earlier responses. Those with the fewest unmet conditions come first. */
   readonly unmatched: readonly UnmatchedResponse[];
   /** At most `LIMITS.explainedEndpointsMax`. */
@@ -142,9 +142,9 @@ interface Entry extends Place {
 }
 
 /** An explanation with the content of the response. */
-export interface ContentExplanation extends Omit<Explanation, 'answer'> {
+export interface ContentExplanation extends Omit<Explanation, 'mock'> {
   /** Absent if an upstream responds. */
-  readonly content?: PlannedAnswer;
+  readonly content?: PlannedResponse;
 }
 
 /**
@@ -154,10 +154,10 @@ export interface ContentExplanation extends Omit<Explanation, 'answer'> {
  */
 export const explain = (candidates: readonly Candidate[], request: ExplainedRequest): Explanation => {
   const { content, ...explanation } = explainContent(candidates, request);
-  return content === undefined ? explanation : { ...explanation, answer: withoutContent(content) };
+  return content === undefined ? explanation : { ...explanation, mock: withoutContent(content) };
 };
 
-const withoutContent = (content: PlannedAnswer): ExplainedAnswer => {
+const withoutContent = (content: PlannedResponse): ExplainedMock => {
   const { isTemplate } = content;
   if (content.kind !== 'Mock') return { isTemplate, templateError: printable(content.reason) };
   return { isTemplate, ...(content.delay !== undefined && { delay: content.delay }) };
@@ -210,11 +210,11 @@ const explainResponses = (
   for (const { name, conditions, mock: own } of responses) {
     const unmet = unmetConditions(options.expressions, conditions, spare);
     if (unmet.length === 0)
-      return { response: name, content: planAnswer(own, options), unmatched: nearMissesFirst(unmatched) };
+      return { response: name, content: planResponse(own, options), unmatched: nearMissesFirst(unmatched) };
     unmatched.push({ name, unmet: unmet.map(shorten) });
   }
   return {
-    ...(mock !== undefined && { content: planAnswer(mock, options) }),
+    ...(mock !== undefined && { content: planResponse(mock, options) }),
     unmatched: nearMissesFirst(unmatched),
   };
 };
@@ -231,9 +231,9 @@ export const contentOf = (
   candidate: Candidate,
   request: ExplainedRequest,
   mock: MockConfig,
-): PlannedAnswer | undefined =>
+): PlannedResponse | undefined =>
   entryOf(candidate)
-    .map((entry) => planAnswer(mock, planOptions(entry, request)))
+    .map((entry) => planResponse(mock, planOptions(entry, request)))
     .at(0);
 
 const nearMissesFirst = (responses: readonly UnmatchedResponse[]): readonly UnmatchedResponse[] =>

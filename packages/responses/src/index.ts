@@ -10,7 +10,7 @@ export * from './parameter-value.ts';
 export * from './path-pattern.ts';
 export * from './path-table.ts';
 export * from './pattern-table.ts';
-export * from './planned-answer.ts';
+export * from './planned-response.ts';
 export * from './regular-expression.ts';
 export * from './request-expressions.ts';
 export * from './request-facts.ts';

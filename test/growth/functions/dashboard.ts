@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { LIMITS } from '@standin/contract';
 import { contentCodings, decodeContent } from '../../../dashboard/src/diff/decode-content.ts';
-import { COMPARED_BYTES_MAX, diffAnswers } from '../../../dashboard/src/diff/diff-answers.ts';
+import { COMPARED_BYTES_MAX, diffResponses } from '../../../dashboard/src/diff/diff-responses.ts';
 import { diffHeaders } from '../../../dashboard/src/diff/diff-headers.ts';
 import { diffJson } from '../../../dashboard/src/diff/diff-json.ts';
 import { diffLines } from '../../../dashboard/src/diff/diff-lines.ts';
@@ -17,7 +17,7 @@ import { formatJson } from '../../../dashboard/src/captured/format-json.ts';
 import { HEX_ROW_BYTES, hexRow } from '../../../dashboard/app/exchange/hex-rows.ts';
 import { conditionsOfRequest } from '../../../dashboard/src/captured/request-conditions.ts';
 import { guessSlug } from '../../../dashboard/src/endpoints/guess-slug.ts';
-import { mockOfAnswer } from '../../../dashboard/src/captured/mock-of-answer.ts';
+import { mockOfResponse } from '../../../dashboard/src/captured/mock-of-response.ts';
 import { parseHeaderText } from '../../../dashboard/app/replays/replay-values.ts';
 import { bodyPreview } from '../../../dashboard/src/requests/body-preview.ts';
 import { csvLine } from '../../../dashboard/src/requests/csv.ts';
@@ -146,9 +146,9 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     cpuMsMax: DIFF_MS,
   },
   {
-    of: 'dashboard/src/diff/diff-answers.ts#diffAnswers',
+    of: 'dashboard/src/diff/diff-responses.ts#diffResponses',
     limit: COMPARED_BYTES_MAX,
-    run: (text) => diffAnswers(answerOf(text), answerOf(changed(text))),
+    run: (text) => diffResponses(answerOf(text), answerOf(changed(text))),
     near: {
       'JSON with many keys': framed(
         '{',
@@ -184,10 +184,10 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     run: (text) => decodeContent([['content-encoding', 'gzip, gzip']], gzipSync(gzipSync(text)), COMPARED_BYTES_MAX),
   },
   {
-    of: 'dashboard/src/captured/mock-of-answer.ts#mockOfAnswer',
+    of: 'dashboard/src/captured/mock-of-response.ts#mockOfResponse',
     limit: LIMITS.mockBodyBytesMax,
     run: (text) =>
-      mockOfAnswer(
+      mockOfResponse(
         testEntry({
           responseBody: text,
           responseHeaders: text.split('\n', 1_000).map((line) => [line, line] as const),

@@ -93,7 +93,7 @@ rules:
     # Requests that the gateways themselves refuse with a status of 5xx. Mocks and upstreams may return 5xx on purpose.
     expr: >-
       sum(rate(standin_receive_rejections_total{{ printf "{code=~\"log_unavailable|not_ready|overloaded|quota_unavailable\",%s}" $where }}[5m]))
-      / ((sum(rate(standin_respond_answers_total{{ printf "{%s}" $where }}[5m])) or vector(0)) + sum(rate(standin_receive_rejections_total{{ printf "{%s}" $where }}[5m])))
+      / ((sum(rate(standin_respond_requests_total{{ printf "{%s}" $where }}[5m])) or vector(0)) + sum(rate(standin_receive_rejections_total{{ printf "{%s}" $where }}[5m])))
       > 0.01
     for: 5m
     labels: { severity: critical }

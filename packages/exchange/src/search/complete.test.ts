@@ -11,10 +11,10 @@ describe('completionAt', () => {
   test.each([
     ['|', { kind: 'field', typed: '', from: 0, to: 0 }],
     ['sta|', { kind: 'field', typed: 'sta', names: ['status:'], from: 0, to: 3 }],
-    ['an|', { kind: 'field', typed: 'an', names: ['answer:'], from: 0, to: 2 }],
-    ['answer:g|', { kind: 'value', field: 'answer', typed: 'g', values: [], from: 7, to: 8 }],
+    ['respo|', { kind: 'field', typed: 'respo', names: ['response:'], from: 0, to: 5 }],
+    ['response:g|', { kind: 'value', field: 'response', typed: 'g', values: [], from: 9, to: 10 }],
     ['method:GET (sta|', { kind: 'field', names: ['status:'], from: 12, to: 15 }],
-    ['-resp|', { kind: 'field', names: ['resp.body:', 'resp.size:', 'resp.header.'], from: 1, to: 5 }],
+    ['-resp|', { kind: 'field', names: ['resp.body:', 'resp.size:', 'response:', 'resp.header.'], from: 1, to: 5 }],
     ['method:p|', { kind: 'value', field: 'method', typed: 'p', values: ['POST', 'PUT', 'PATCH'], from: 7, to: 8 }],
     ['status:|', { kind: 'value', values: ['2xx', '3xx', '4xx', '5xx', 'none', '>=', '>', '<=', '<'] }],
     ['status:5|', { kind: 'value', values: ['5xx'] }],

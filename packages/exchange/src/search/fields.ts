@@ -50,10 +50,10 @@ export const FIELDS: Readonly<Record<PlainField, Field>> = {
   'req.size': { kind: 'size', meaning: 'size of the request body in bytes', example: 'req.size:0' },
   'resp.size': { kind: 'size', meaning: 'size of the response body in bytes, as sent', example: 'resp.size:>1mb' },
   endpoint: { kind: 'pattern', meaning: "the endpoint's name", example: 'endpoint:create-*' },
-  answer: {
+  response: {
     kind: 'pattern',
     meaning: 'the name of the response, or "" if the action responded',
-    example: 'answer:gold',
+    example: 'response:gold',
   },
   project: { kind: 'pattern', meaning: "the project's name", example: 'project:shop' },
   namespace: { kind: 'pattern', meaning: 'the namespace', example: 'namespace:team-a' },
@@ -124,8 +124,7 @@ const OTHER_NAMES: Readonly<Record<string, string>> = {
   header: 'header.NAME',
   headers: 'header.NAME',
   'resp.header': 'resp.header.NAME',
-  response: 'answer',
-  'resp.name': 'answer',
+  'resp.name': 'response',
   'req.body': 'body',
   'request.body': 'body',
   'response.body': 'resp.body',

@@ -63,7 +63,7 @@ export type ContainsField = 'query' | 'body' | 'resp.body';
 export type PatternField =
   | 'path'
   | 'endpoint'
-  | 'answer'
+  | 'response'
   | 'project'
   | 'namespace'
   | 'account'

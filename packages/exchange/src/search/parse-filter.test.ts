@@ -77,7 +77,7 @@ describe('values', () => {
     [String.raw`path:/a\(b\)`, { kind: 'matches', field: 'path', pattern: ['/a(b)'] }],
     ['path:/a:b', { kind: 'matches', field: 'path', pattern: ['/a:b'] }],
     ['endpoint:"create order"', { kind: 'matches', field: 'endpoint', pattern: ['create order'] }],
-    ['answer:gold', { kind: 'matches', field: 'answer', pattern: ['gold'] }],
+    ['response:gold', { kind: 'matches', field: 'response', pattern: ['gold'] }],
     ['endpoint:""', { kind: 'matches', field: 'endpoint', pattern: [''] }],
     ['id:0193*', { kind: 'matches', field: 'id', pattern: ['0193', ''] }],
     [
@@ -102,7 +102,7 @@ describe('a problem', () => {
     ['verb:GET', 'verb', 'Did you mean method?'],
     ['req.header.x:1', 'req.header.x', 'Did you mean header.x?'],
     ['Status:1', 'Status', 'Did you mean status?'],
-    ['response:gold', 'response', 'Did you mean answer?'],
+    ['resp.name:gold', 'resp.name', 'Did you mean response?'],
     ['header:x', 'header', 'Did you mean header.NAME?'],
     ['X-Tenant:acme', 'X-Tenant', 'Did you mean header.x-tenant?'],
     ['header.:x', 'header.', 'There is no field "header."'],

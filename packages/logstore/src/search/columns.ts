@@ -16,7 +16,7 @@ export const PATTERN_COLUMNS: Readonly<Record<PatternField, Column>> = {
   path: { sql: 'path', frozen: true, latin1: true },
   endpoint: { sql: 'endpoint', frozen: true },
   // Chosen before the request is recorded, so both versions of a row have it.
-  answer: { sql: 'response', frozen: true },
+  response: { sql: 'response', frozen: true },
   project: { sql: 'project', frozen: true },
   namespace: { sql: 'namespace', frozen: true },
   account: { sql: 'account', frozen: true },

@@ -56,7 +56,7 @@ describe('compileFilter', () => {
   });
 
   test.each([
-    ['method:GET path:/a* header.x:1 body:a query:a req.size:0 id:0* -endpoint:b answer:gold', [true]],
+    ['method:GET path:/a* header.x:1 body:a query:a req.size:0 id:0* -endpoint:b response:gold', [true]],
     ['status:200', [false]],
     ['-status:200', [false]],
     ['a', [false]],

@@ -38,7 +38,7 @@ type MockConfig = JsonMockConfig & Partial<Pick<ResponseConfig['mock'], 'bodyEnc
  * A prepared mock, for which a request computes only the date. Throws an error with a readable message if HTTP cannot carry the
  * mock.
  */
-export class MockAnswer implements Mock, MockSource {
+export class MockResponse implements Mock, MockSource {
   readonly outcome = 'mocked';
   readonly templateError = '';
   readonly expressions = NO_EXPRESSIONS;

@@ -20,7 +20,7 @@ export interface PlannedDelay {
 }
 
 /** What a mock responds with to one request. */
-export type PlannedAnswer = { readonly isTemplate: boolean } & (
+export type PlannedResponse = { readonly isTemplate: boolean } & (
   | (RenderedMock & {
       readonly kind: 'Mock';
       readonly status: number;
@@ -51,7 +51,7 @@ export interface PlanOptions {
 const BODYLESS_STATUSES: readonly number[] = [204, 205, 304];
 
 /** Returns what a mock responds with to a request, as gateways do. The gateway adds the headers that frame the response. */
-export const planAnswer = (mock: MockConfig, { requestId, ...options }: PlanOptions): PlannedAnswer => {
+export const planResponse = (mock: MockConfig, { requestId, ...options }: PlanOptions): PlannedResponse => {
   const { status, template, delay, bodyEncoding = 'utf8' } = mock;
   const isTemplate = template !== undefined;
   const made = isTemplate ? rendered(mock, options) : verbatim(mock);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { MockAnswer } from './mock-answer.ts';
+import { MockResponse } from './mock-response.ts';
 
-const mock = (more: Partial<ConstructorParameters<typeof MockAnswer>[0]> = {}) =>
-  new MockAnswer({ status: 200, headers: [], body: '{}', ...more });
+const mock = (more: Partial<ConstructorParameters<typeof MockResponse>[0]> = {}) =>
+  new MockResponse({ status: 200, headers: [], body: '{}', ...more });
 
 describe('headers', () => {
   test('are those of the mock, followed by the missing ones', () => {

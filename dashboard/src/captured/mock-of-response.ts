@@ -14,7 +14,7 @@ export interface MockSpec {
 /** What the mock becomes: `spec.json`, or a response with conditions. */
 export type MockPlace = 'json' | 'response';
 
-export type MockOfAnswer =
+export type MockOfResponse =
   | {
       readonly ok: true;
       readonly mock: MockSpec;
@@ -44,7 +44,7 @@ const WRITTEN_BY_GATEWAY: ReadonlySet<string> = new Set([
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1_000).toLocaleString('en')} kB`;
 
-const refuse = (reason: string): MockOfAnswer => ({ ok: false, reason });
+const refuse = (reason: string): MockOfResponse => ({ ok: false, reason });
 
 /** Returns the headers that a mock can have, in order. */
 const mockHeaders = (headers: readonly HeaderPair[]): HeaderPair[] => {
@@ -136,7 +136,7 @@ export const refusalOf = ({ response, outcome, upstreamError }: LogEntry): strin
  * headers in `WRITTEN_BY_GATEWAY`, repeated content types, and headers that exceed the limits. Returns the reason if the response
  * cannot be a mock.
  */
-export const mockOfAnswer = (entry: LogEntry, place: MockPlace): MockOfAnswer => {
+export const mockOfResponse = (entry: LogEntry, place: MockPlace): MockOfResponse => {
   const { response } = entry;
   const refusal = refusalOf(entry);
   if (refusal !== undefined) return refuse(refusal);

@@ -8,7 +8,7 @@ import {
   type ExplainedEndpoint,
   type ExplainedRequest,
   type Explanation,
-  type PlannedAnswer,
+  type PlannedResponse,
   type PlannedDelay,
 } from '@standin/responses';
 
@@ -38,7 +38,7 @@ export type ContentView =
   | { readonly kind: 'TemplateFailed' | 'Invalid'; readonly reason: string };
 
 /** What an endpoint would respond with to a request. */
-export interface AnswerPreview extends Pick<Explanation, 'rejection' | 'response' | 'unmatched'> {
+export interface ResponsePreview extends Pick<Explanation, 'rejection' | 'response' | 'unmatched'> {
   /** Undefined if an upstream responds, or if the endpoint does not get the request. */
   readonly content: ContentView | undefined;
   /** The response that the user edits, if another one responds. An empty name is the default response. */
@@ -50,7 +50,7 @@ const BODY_SHOWN_MAX = 16 * 1024;
 const HEADER_SHOWN_MAX = 1_000;
 
 /** Returns what the endpoint would respond with, rendered as gateways do, or why it cannot respond. */
-export const previewAnswer = (input: PreviewInput): AnswerPreview | { readonly unavailable: string } => {
+export const previewResponse = (input: PreviewInput): ResponsePreview | { readonly unavailable: string } => {
   const { endpoint, responses, mock, request } = input;
   const rules = rulesOf(responses, mock);
   if ('unavailable' in rules) return rules;
@@ -75,14 +75,14 @@ const editedOf = (
   { responses, mock, request, edited }: PreviewInput,
   candidate: Candidate,
   response: string | undefined,
-): AnswerPreview['edited'] => {
+): ResponsePreview['edited'] => {
   const own = edited === 'default' ? { name: '', mock } : responses[edited ?? -1];
   if (own?.mock === undefined || own.name === (response ?? '')) return undefined;
   const content = contentOf(candidate, request, own.mock);
   return content && { name: own.name, content: viewOf(content) };
 };
 
-const viewOf = (content: PlannedAnswer): ContentView => {
+const viewOf = (content: PlannedResponse): ContentView => {
   if (content.kind !== 'Mock') return { kind: content.kind, reason: content.reason };
   const { kind, status, headers, body, bodyEncoding, delay } = content;
   const isText = bodyEncoding === 'utf8';

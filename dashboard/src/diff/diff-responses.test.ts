@@ -1,17 +1,17 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Answer, type BodyDiff, isSameAnswer } from './answer-diff.ts';
-import { COMPARED_BYTES_MAX, diffAnswers } from './diff-answers.ts';
+import { type ComparedResponse, type BodyDiff, isSameResponse } from './response-diff.ts';
+import { COMPARED_BYTES_MAX, diffResponses } from './diff-responses.ts';
 import { diffHeaders } from './diff-headers.ts';
 import { diffJson } from './diff-json.ts';
 import { diffLines } from './diff-lines.ts';
 
-const answer = (body: string | Uint8Array, more: Partial<Answer> = {}): Answer => {
+const answer = (body: string | Uint8Array, more: Partial<ComparedResponse> = {}): ComparedResponse => {
   const bytes = Buffer.from(body as string);
   return { status: 200, durationMs: 12, headers: [], body: bytes, truncated: false, bodyBytes: bytes.length, ...more };
 };
-const bodyDiff = (before: Answer, after: Answer): BodyDiff => diffAnswers(before, after).body;
+const bodyDiff = (before: ComparedResponse, after: ComparedResponse): BodyDiff => diffResponses(before, after).body;
 
 describe('a JSON diff', () => {
   const changes = (before: string, after: string) =>
@@ -96,13 +96,13 @@ describe('headers', () => {
   });
 
   it('that change with every response do not make responses different', () => {
-    const diff = diffAnswers(
+    const diff = diffResponses(
       answer('{}', { headers: [['date', 'then']] }),
       answer('{}', { headers: [['date', 'now']] }),
     );
     expect(diff.headers).toEqual([{ name: 'date', before: ['then'], after: ['now'], isPassing: true }]);
-    expect(isSameAnswer(diff)).toBe(true);
-    expect(isSameAnswer(diffAnswers(answer('{}'), answer('{}', { status: 201 })))).toBe(false);
+    expect(isSameResponse(diff)).toBe(true);
+    expect(isSameResponse(diffResponses(answer('{}'), answer('{}', { status: 201 })))).toBe(false);
   });
 });
 

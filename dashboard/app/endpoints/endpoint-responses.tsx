@@ -8,7 +8,7 @@ import type { RowValues } from './form-reader.ts';
 import { ResponseSummary } from './response-summary.tsx';
 import { isJsonContent, type ResponseValues } from './response-values.ts';
 
-export interface AnswerProps {
+export interface EndpointResponsesProps {
   readonly view: EndpointView;
   readonly mock:
     | {
@@ -24,9 +24,9 @@ export interface AnswerProps {
 }
 
 /** Shows the responses that callers receive, or the upstream that requests are forwarded to. */
-export const Answer = ({ view: { answer }, mock, timeout, responses }: AnswerProps) => (
-  <section aria-labelledby="answer" className="flex flex-col gap-2">
-    <h2 id="answer" className="font-medium">
+export const EndpointResponses = ({ view: { answer }, mock, timeout, responses }: EndpointResponsesProps) => (
+  <section aria-labelledby="responses" className="flex flex-col gap-2">
+    <h2 id="responses" className="font-medium">
       {responses.length === 0 ? 'Response' : 'Responses'}
     </h2>
     {responses.length > 0 && (

@@ -38,7 +38,7 @@ const expression: ResponseConfig = {
 };
 
 /** Compares requests that one gateway answers in different ways, in turn. */
-export const benchAnswers = async ({ seconds }: BenchOptions): Promise<boolean> => {
+export const benchResponses = async ({ seconds }: BenchOptions): Promise<boolean> => {
   const stand = await startStandin('process', MEASURED_ENV);
   try {
     const action = json(body, { headers: [['content-type', 'application/json']] });

@@ -4,7 +4,7 @@ import type { HeaderPair } from '@standin/contract';
  * The differences between two responses to the same request. Omits identical headers and, except for a few lines around each
  * change, identical parts of bodies. All lists are bounded.
  */
-export interface AnswerDiff {
+export interface ResponseDiff {
   readonly status: { readonly before: number; readonly after: number };
   readonly durationMs: { readonly before: number; readonly after: number };
   readonly headers: readonly HeaderChange[];
@@ -12,7 +12,7 @@ export interface AnswerDiff {
 }
 
 /** A response as the log stores it. */
-export interface Answer {
+export interface ComparedResponse {
   /** 0 if there was no response. */
   readonly status: number;
   readonly durationMs: number;
@@ -33,7 +33,7 @@ export interface HeaderChange {
   readonly name: string;
   readonly before: readonly string[];
   readonly after: readonly string[];
-  /** Whether `isSameAnswer` ignores the difference, as for `date`. */
+  /** Whether `isSameResponse` ignores the difference, as for `date`. */
   readonly isPassing: boolean;
 }
 
@@ -68,7 +68,7 @@ export interface BytesView {
 }
 
 /** Returns whether the responses are the same, apart from the duration, headers with `isPassing`, and the formatting of JSON. */
-export const isSameAnswer = ({ status, headers, body }: AnswerDiff): boolean =>
+export const isSameResponse = ({ status, headers, body }: ResponseDiff): boolean =>
   status.before === status.after &&
   headers.every(({ isPassing }) => isPassing) &&
   (body.kind === 'same' || (body.kind === 'json' && body.total === 0));

@@ -5,7 +5,7 @@ import type { LogEntry } from '@standin/exchange';
 import fc from 'fast-check';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { mockOfAnswer, type MockPlace } from './mock-of-answer.ts';
+import { mockOfResponse, type MockPlace } from './mock-of-response.ts';
 
 interface Answer {
   readonly status?: number;
@@ -32,12 +32,12 @@ const entry = ({ status = 200, headers = [JSON_TYPE], body = '{}', truncated = f
   };
 };
 const made = (answer: Answer, place: MockPlace = 'json') => {
-  const result = mockOfAnswer(entry(answer), place);
+  const result = mockOfResponse(entry(answer), place);
   if (!result.ok) throw new Error(result.reason);
   return result;
 };
 const reason = (answer: Answer, place: MockPlace = 'json'): string => {
-  const result = mockOfAnswer(entry(answer), place);
+  const result = mockOfResponse(entry(answer), place);
   return result.ok ? 'it can' : result.reason;
 };
 
@@ -157,7 +157,7 @@ describe('a mock made from a response', () => {
     fc.assert(
       fc.property(headers, body, fc.integer({ min: 200, max: 599 }), (pairs, content, status) => {
         const kept = pairs.filter(([header]) => header.toLowerCase() !== 'content-encoding');
-        const result = mockOfAnswer(entry({ status, headers: kept, body: content }), place);
+        const result = mockOfResponse(entry({ status, headers: kept, body: content }), place);
         if (!result.ok) return;
         const { mock } = result;
         const parsed = parseObject({

@@ -9,7 +9,7 @@ import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 import { post, Tenant } from './tenant.ts';
 
-/** Tests answers that depend on the request, with three gateways: what kubectl users see, and what callers get. */
+/** Tests responses that depend on the request, with three gateways: what kubectl users see, and what callers get. */
 
 let cluster: OwnCluster;
 let clickHouse: TestClickHouse;
@@ -21,7 +21,7 @@ beforeAll(async () => {
   [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
   await installStandin(cluster);
   deployment = await deploy({ cluster, clickHouse, operators: 1, gateways: 3 });
-  tenant = await Tenant.create(cluster, 'answers');
+  tenant = await Tenant.create(cluster, 'responses');
   await tenant.accountAndProject();
   await tenant.untilReason('Project', 'shop', 'Ready');
   key = await tenant.readSecret('team-api-key');
@@ -186,7 +186,7 @@ describe('responses with conditions', () => {
     expect(await answersAt('/plans/failed?by=0', {}, 200)).toBe(500);
     const store = openLogStore(clickHouse);
     onTestFinished(() => store.close());
-    const search = parsed('path:/plans/failed outcome:template_failed status:500 answer:echo');
+    const search = parsed('path:/plans/failed outcome:template_failed status:500 response:echo');
     const list = () => store.list({ projectUid: EVERY_PROJECT, search, limit: 100 });
     const rows = await eventually('the rows', list, { accept: ({ length }) => length === deployment.gateways.length });
     for (const { templateError } of rows)

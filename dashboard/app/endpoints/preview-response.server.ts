@@ -5,7 +5,7 @@ import type { ExplainedRequest } from '@standin/responses';
 import type { DashboardContext } from '../../src/dashboard-context.ts';
 import { exampleRequest } from '../../src/endpoints/example-request.ts';
 import { evaluatedParts } from '../../src/captured/evaluated-parts.ts';
-import type { AnswerPreview, PreviewInput } from '../../src/captured/preview-answer.ts';
+import type { ResponsePreview, PreviewInput } from '../../src/captured/preview-response.ts';
 import { refusalOf } from '../../src/pages/failures.ts';
 import { openLog } from '../../src/projects/projects.ts';
 import { isNotFound } from '../../src/resources/not-found.ts';
@@ -28,13 +28,13 @@ export const previewOf = async (
   names: ProjectName,
   form: FormData,
   draft: EndpointDraft,
-): Promise<AnswerPreview | Unavailable | undefined> => {
+): Promise<ResponsePreview | Unavailable | undefined> => {
   if (textOf(form, PREVIEW_FIELDS.request) === '') return undefined;
   try {
     const input = await inputOf(context, names, form, draft);
     if (isUnavailable(input)) return input;
     const { request, responses, mock } = input;
-    return await context.workers.run('previewAnswer', input, evaluatedParts(request, [responses, mock]));
+    return await context.workers.run('previewResponse', input, evaluatedParts(request, [responses, mock]));
   } catch (error) {
     if (isNotFound(error)) return { unavailable: 'The request is no longer in the log. Choose another one.' };
     return { unavailable: refusalOf(error) };

@@ -1,6 +1,6 @@
 import type { JsonMockConfig, ResponseConfig } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
-import { previewAnswer, type PreviewInput } from './preview-answer.ts';
+import { previewResponse, type PreviewInput } from './preview-response.ts';
 
 const json = (body: string, more: Partial<JsonMockConfig> = {}): JsonMockConfig => ({
   ...{ status: 200, headers: [['content-type', 'application/json'] as const], body, template: 'CEL' },
@@ -16,7 +16,7 @@ const preview = (more: Partial<PreviewInput> & { readonly headers?: PreviewInput
     ...{ id: 'request', receivedAtUs: 0, project: 'shop', method: 'GET', path: '/a/7', query: '' },
     ...{ headers, body: Buffer.from('{"n": "<b>"}') },
   };
-  return previewAnswer({
+  return previewResponse({
     endpoint: { namespace: 'default', name: 'a', method: 'GET', slug: '/a/{id}', action: 'JSON' },
     ...{ responses: [response('gold', 'gold'), response('late', 'gold')], mock: json('${request.json.n}') },
     ...{ request, edited: undefined },

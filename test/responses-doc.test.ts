@@ -14,14 +14,16 @@ const quickstart = ['account', 'project'].map((name) => {
 });
 const problemsOf = (name: string, text: string) => validateManifests([...quickstart, { name, text }], SETTINGS);
 
-describe('crds/examples/answers', () => {
-  test.each(globSync('crds/examples/answers/*.yaml', { cwd: ROOT }))('%s is valid', (file) => {
+describe('crds/examples/responses', () => {
+  test.each(globSync('crds/examples/responses/*.yaml', { cwd: ROOT }))('%s is valid', (file) => {
     expect(problemsOf(file, read(file))).toEqual([]);
   });
 });
 
-describe('docs/guides/answers.md', () => {
-  const snippets = [...read('docs/guides/answers.md').matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text);
+describe('docs/guides/responses.md', () => {
+  const snippets = [...read('docs/guides/responses.md').matchAll(/^```yaml\n(.*?)^```$/gms)].map(
+    ([, text = '']) => text,
+  );
 
   test.each(snippets)('has a valid part of a spec: %s', (text) => {
     // As kubectl, which reads YAML 1.1.

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Answer, AnswerDiff, BodyDiff, BytesView } from './answer-diff.ts';
+import type { ComparedResponse, ResponseDiff, BodyDiff, BytesView } from './response-diff.ts';
 import { decodeContent } from './decode-content.ts';
 import { diffHeaders } from './diff-headers.ts';
 import { diffJson } from './diff-json.ts';
@@ -23,14 +23,14 @@ const textOf = (bytes: Uint8Array): string | undefined => {
   }
 };
 
-const bytesView = ({ body, bodyBytes, truncated }: Answer): BytesView => ({
+const bytesView = ({ body, bodyBytes, truncated }: ComparedResponse): BytesView => ({
   bytes: bodyBytes,
   sha256: truncated ? undefined : createHash('sha256').update(body).digest('hex'),
 });
 
 const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
-const diffBodies = (before: Answer, after: Answer): BodyDiff => {
+const diffBodies = (before: ComparedResponse, after: ComparedResponse): BodyDiff => {
   const asBytes = (why: string): BodyDiff => ({
     ...{ kind: 'bytes', why },
     before: bytesView(before),
@@ -50,7 +50,7 @@ const diffBodies = (before: Answer, after: Answer): BodyDiff => {
 };
 
 /** Compares a captured response with a later one to the same request. */
-export const diffAnswers = (before: Answer, after: Answer): AnswerDiff => ({
+export const diffResponses = (before: ComparedResponse, after: ComparedResponse): ResponseDiff => ({
   status: { before: before.status, after: after.status },
   durationMs: { before: before.durationMs, after: after.durationMs },
   headers: diffHeaders(before.headers, after.headers),

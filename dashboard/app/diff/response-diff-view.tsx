@@ -2,12 +2,12 @@ import type { ReactNode } from 'react';
 import { formatDuration } from '../requests/traffic-row.ts';
 import { StatusBadge } from '../ui/badge.tsx';
 import {
-  type AnswerDiff,
+  type ResponseDiff,
   type BytesView,
   type HeaderChange,
   type JsonChange,
-  isSameAnswer,
-} from '../../src/diff/answer-diff.ts';
+  isSameResponse,
+} from '../../src/diff/response-diff.ts';
 import { LineDiffView } from './line-diff-view.tsx';
 
 const bytes = (count: number): string => `${count.toLocaleString('en')} bytes`;
@@ -104,7 +104,7 @@ const Table = ({ label, children }: { readonly label: string; readonly children:
   </table>
 );
 
-const Body = ({ body }: Pick<AnswerDiff, 'body'>) => {
+const Body = ({ body }: Pick<ResponseDiff, 'body'>) => {
   switch (body.kind) {
     case 'same':
       return <p className="text-muted">The bodies are identical ({bytes(body.bytes)}).</p>;
@@ -143,12 +143,12 @@ const Body = ({ body }: Pick<AnswerDiff, 'body'>) => {
  * Shows how a later response differs from the captured one. Always shows the status and the time, but omits headers and body parts
  * that are identical.
  */
-export const AnswerDiffView = ({ diff }: { readonly diff: AnswerDiff }) => {
+export const ResponseDiffView = ({ diff }: { readonly diff: ResponseDiff }) => {
   const { status, durationMs, headers, body } = diff;
   return (
     <section aria-labelledby="diff" className="flex flex-col gap-3">
       <h2 id="diff" className="text-h2">
-        {isSameAnswer(diff) ? 'Same response' : 'Differences'}
+        {isSameResponse(diff) ? 'Same response' : 'Differences'}
       </h2>
       <Table label="Status, time and header differences">
         <Row

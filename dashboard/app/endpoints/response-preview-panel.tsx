@@ -1,6 +1,6 @@
 import { ChevronRight } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import type { AnswerPreview } from '../../src/captured/preview-answer.ts';
+import type { ResponsePreview } from '../../src/captured/preview-response.ts';
 import { examplePath } from '../../src/endpoints/example-request.ts';
 import { useFetcher } from '../remix.ts';
 import { formatRowTime, type TrafficRow } from '../requests/traffic-row.ts';
@@ -13,9 +13,9 @@ import { EXAMPLE, PREVIEW_FIELDS } from './preview-fields.ts';
 
 type Requests = { readonly requests: readonly TrafficRow[] } | { readonly unavailable: string };
 
-export interface AnswerPreviewPanelProps {
+export interface ResponsePreviewPanelProps {
   /** Undefined until the server has rendered the first preview. */
-  readonly answer: AnswerPreview | { readonly unavailable: string } | undefined;
+  readonly answer: ResponsePreview | { readonly unavailable: string } | undefined;
   /** The URL of the endpoint's latest requests. Undefined for a new endpoint. */
   readonly requestsUrl: string | undefined;
   /** The slug as the user has entered it. */
@@ -27,7 +27,7 @@ export interface AnswerPreviewPanelProps {
 }
 
 /** Shows what the endpoint in the form would respond with to a request that the user selects. Needs JavaScript. */
-export const AnswerPreviewPanel = (props: AnswerPreviewPanelProps) => {
+export const ResponsePreviewPanel = (props: ResponsePreviewPanelProps) => {
   const { answer, requestsUrl, slug, isOpen, onToggle, refresh } = props;
   const isHydrated = useHydrated();
   const { load, data } = useFetcher<Requests>();
@@ -129,7 +129,7 @@ const REJECTIONS = {
   method_not_allowed: 'This request has a different method, so this endpoint does not get it.',
 } as const;
 
-const Answer = ({ answer }: { readonly answer: NonNullable<AnswerPreviewPanelProps['answer']> }) => {
+const Answer = ({ answer }: { readonly answer: NonNullable<ResponsePreviewPanelProps['answer']> }) => {
   if ('unavailable' in answer) return <p className="[overflow-wrap:anywhere] text-muted">{answer.unavailable}</p>;
   const { rejection, response, unmatched, content, edited } = answer;
   if (rejection !== undefined) return <p className="text-muted">{REJECTIONS[rejection]}</p>;
