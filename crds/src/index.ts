@@ -1,4 +1,4 @@
-export { progressIn } from './acts.ts';
+export { progressIn } from './operations.ts';
 export {
   customResourceDefinition,
   SCHEMA_DIGEST_ANNOTATION,

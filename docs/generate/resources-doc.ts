@@ -38,10 +38,10 @@ const EXAMPLES: Readonly<Record<Kind, string>> = {
   Account: 'crds/examples/own-key/account.yaml',
   Project: 'crds/examples/quickstart/project.yaml',
   Endpoint: 'crds/examples/quickstart/create-order.yaml',
-  Replay: 'crds/examples/acts/replay-outage.yaml',
-  Share: 'crds/examples/acts/share.yaml',
-  KeyRegeneration: 'crds/examples/acts/regenerate-key.yaml',
-  Purge: 'crds/examples/acts/purge.yaml',
+  Replay: 'crds/examples/operations/replay-outage.yaml',
+  Share: 'crds/examples/operations/share.yaml',
+  KeyRegeneration: 'crds/examples/operations/regenerate-key.yaml',
+  Purge: 'crds/examples/operations/purge.yaml',
 };
 
 const FOLDER = 'docs/reference/resources';

@@ -1,5 +1,5 @@
 import { configKey, type ConfigKey } from '@standin/contract';
-import { EndedActsController } from './acts/ended-acts-controller.ts';
+import { EndedOperationsController } from './operations/ended-operations-controller.ts';
 import type { Controller } from './controller.ts';
 import { ControllerManager } from './controller-manager.ts';
 import { VolumeController } from './drain/volume-controller.ts';
@@ -83,7 +83,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
       acceptedOf: (uid) => translator.verdict(uid)?.accepted,
       undelivered: (before) => undelivered(gateways, volumes, before),
     }),
-    new EndedActsController(context),
+    new EndedOperationsController(context),
     volumes,
     audit,
   ];

@@ -55,7 +55,7 @@ const openAudit = (
 
 /**
  * Runs the operator: sources → translate → publish → status. Every replica reads and translates. Only the leader reads and creates
- * keys, publishes, grants quota, carries out acts and writes status. Rejects if it cannot listen.
+ * keys, publishes, grants quota, carries out one-time operations and writes status. Rejects if it cannot listen.
  */
 export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   const { settings, source, logger, registry, logStore } = parts;

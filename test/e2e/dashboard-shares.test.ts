@@ -167,8 +167,8 @@ describe('a link', () => {
     const link = await createLink(page);
     const html = await (await request(link)).body.text();
     expect(html).not.toContain(CARD);
-    const shares = await readdir(path.join(run.data, 'acts'));
-    const share = await readFile(path.join(run.data, 'acts', shares[0] ?? ''), 'utf8');
+    const shares = await readdir(path.join(run.data, 'operations'));
+    const share = await readFile(path.join(run.data, 'operations', shares[0] ?? ''), 'utf8');
     expect(share).not.toContain(link.slice(-43));
     expect(share).toContain('$.card');
     await context.close();
@@ -209,7 +209,7 @@ describe('on the Free plan', () => {
       body: 'intent=create&lifetime=1h',
     });
     expect([statusCode, await body.text()]).toEqual([200, expect.stringContaining('Sharing needs the Pro plan')]);
-    expect((await readdir(path.join(run.data, 'acts'))).filter((name) => name.includes('free'))).toEqual([]);
+    expect((await readdir(path.join(run.data, 'operations'))).filter((name) => name.includes('free'))).toEqual([]);
   });
 });
 

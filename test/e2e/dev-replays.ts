@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { GROUP_VERSION } from '@standin/contract';
 import type { ReplaySpec, ReplayStatus } from '@standin/crds';
 import { eventually } from '../harness/eventually.ts';
-import { actFiles } from './act-files.ts';
+import { operationFiles } from './operation-files.ts';
 
 export type NewReplay = Partial<ReplaySpec> & Pick<ReplaySpec, 'target'>;
 
 /** A Replay of the quickstart's project, in the data folder of `standin dev`. */
 export class DevReplay {
-  readonly #acts: ReturnType<typeof actFiles>;
+  readonly #operations: ReturnType<typeof operationFiles>;
   readonly #object: {
     apiVersion: string;
     kind: 'Replay';
@@ -18,7 +18,7 @@ export class DevReplay {
   #file = '';
 
   private constructor(data: string, spec: NewReplay) {
-    this.#acts = actFiles(data);
+    this.#operations = operationFiles(data);
     const name = `replay-${randomBytes(4).toString('hex')}`;
     this.#object = {
       ...{ apiVersion: GROUP_VERSION, kind: 'Replay' },
@@ -29,17 +29,17 @@ export class DevReplay {
 
   static async create(data: string, spec: NewReplay): Promise<DevReplay> {
     const replay = new DevReplay(data, spec);
-    replay.#file = await replay.#acts.create(replay.#object);
+    replay.#file = await replay.#operations.create(replay.#object);
     return replay;
   }
 
   async setState(state: ReplaySpec['state']): Promise<void> {
     const { spec } = this.#object;
-    await this.#acts.change({ ...this.#object, spec: { ...(spec as object), state } }, this.#file);
+    await this.#operations.change({ ...this.#object, spec: { ...(spec as object), state } }, this.#file);
   }
 
   async status(): Promise<ReplayStatus> {
-    const seen = await this.#acts.seen({ kind: 'Replay', ...this.#object.metadata });
+    const seen = await this.#operations.seen({ kind: 'Replay', ...this.#object.metadata });
     return seen?.status ?? {};
   }
 

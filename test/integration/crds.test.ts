@@ -190,7 +190,7 @@ describe('Replays and Shares', () => {
 
   it('a Share cannot be changed', async () => {
     const own = await useNamespace(cluster);
-    await cluster.kubectl(['apply', '-n', own, '-f', path.join(ROOT, 'crds/examples/acts/share.yaml')]);
+    await cluster.kubectl(['apply', '-n', own, '-f', path.join(ROOT, 'crds/examples/operations/share.yaml')]);
     for (const spec of [{ expiresAt: '2030-01-01T00:00:00Z' }, { redact: null }, { tokenSha256: 'a'.repeat(64) }]) {
       const merge = ['patch', 'msh/order-for-support', '-n', own, '--type=merge', '-p', JSON.stringify({ spec })];
       expect((await cluster.kubectl(merge)).stderr).toContain('cannot be changed, because the link may have been sent');
@@ -199,7 +199,7 @@ describe('Replays and Shares', () => {
 
   it('the examples can be created and listed', async () => {
     const own = await useNamespace(cluster);
-    const created = await cluster.kubectl(['create', '-n', own, '-f', path.join(ROOT, 'crds/examples/acts')]);
+    const created = await cluster.kubectl(['create', '-n', own, '-f', path.join(ROOT, 'crds/examples/operations')]);
     expect(created).toMatchObject({ code: 0, stderr: '' });
     const { stdout } = await cluster.kubectl(['get', 'mre,msh,mkr', '-n', own]);
     expect(stdout).toMatch(/NAME +PHASE +SENT +PLANNED +FAILED +TARGET +AGE/);
@@ -375,7 +375,7 @@ describe('kubectl', () => {
 
   it('lists only objects that are not ready with the command of docs/guides/upgrade.md', async () => {
     const own = await useNamespace(cluster);
-    await cluster.kubectl(['create', '-n', own, '-f', example('acts'), '-f', example('quickstart')]);
+    await cluster.kubectl(['create', '-n', own, '-f', example('operations'), '-f', example('quickstart')]);
     const conditions = [{ type: 'Ready', status: 'True', reason: 'Ready', message: 'Live' }];
     const status = { conditions: conditions.map((one) => ({ ...one, lastTransitionTime: '2026-11-21T09:00:00Z' })) };
     const patch = ['--subresource=status', '--type=merge', '-p', JSON.stringify({ status })];

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { GROUP_VERSION, RESOURCES, type Condition, type Kind } from '@standin/contract';
 import { conditionsIn, parseManifest } from '@standin/crds';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { endedAct } from '../../operator/src/acts/act-conditions.ts';
+import { endedOperation } from '../../operator/src/operations/operation-conditions.ts';
 import type { ProgrammedState } from '../../operator/src/gateways/gateway-record.ts';
 import {
   pending,
@@ -47,10 +47,10 @@ const FILES: Readonly<Record<Kind, string>> = {
   Account: 'quickstart/account.yaml',
   Project: 'quickstart/project.yaml',
   Endpoint: 'quickstart/create-order.yaml',
-  Replay: 'acts/replay-one.yaml',
-  Share: 'acts/share.yaml',
-  KeyRegeneration: 'acts/regenerate-key.yaml',
-  Purge: 'acts/purge.yaml',
+  Replay: 'operations/replay-one.yaml',
+  Share: 'operations/share.yaml',
+  KeyRegeneration: 'operations/regenerate-key.yaml',
+  Purge: 'operations/purge.yaml',
 };
 const KINDS_TESTED = Object.keys(FILES) as Kind[];
 type KStatus = 'InProgress' | 'Current' | 'Failed';
@@ -139,7 +139,7 @@ const SERVED: readonly State[] = (['Account', 'Project', 'Endpoint'] as const).f
   ],
 ]);
 
-const ACTS: readonly State[] = [
+const OPERATIONS: readonly State[] = [
   ['Replay', 'that waits for a place', 'InProgress', replay(NO_PLACE)],
   ['Replay', 'that waits for its project', 'InProgress', replay({ ...NO_PLACE, accepted: NOT_FOUND })],
   [
@@ -218,14 +218,14 @@ describe('kstatus', () => {
     const created = new Map(
       await Promise.all(KINDS_TESTED.map(async (kind) => [kind, await create(kind, namespace)] as const)),
     );
-    const objects = [...SERVED, ...ACTS].map(([kind, , , statusOf]) => {
+    const objects = [...SERVED, ...OPERATIONS].map(([kind, , , statusOf]) => {
       const object = created.get(kind);
       return { ...object, status: statusOf(contextAt(conditionsIn(object?.status))) };
     });
     const found = await kstatusOf(objects);
     const summary = (of: (index: number) => string | undefined): string[] =>
-      [...SERVED, ...ACTS].map(([kind, state], index) => `${kind} ${state}: ${of(index)}`);
-    expect(summary((index) => found[index])).toEqual(summary((index) => [...SERVED, ...ACTS][index]?.[2]));
+      [...SERVED, ...OPERATIONS].map(([kind, state], index) => `${kind} ${state}: ${of(index)}`);
+    expect(summary((index) => found[index])).toEqual(summary((index) => [...SERVED, ...OPERATIONS][index]?.[2]));
   });
 
   it('says that a changed object is InProgress until the operator has seen the change', async () => {
@@ -234,7 +234,7 @@ describe('kstatus', () => {
     expect(await kstatusOf([changed])).toEqual(['InProgress']);
   });
 
-  it('says that the acts of an earlier version failed, after the operator has converted them', async () => {
+  it('says that the one-time operations of an earlier version failed, after the operator has converted them', async () => {
     const earlier = (kind: Kind, status: 'True' | 'False') => {
       const common = { reason: 'Failed', message: 'no', observedGeneration: 1, lastTransitionTime: NOW };
       const metadata = {
@@ -245,7 +245,7 @@ describe('kstatus', () => {
         resourceVersion: '1',
         creationTimestamp: NOW,
       };
-      const conditions = endedAct({
+      const conditions = endedOperation({
         metadata,
         status: { conditions: [{ ...common, type: 'Complete', status }] },
       })?.conditions;
@@ -281,7 +281,7 @@ describe('kubectl', () => {
   const wait = async (name: string, namespace: string, condition: string): Promise<number> =>
     (await cluster.kubectl(['wait', name, '-n', namespace, `--for=condition=${condition}`, '--timeout=0'])).code;
 
-  it.for(ACTS.filter(([kind]) => kind !== 'Share'))('waits for the end of a %s %s', async (state) => {
+  it.for(OPERATIONS.filter(([kind]) => kind !== 'Share'))('waits for the end of a %s %s', async (state) => {
     const namespace = await useNamespace(cluster);
     const name = await store(state, namespace);
     const [, what, expected] = state;

@@ -68,7 +68,7 @@ const writeShare = async (name: string, spec: object): Promise<string> => {
     metadata: { name, namespace: 'default' },
     spec: { projectRef: { name: 'shop' }, tokenSha256, expiresAt: inSeconds(3_600), ...spec },
   };
-  await writeFile(path.join(run.data, 'acts', `${name}.yaml`), JSON.stringify(manifest));
+  await writeFile(path.join(run.data, 'operations', `${name}.yaml`), JSON.stringify(manifest));
   return `${run.dashboard}/s/${token}`;
 };
 

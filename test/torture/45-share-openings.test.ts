@@ -83,7 +83,7 @@ const share = async (requestId: string): Promise<{ readonly name: string; readon
     metadata: { name, namespace: 'default' },
     spec,
   };
-  await writeFile(path.join(run.data, 'acts', `${name}.yaml`), JSON.stringify(manifest));
+  await writeFile(path.join(run.data, 'operations', `${name}.yaml`), JSON.stringify(manifest));
   await eventually(
     'the operator to accept the link',
     async () => shareList.parse(JSON.parse((await get(`${API}/shares`)).text)),

@@ -33,7 +33,7 @@ test.each([
   expect(namesOf(rights).filter((name) => !granted.has(name))).toEqual([]);
 });
 
-// The rest of the Role is for draining volumes, which an installation may turn off. Acts are deleted after they end.
+// The rest of the Role is for draining volumes, which an installation may turn off. One-time operations are deleted after they end.
 test('every permission on the objects of users is checked', () => {
   const checked = new Set(namesOf([...SERVED, SECRETS]));
   const rest = [...grantedBy('ClusterRole')].filter((name) => !checked.has(name));

@@ -4,7 +4,7 @@ import type { LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
-import { statusOfNew } from '../server/follow-act.ts';
+import { statusOfNew } from '../server/follow-operation.ts';
 import { isConfirmed, stderr, stdout, type Line } from '../terminal.ts';
 import { formatResponse, formatFilterPlan, formatOnePlan, formatProgress, formatResult } from './format-replay.ts';
 import type { ReplayClient, ReplayRef } from './replay-client.ts';

@@ -1,6 +1,11 @@
 import { REGENERATION_PHASES } from '@standin/contract';
 import { z } from 'zod';
-import { ACT_CONDITIONS, ACT_MEANINGS, ACT_MESSAGE_COLUMN, ttlSecondsAfterFinished } from '../acts.ts';
+import {
+  OPERATION_CONDITIONS,
+  OPERATION_MEANINGS,
+  OPERATION_MESSAGE_COLUMN,
+  ttlSecondsAfterFinished,
+} from '../operations.ts';
 import { AGE_COLUMN, defineKind } from '../definition.ts';
 import { commonStatus, NAME_LENGTH_MAX, reference, text, timestamp } from '../fields.ts';
 import { immutable } from '../rules.ts';
@@ -18,7 +23,7 @@ const status = z
   .strictObject({
     ...commonStatus({
       Accepted: 'the Account exists, and its key may be regenerated.',
-      ...ACT_MEANINGS,
+      ...OPERATION_MEANINGS,
     }),
     phase: z
       .enum(REGENERATION_PHASES)
@@ -56,7 +61,7 @@ export const keyRegeneration = defineKind({
     "Replaces an Account's generated API key. The old key stops working on all gateways. Runs once, and is by default deleted a day after it ends.",
   spec,
   status,
-  conditions: ACT_CONDITIONS,
+  conditions: OPERATION_CONDITIONS,
   nameRules: [],
   transitions: immutable<KeyRegenerationSpec>(
     ['accountRef'],
@@ -69,7 +74,7 @@ export const keyRegeneration = defineKind({
     { name: 'Gateways', type: 'string', jsonPath: '.status.acknowledged' },
     { name: 'Completed', type: 'date', jsonPath: '.status.completedAt' },
     AGE_COLUMN,
-    ACT_MESSAGE_COLUMN,
+    OPERATION_MESSAGE_COLUMN,
   ],
   selectableFields: ['.spec.accountRef.name'],
 });

@@ -1,6 +1,6 @@
 import { LIMITS, PURGE_PHASES } from '@standin/contract';
 import { z } from 'zod';
-import { ACT_CONDITIONS, ACT_MEANINGS, ACT_MESSAGE_COLUMN } from '../acts.ts';
+import { OPERATION_CONDITIONS, OPERATION_MEANINGS, OPERATION_MESSAGE_COLUMN } from '../operations.ts';
 import { AGE_COLUMN, defineKind } from '../definition.ts';
 import { commonStatus, instant, integer, rangeRule, reference, text, timestamp } from '../fields.ts';
 import { immutable, withRules } from '../rules.ts';
@@ -50,7 +50,7 @@ const status = z
   .strictObject({
     ...commonStatus({
       Accepted: 'the spec is valid, and the project exists.',
-      ...ACT_MEANINGS,
+      ...OPERATION_MEANINGS,
     }),
     phase: z
       .enum(PURGE_PHASES)
@@ -89,7 +89,7 @@ export const purge = defineKind({
     "Permanently deletes captured requests of a project, from all of ClickHouse's tables and replicas. Runs once. The object is the record, and stays until it is deleted.",
   spec,
   status,
-  conditions: ACT_CONDITIONS,
+  conditions: OPERATION_CONDITIONS,
   nameRules: [],
   transitions: immutable<PurgeSpec>(
     ['projectRef', 'filter', 'requests', 'reason'],
@@ -102,7 +102,7 @@ export const purge = defineKind({
     { name: 'Matched', type: 'integer', jsonPath: '.status.matched' },
     { name: 'Completed', type: 'date', jsonPath: '.status.completedAt' },
     AGE_COLUMN,
-    ACT_MESSAGE_COLUMN,
+    OPERATION_MESSAGE_COLUMN,
     { name: 'Reason', type: 'string', jsonPath: '.spec.reason', priority: 1 },
   ],
   selectableFields: ['.spec.projectRef.name'],

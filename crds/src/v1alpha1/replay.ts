@@ -1,6 +1,11 @@
 import { LIMITS, METHODS, REPLAY_ORDERS, REPLAY_PHASES, REPLAY_STATES, REPLAY_TARGETS } from '@standin/contract';
 import { z } from 'zod';
-import { ACT_CONDITIONS, ACT_MEANINGS, ACT_MESSAGE_COLUMN, ttlSecondsAfterFinished } from '../acts.ts';
+import {
+  OPERATION_CONDITIONS,
+  OPERATION_MEANINGS,
+  OPERATION_MESSAGE_COLUMN,
+  ttlSecondsAfterFinished,
+} from '../operations.ts';
 import { AGE_COLUMN, defineKind } from '../definition.ts';
 import { commonStatus, instant, integer, logId, rangeRule, reference, text, timestamp } from '../fields.ts';
 import { headerNameRules, headerValueRules, upstreamUrlRules } from '../http-rules.ts';
@@ -175,7 +180,7 @@ const status = z
   .strictObject({
     ...commonStatus({
       Accepted: 'the spec is valid, and the project, the requests and the destination exist.',
-      ...ACT_MEANINGS,
+      ...OPERATION_MEANINGS,
     }),
     phase: z
       .enum(REPLAY_PHASES)
@@ -237,7 +242,7 @@ export const replay = defineKind({
     "Sends a project's captured requests again, to their endpoints, their upstreams or a URL. Runs once, and is by default deleted a day after it ends.",
   spec,
   status,
-  conditions: ACT_CONDITIONS,
+  conditions: OPERATION_CONDITIONS,
   nameRules: [],
   transitions: [
     ...immutable<ReplaySpec>(
@@ -259,7 +264,7 @@ export const replay = defineKind({
     { name: 'Failed', type: 'integer', jsonPath: '.status.failed' },
     { name: 'Target', type: 'string', jsonPath: '.spec.target.kind' },
     AGE_COLUMN,
-    ACT_MESSAGE_COLUMN,
+    OPERATION_MESSAGE_COLUMN,
     { name: 'Project', type: 'string', jsonPath: '.spec.projectRef.name', priority: 1 },
     { name: 'Status', type: 'integer', jsonPath: '.status.result.status', priority: 1 },
   ],

@@ -181,16 +181,16 @@ export const replayedExchangeSchema = named(
 );
 
 /**
- * Returns the schema of a resource that requests an act, such as a Replay. It contains the fields that identify the resource, its
- * spec and its status.
+ * Returns the schema of a resource that requests a one-time operation, such as a Replay. It contains the fields that identify the
+ * resource, its spec and its status.
  */
-const act = <S extends z.ZodType, T extends z.ZodType>(kind: string, { spec, status }: { spec: S; status: T }) =>
+const operation = <S extends z.ZodType, T extends z.ZodType>(kind: string, { spec, status }: { spec: S; status: T }) =>
   named(
     kind,
     z.object({ namespace: z.string(), name: z.string(), uid: z.string(), createdAt: instant(), spec, status }),
   );
 
-export const replaySchema = act('Replay', DEFINITIONS.Replay);
+export const replaySchema = operation('Replay', DEFINITIONS.Replay);
 export const replayListSchema = named('ReplayList', z.object({ items: z.array(replaySchema) }));
 export type ApiReplay = z.output<typeof replaySchema>;
 
@@ -321,14 +321,14 @@ export const apiKeySchema = named(
   z.object({ apiKey: z.string().describe('Value of the x-api-key header.') }),
 );
 
-export const keyRegenerationSchema = act('KeyRegeneration', DEFINITIONS.KeyRegeneration);
+export const keyRegenerationSchema = operation('KeyRegeneration', DEFINITIONS.KeyRegeneration);
 export const keyRegenerationListSchema = named(
   'KeyRegenerationList',
   z.object({ items: z.array(keyRegenerationSchema) }),
 );
 export type ApiKeyRegeneration = z.output<typeof keyRegenerationSchema>;
 
-export const purgeSchema = act('Purge', DEFINITIONS.Purge);
+export const purgeSchema = operation('Purge', DEFINITIONS.Purge);
 export const purgeListSchema = named('PurgeList', z.object({ items: z.array(purgeSchema) }));
 export type ApiPurge = z.output<typeof purgeSchema>;
 

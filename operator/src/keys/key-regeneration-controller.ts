@@ -65,7 +65,7 @@ export class KeyRegenerationController implements Controller {
   readonly #queue: WorkQueue;
   readonly #writer: StatusWriter;
   /** KeyRegenerations by uid, including deleted ones until their Account is released. */
-  readonly #acts = new Map<string, ResourceObject>();
+  readonly #regenerations = new Map<string, ResourceObject>();
   readonly #deleted = new Set<string>();
 
   constructor(options: KeyRegenerationControllerOptions) {
@@ -74,7 +74,7 @@ export class KeyRegenerationController implements Controller {
     this.#queue = new WorkQueue({
       ...{ name: 'regenerations', concurrency: WORKERS, backoff: BACKOFF, registry: options.registry },
       logger: options.logger.child({ stage: 'keys' }),
-      about: (uid) => aboutObject(this.#acts, uid),
+      about: (uid) => aboutObject(this.#regenerations, uid),
       reconcile: (uid) => this.#reconcile(uid),
     });
   }
@@ -86,9 +86,9 @@ export class KeyRegenerationController implements Controller {
   changed({ kind, metadata }: ResourceObject): void {
     if (kind === 'Account') this.#enqueueOpen(metadata.namespace);
     if (kind !== 'KeyRegeneration') return;
-    const act = this.#options.objects.get(metadata.uid);
-    if (act === undefined) return;
-    this.#acts.set(metadata.uid, act);
+    const regeneration = this.#options.objects.get(metadata.uid);
+    if (regeneration === undefined) return;
+    this.#regenerations.set(metadata.uid, regeneration);
     // An object that is reported again exists, even if its removal was reported before.
     this.#deleted.delete(metadata.uid);
     this.#queue.add(metadata.uid);
@@ -96,7 +96,7 @@ export class KeyRegenerationController implements Controller {
 
   removed({ metadata: { uid, namespace } }: ResourceObject): void {
     this.#writer.forget(uid);
-    if (!this.#acts.has(uid)) return;
+    if (!this.#regenerations.has(uid)) return;
     this.#deleted.add(uid);
     this.#queue.add(uid);
     // Other regenerations for the same account may have been waiting for this one.
@@ -112,8 +112,9 @@ export class KeyRegenerationController implements Controller {
   }
 
   #enqueueOpen(namespace?: string): void {
-    for (const [uid, act] of this.#acts) {
-      if (!isOver(act) && (namespace ?? act.metadata.namespace) === act.metadata.namespace) this.#queue.add(uid);
+    for (const [uid, regeneration] of this.#regenerations) {
+      if (!isOver(regeneration) && (namespace ?? regeneration.metadata.namespace) === regeneration.metadata.namespace)
+        this.#queue.add(uid);
     }
   }
 
@@ -122,15 +123,17 @@ export class KeyRegenerationController implements Controller {
   }
 
   async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
-    const seen = this.#acts.get(uid);
+    const seen = this.#regenerations.get(uid);
     if (seen === undefined) return undefined;
-    const act = this.#writer.newest(seen);
+    const regeneration = this.#writer.newest(seen);
     try {
-      if (!isOver(act) && !this.#deleted.has(uid)) return await this.#resume(act);
+      if (!isOver(regeneration) && !this.#deleted.has(uid)) return await this.#resume(regeneration);
       // An object that still exists was reported as removed because its namespace is no longer served. Nothing is written there.
-      const isKept = this.#deleted.has(uid) && (await this.#find(act.metadata.namespace, act.metadata)) !== undefined;
-      const outdated = isKept ? undefined : await this.#release(act);
-      if (outdated === undefined && this.#deleted.delete(uid)) this.#acts.delete(uid);
+      const isKept =
+        this.#deleted.has(uid) &&
+        (await this.#find(regeneration.metadata.namespace, regeneration.metadata)) !== undefined;
+      const outdated = isKept ? undefined : await this.#release(regeneration);
+      if (outdated === undefined && this.#deleted.delete(uid)) this.#regenerations.delete(uid);
       return outdated;
     } catch (error) {
       // The object was changed or deleted after it was read. The retry reads it again.
@@ -139,37 +142,41 @@ export class KeyRegenerationController implements Controller {
     }
   }
 
-  async #resume(act: ResourceObject): Promise<ReconcileResult | undefined> {
+  async #resume(regeneration: ResourceObject): Promise<ReconcileResult | undefined> {
     const { source, owner } = this.#options;
-    const parsed = parseObject(act);
+    const parsed = parseObject(regeneration);
     if (!parsed.ok) {
       const { reason, message } = invalid(parsed.problems);
-      return this.#report(act, refused(reason, message));
+      return this.#report(regeneration, refused(reason, message));
     }
     const { name } = (parsed.value.spec as KeyRegenerationSpec).accountRef;
     // The read bypasses all caches, because the current status is required.
-    const account = await source.get({ kind: 'Account', namespace: act.metadata.namespace, name });
+    const account = await source.get({ kind: 'Account', namespace: regeneration.metadata.namespace, name });
     if (account === undefined)
       return this.#awaitAccount(
-        act,
+        regeneration,
         fails('AccountNotFound', `There is no Account ${name} in this namespace: create it.`),
       );
     const secret = owner(account.metadata.uid);
     if (secret === undefined)
-      return this.#awaitAccount(act, fails('AccountNotReady', `Account ${name} is not valid: see its conditions.`));
-    if (!secret.generated) return this.#report(act, managedElsewhere(`its own Secret ${secret.secretName}`, name));
-    const begun = await this.#begin(act, account);
+      return this.#awaitAccount(
+        regeneration,
+        fails('AccountNotReady', `Account ${name} is not valid: see its conditions.`),
+      );
+    if (!secret.generated)
+      return this.#report(regeneration, managedElsewhere(`its own Secret ${secret.secretName}`, name));
+    const begun = await this.#begin(regeneration, account);
     if (begun !== true) return begun;
-    return this.#replaceKey(act, { ...secret, account });
+    return this.#replaceKey(regeneration, { ...secret, account });
   }
 
   /**
    * Counts the regeneration and marks it as in progress, in one write. Resolves with true when both are stored, even by an earlier
    * call.
    */
-  async #begin(act: ResourceObject, account: ResourceObject): Promise<true | ReconcileResult | undefined> {
+  async #begin(regeneration: ResourceObject, account: ResourceObject): Promise<true | ReconcileResult | undefined> {
     const { source, logger } = this.#options;
-    const { name, uid } = act.metadata;
+    const { name, uid } = regeneration.metadata;
     const now = this.#now;
     const { recent, left, resetsAt, current } = regenerationWindow(account, now);
     if (current?.uid === uid) return true;
@@ -177,14 +184,14 @@ export class KeyRegenerationController implements Controller {
     if (other !== undefined && !isOver(other)) {
       // The source reports the Account when the other regeneration ends. If the other regeneration is deleted, `removed` is called.
       return this.#report(
-        act,
+        regeneration,
         pending('Pending', `KeyRegeneration ${other.metadata.name} for the same Account is in progress.`),
       );
     }
     if (left === 0) {
       const message = `The key of Account ${account.metadata.name} was regenerated ${recent.length} times within the last hour. The key was not changed. The next regeneration is possible at ${String(resetsAt)}.`;
       await source.recordEvent(account, { type: 'Warning', reason: 'LimitReached', message });
-      return this.#report(act, refused('LimitReached', message, resetsAt));
+      return this.#report(regeneration, refused('LimitReached', message, resetsAt));
     }
     const regenerations = [...recent, new Date(now).toISOString()];
     const windowResetsAt = new Date(Date.parse(regenerations[0] ?? '') + LIMITS.keyRegenerationWindowMs).toISOString();
@@ -204,35 +211,43 @@ export class KeyRegenerationController implements Controller {
     return found?.metadata.uid === uid ? found : undefined;
   }
 
-  async #replaceKey(act: ResourceObject, { account, secretName }: KeyOwner): Promise<ReconcileResult | undefined> {
+  async #replaceKey(
+    regeneration: ResourceObject,
+    { account, secretName }: KeyOwner,
+  ): Promise<ReconcileResult | undefined> {
     const { source, readSoon, programmed, gatewayCount } = this.#options;
     const { namespace, uid } = account.metadata;
     try {
-      await source.replaceSecret(account, secretName, { [API_KEY_DATA_KEY]: generateApiKey() }, act.metadata.uid);
+      await source.replaceSecret(
+        account,
+        secretName,
+        { [API_KEY_DATA_KEY]: generateApiKey() },
+        regeneration.metadata.uid,
+      );
     } catch (error) {
       if (!(error instanceof SourceError) || error.kind !== 'Invalid') throw error;
       const what = `Secret ${secretName}, which the operator did not create`;
-      const outdated = await this.#withdraw(act, account);
-      return outdated ?? this.#report(act, managedElsewhere(what, account.metadata.name));
+      const outdated = await this.#withdraw(regeneration, account);
+      return outdated ?? this.#report(regeneration, managedElsewhere(what, account.metadata.name));
     }
     const key = await source.readSecret(namespace, secretName, API_KEY_DATA_KEY);
     const state = key === undefined ? undefined : programmed(uid, apiKeySha256(Buffer.from(key).toString('utf8')));
     if (state === undefined) {
       readSoon(uid);
-      await this.#report(act, WRITING);
+      await this.#report(regeneration, WRITING);
       return SOON;
     }
     const facts = progressOf(state, gatewayCount(), secondsOf(new Date(this.#now)));
-    const outdated = await this.#report(act, facts);
+    const outdated = await this.#report(regeneration, facts);
     if (outdated !== undefined) return outdated;
     if (facts.phase !== 'Completed') return LATER;
-    const message = `API key regenerated by KeyRegeneration ${act.metadata.name}. ${facts.progress.message}`;
+    const message = `API key regenerated by KeyRegeneration ${regeneration.metadata.name}. ${facts.progress.message}`;
     await source.recordEvent(account, { type: 'Normal', reason: 'KeyRegenerated', message });
     return undefined;
   }
 
-  #report(act: ResourceObject, facts: RegenerationFacts): Promise<typeof SOON | undefined> {
-    return this.#write(act, statusOf(facts, contextOf(act, new Date(this.#now))));
+  #report(regeneration: ResourceObject, facts: RegenerationFacts): Promise<typeof SOON | undefined> {
+    return this.#write(regeneration, statusOf(facts, contextOf(regeneration, new Date(this.#now))));
   }
 
   /**
@@ -247,12 +262,12 @@ export class KeyRegenerationController implements Controller {
    * Removes the regeneration from the count, because the key was not changed. The regeneration's own time is the last one, because
    * other regenerations wait while this one is in progress.
    */
-  async #withdraw(act: ResourceObject, { metadata }: ResourceObject): Promise<typeof SOON | undefined> {
+  async #withdraw(regeneration: ResourceObject, { metadata }: ResourceObject): Promise<typeof SOON | undefined> {
     const { namespace, name } = metadata;
     const account = await this.#options.source.get({ kind: 'Account', namespace, name });
     if (account === undefined) return undefined;
     const { recent, current } = regenerationWindow(account, this.#now);
-    if (current?.uid !== act.metadata.uid) return undefined;
+    if (current?.uid !== regeneration.metadata.uid) return undefined;
     const regenerations = recent.slice(0, -1);
     const [first] = regenerations;
     const windowResetsAt =
@@ -261,21 +276,24 @@ export class KeyRegenerationController implements Controller {
   }
 
   /** Reports that the regeneration waits for its Account, or refuses the regeneration if it was created more than a day ago. */
-  async #awaitAccount(act: ResourceObject, { reason, message }: Finding): Promise<ReconcileResult | undefined> {
-    const leftMs = Date.parse(act.metadata.creationTimestamp) + LIMITS.keyRegenerationWaitMsMax - this.#now;
+  async #awaitAccount(
+    regeneration: ResourceObject,
+    { reason, message }: Finding,
+  ): Promise<ReconcileResult | undefined> {
+    const leftMs = Date.parse(regeneration.metadata.creationTimestamp) + LIMITS.keyRegenerationWaitMsMax - this.#now;
     if (leftMs <= 0)
       return this.#report(
-        act,
+        regeneration,
         refused(reason, `${message} This KeyRegeneration waited for a day: create another one.`),
       );
-    return (await this.#report(act, pending(reason, message))) ?? { requeueAfterMs: leftMs };
+    return (await this.#report(regeneration, pending(reason, message))) ?? { requeueAfterMs: leftMs };
   }
 
   /** Clears the mark on the Account that this regeneration is in progress. */
-  async #release(act: ResourceObject): Promise<ReconcileResult | undefined> {
+  async #release(regeneration: ResourceObject): Promise<ReconcileResult | undefined> {
     const { source } = this.#options;
-    const { namespace, uid } = act.metadata;
-    const parsed = parseObject(act);
+    const { namespace, uid } = regeneration.metadata;
+    const parsed = parseObject(regeneration);
     if (!parsed.ok) return undefined;
     const { name } = (parsed.value.spec as KeyRegenerationSpec).accountRef;
     const account = await source.get({ kind: 'Account', namespace, name });

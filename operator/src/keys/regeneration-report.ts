@@ -1,7 +1,7 @@
 import { listText, type ConditionReason, type RegenerationPhase, type ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import type { ProgrammedState } from '../gateways/gateway-record.ts';
-import { actConditions, type Progress } from '../acts/act-conditions.ts';
+import { operationConditions, type Progress } from '../operations/operation-conditions.ts';
 import type { ConditionContext } from '../status/conditions.ts';
 import type { StatusFields } from '../status/status-writer.ts';
 import { ACCEPTED, fails } from '../translate/findings.ts';
@@ -96,6 +96,6 @@ export const statusOf = (facts: RegenerationFacts, context: ConditionContext): S
   return {
     ...{ observedGeneration: context.generation, phase, acknowledged, waitingFor },
     ...{ completedAt, refusedAt, windowResetsAt },
-    conditions: actConditions(accepted, progress, context),
+    conditions: operationConditions(accepted, progress, context),
   };
 };

@@ -5,7 +5,7 @@ import { LogStoreError, type LogStore, type PurgeFilter } from '@standin/logstor
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
-import { endedAct, NO_LOG_STORE } from '../acts/act-conditions.ts';
+import { endedOperation, NO_LOG_STORE } from '../operations/operation-conditions.ts';
 import type { Controller } from '../controller.ts';
 import { contextOf } from '../status/conditions.ts';
 import { StatusWriter } from '../status/status-writer.ts';
@@ -112,7 +112,7 @@ export class PurgeController implements Controller {
     const seen = objects.get(uid);
     if (seen === undefined) return undefined;
     const purge = this.#writer.newest(seen);
-    if (endedAct(purge) !== undefined) return undefined;
+    if (endedOperation(purge) !== undefined) return undefined;
     const plan = planPurge(purge, objects.values(), acceptedOf);
     if (plan.kind === 'refused') return this.#report(purge, refused(plan.finding));
     if (plan.kind === 'waiting') {

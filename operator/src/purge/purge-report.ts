@@ -1,5 +1,5 @@
 import { LIMITS, phraseListText, type PurgePhase } from '@standin/contract';
-import { actConditions, type Progress } from '../acts/act-conditions.ts';
+import { operationConditions, type Progress } from '../operations/operation-conditions.ts';
 import { secondsOf, type ConditionContext } from '../status/conditions.ts';
 import type { StatusFields } from '../status/status-writer.ts';
 import { ACCEPTED } from '../translate/findings.ts';
@@ -72,6 +72,6 @@ export const statusOf = (facts: PurgeFacts, context: ConditionContext): StatusFi
     ...(before !== undefined && { before: secondsOf(before) }),
     ...(matched !== undefined && { matched }),
     ...(phase === 'Completed' && { completedAt: context.now }),
-    conditions: actConditions(accepted, progress, context),
+    conditions: operationConditions(accepted, progress, context),
   };
 };

@@ -2,7 +2,7 @@ import type { ReplayPhase, ResourceObject, ResourceSource } from '@standin/contr
 import type { StatusCount } from '@standin/logstore';
 import type { Clock } from '@standin/kube';
 import type { Logger } from 'pino';
-import { actConditions, type Progress } from '../acts/act-conditions.ts';
+import { operationConditions, type Progress } from '../operations/operation-conditions.ts';
 import { contextOf, type ConditionContext } from '../status/conditions.ts';
 import { StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
@@ -70,7 +70,7 @@ export const statusOf = (facts: ReplayFacts, context: ConditionContext): StatusF
   const byStatus = counts.toSorted((a, b) => b.count - a.count).slice(0, BY_STATUS_MAX);
   return {
     observedGeneration: context.generation,
-    conditions: actConditions(accepted, progress, context),
+    conditions: operationConditions(accepted, progress, context),
     phase,
     ...(planned !== undefined && { planned }),
     ...(startedAt !== undefined && { startedAt, sent, answered: sent - failed, failed }),

@@ -5,7 +5,7 @@ import type { Clock } from '@standin/kube';
 import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { secondsOf } from '../status/conditions.ts';
-import { NO_LOG_STORE, type Progress } from '../acts/act-conditions.ts';
+import { NO_LOG_STORE, type Progress } from '../operations/operation-conditions.ts';
 import type { Finding, RetentionSettings } from '../translate/index.ts';
 import { findEntry } from './captured-requests.ts';
 import type { ReplaySlots, Ticket } from './replay-slots.ts';

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
-  ACT_KINDS,
+  OPERATION_KINDS,
   CONFIG_KINDS,
   isConfigKind,
   SourceError,
@@ -24,55 +24,56 @@ interface DirectorySourceOptions {
   /** The directory with manifests, which are .yaml, .yml and .json files at any depth. */
   readonly dir: string;
   /**
-   * The data folder. Contains status, object ages, generated Secrets, and one-time resources. May be inside `dir`, but is never
+   * The data folder. Contains status, object ages, generated Secrets, and one-time operations. May be inside `dir`, but is never
    * read as manifests.
    */
   readonly dataDir: string;
   readonly logger: Logger;
 }
 
-/** Returns the folder for one-time resources, such as Replays, which do not belong among committed manifests. */
-export const actsFolder = (dataDir: string): ManifestFolder => new ManifestFolder(join(dataDir, 'acts'), undefined);
-export const actsRecords = (dataDir: string): string => join(dataDir, 'state', 'acts.json');
+/** Returns the folder for one-time operations, such as Replays, which do not belong among committed manifests. */
+export const operationsFolder = (dataDir: string): ManifestFolder =>
+  new ManifestFolder(join(dataDir, 'operations'), undefined);
+export const operationsRecords = (dataDir: string): string => join(dataDir, 'state', 'operations.json');
 
-/** A source that reads desired state from a directory that users edit, and one-time resources from the data folder. */
+/** A source that reads desired state from a directory that users edit, and one-time operations from the data folder. */
 class DirectorySource implements LocatingSource {
   readonly #manifests: FolderSource;
-  readonly #acts: FolderSource;
-  readonly #actsFolder: ManifestFolder;
+  readonly #operations: FolderSource;
+  readonly #operationsFolder: ManifestFolder;
 
   constructor({ dir, dataDir, logger }: DirectorySourceOptions) {
-    this.#actsFolder = actsFolder(dataDir);
+    this.#operationsFolder = operationsFolder(dataDir);
     this.#manifests = new FolderSource({
       folder: new ManifestFolder(dir, dataDir),
       kinds: CONFIG_KINDS,
       records: objectsFile(dataDir),
       ...{ dataDir, logger },
     });
-    this.#acts = new FolderSource({
-      folder: this.#actsFolder,
-      kinds: ACT_KINDS,
-      records: actsRecords(dataDir),
+    this.#operations = new FolderSource({
+      folder: this.#operationsFolder,
+      kinds: OPERATION_KINDS,
+      records: operationsRecords(dataDir),
       ...{ dataDir, logger },
     });
   }
 
   async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
-    const problems: { manifests: readonly SourceProblem[]; acts: readonly SourceProblem[] } = {
+    const problems: { manifests: readonly SourceProblem[]; operations: readonly SourceProblem[] } = {
       manifests: [],
-      acts: [],
+      operations: [],
     };
     const part = (which: keyof typeof problems): SourceListener => ({
       put: (object) => listener.put(object),
       remove: (object) => listener.remove(object),
       problems: (found) => {
         problems[which] = found;
-        listener.problems([...problems.manifests, ...problems.acts]);
+        listener.problems([...problems.manifests, ...problems.operations]);
       },
     });
     await this.#manifests.start(part('manifests'), signal);
-    await this.#openActs();
-    await this.#acts.start(part('acts'), signal);
+    await this.#openOperations();
+    await this.#operations.start(part('operations'), signal);
   }
 
   async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
@@ -134,12 +135,12 @@ class DirectorySource implements LocatingSource {
 
   async #of(kind: Kind): Promise<FolderSource> {
     if (isConfigKind(kind)) return this.#manifests;
-    await this.#openActs();
-    return this.#acts;
+    await this.#openOperations();
+    return this.#operations;
   }
 
-  async #openActs(): Promise<void> {
-    const { path } = this.#actsFolder;
+  async #openOperations(): Promise<void> {
+    const { path } = this.#operationsFolder;
     try {
       await mkdir(path, { recursive: true, mode: 0o700 });
     } catch (error) {

@@ -50,7 +50,7 @@ const toResource = (
   kind,
   metadata: {
     ...metadata,
-    // Desired state that is removed and added again keeps its uid. A one-time resource, such as a Replay, that is created again
+    // Desired state that is removed and added again keeps its uid. A one-time operation, such as a Replay, that is created again
     // has a new uid.
     uid: uidOf(isConfigKind(kind) ? key : `${key} ${record.firstSeen}`),
     generation: record.generation,

@@ -27,12 +27,12 @@ describe('readManifest', () => {
     [
       'apiVersion: standin.dev/v1alpha1\nkind: Replay\nmetadata: {name: a}\n',
       'f.yaml:2',
-      'a Replay is a one-time action, not a manifest: use standin replay, or the dashboard',
+      'a Replay is a one-time operation, not a manifest: use standin replay, or the dashboard',
     ],
     [
       'apiVersion: standin.dev/v1alpha1\nkind: KeyRegeneration\nmetadata: {name: a}\n',
       'f.yaml:2',
-      'a KeyRegeneration is a one-time action, not a manifest: use standin key regenerate, or the dashboard',
+      'a KeyRegeneration is a one-time operation, not a manifest: use standin key regenerate, or the dashboard',
     ],
     ['- a\n', 'f.yaml:1', 'must be a mapping with apiVersion, kind, metadata and spec'],
     ['apiVersion: standin.dev/v1alpha1\nkind: Endpoint\n', 'f.yaml:1', 'metadata must be a mapping with a name'],

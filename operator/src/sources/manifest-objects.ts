@@ -7,7 +7,7 @@ import {
   isConfigKind,
   isRecord,
   listText,
-  type ActKind,
+  type OperationKind,
   type Kind,
   type ObjectMeta,
   type SourceProblem,
@@ -127,8 +127,8 @@ const readObject = (value: Fields, where: string, kinds: readonly Kind[]): Manif
   return { key: manifestKey({ kind: known, ...metadata }), where, kind: known, metadata, spec, unknownFields };
 };
 
-/** The commands that create the one-time actions. */
-const ACT_COMMANDS: Readonly<Record<ActKind, string>> = {
+/** The commands that create the one-time operations. */
+const OPERATION_COMMANDS: Readonly<Record<OperationKind, string>> = {
   Replay: 'standin replay',
   Share: 'standin share',
   KeyRegeneration: 'standin key regenerate',
@@ -138,7 +138,7 @@ const ACT_COMMANDS: Readonly<Record<ActKind, string>> = {
 const misplaced = (kind: Kind): string =>
   isConfigKind(kind)
     ? `a ${kind} is a manifest: put it in the manifest directory`
-    : `a ${kind} is a one-time action, not a manifest: use ${ACT_COMMANDS[kind]}, or the dashboard`;
+    : `a ${kind} is a one-time operation, not a manifest: use ${OPERATION_COMMANDS[kind]}, or the dashboard`;
 
 const describe = (apiVersion: unknown, kind: unknown): string => {
   const name = typeof kind === 'string' && kind !== '' ? `kind "${kind}"` : 'object without a kind';

@@ -88,7 +88,7 @@ export class Translator implements ServiceListener {
   }
 
   /**
-   * Adds or replaces an object. Ignores generations that are known or outdated, and one-time resources, which do not produce
+   * Adds or replaces an object. Ignores generations that are known or outdated, and one-time operations, which do not produce
    * configuration.
    */
   put(object: ResourceObject): void {

@@ -11,7 +11,7 @@ import type {
 import type { ParsedObject } from '@standin/crds';
 import type { Claimant } from './claims.ts';
 
-/** An object that produces configuration. The translator ignores one-time resources, such as Replays. */
+/** An object that produces configuration. The translator ignores one-time operations, such as Replays. */
 export type ConfigResource = ResourceObject & { readonly kind: ConfigKind };
 export type ConfigRef = ObjectRef & { readonly kind: ConfigKind };
 

@@ -164,7 +164,7 @@ it.each([
   ]);
 });
 
-it.each([['quickstart'], ['quickstart', 'forward'], ['own-key'], ['signatures'], ['acts']])(
+it.each([['quickstart'], ['quickstart', 'forward'], ['own-key'], ['signatures'], ['operations']])(
   'the examples are valid: %s %s',
   (...folders) => {
     const files = folders.flatMap((folder) =>

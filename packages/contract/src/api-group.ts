@@ -36,10 +36,10 @@ export const CONFIG_KINDS = ['Account', 'Project', 'Endpoint'] as const satisfie
 export type ConfigKind = (typeof CONFIG_KINDS)[number];
 
 /**
- * One-time actions, which are not part of the configuration. `standin dev` stores them in the data folder, not with the manifests.
+ * One-time operations, which are not part of the configuration. `standin dev` stores them in the data folder, not with the manifests.
  */
-export const ACT_KINDS = ['Replay', 'Share', 'KeyRegeneration', 'Purge'] as const satisfies readonly Kind[];
-export type ActKind = (typeof ACT_KINDS)[number];
+export const OPERATION_KINDS = ['Replay', 'Share', 'KeyRegeneration', 'Purge'] as const satisfies readonly Kind[];
+export type OperationKind = (typeof OPERATION_KINDS)[number];
 
 export const isConfigKind = (kind: Kind): kind is ConfigKind => (CONFIG_KINDS as readonly Kind[]).includes(kind);
 

@@ -66,7 +66,7 @@ export const CONDITION_REASONS = [
   // Ready
   'Ready',
   'NotReady',
-  // Accepted, for one-time actions
+  // Accepted, for one-time operations
   'NotInPlan',
   'Expired',
   'RequestNotFound',

@@ -173,7 +173,7 @@ export const LIMITS = {
   replayRatePerSecondDefault: 10,
   replayRatePerSecondMax: 1_000,
   /** How long a Replay or KeyRegeneration that has ended is kept, unless it sets `ttlSecondsAfterFinished`. */
-  actTtlSecondsDefault: 24 * 60 * 60,
+  operationTtlSecondsDefault: 24 * 60 * 60,
   /** A forgotten link should not work forever. */
   shareLifetimeMsMax: 30 * 24 * 60 * 60 * 1_000,
   /** An expired Share stays listed for another day, so that people can see why a link stopped working. */

@@ -3,7 +3,7 @@ import { PlainError } from '../plain-error.ts';
 import { stderr } from '../terminal.ts';
 import { ServerError } from './api-client.ts';
 
-/** Exit code of a command that stops waiting. The act that it started, such as a Purge, continues. */
+/** Exit code of a command that stops waiting. The operation that it started, such as a Purge, continues. */
 export const EXIT_TIMEOUT = 5;
 
 const POLL_MS = 100;
@@ -38,10 +38,10 @@ export const statusOfNew = <Status>({
 };
 
 /**
- * Prints each change in progress until the act ends or until `deadline`, a `performance.now()` time. Resolves with the status. Rejects
- * with a `PlainError` if the object was deleted.
+ * Prints each change in progress until the operation ends or until `deadline`, a `performance.now()` time. Resolves with the status.
+ * Rejects with a `PlainError` if the object was deleted.
  */
-export const followAct = async <Status>(
+export const followOperation = async <Status>(
   deadline: number,
   { hasEnded, format, ...object }: Followed<Status>,
 ): Promise<Partial<Status>> => {

@@ -2,16 +2,16 @@ import { LIMITS, type ConditionType } from '@standin/contract';
 import type { PrinterColumn } from './definition.ts';
 import { integer } from './fields.ts';
 
-/** The parts that are common to all acts. An act is an object that runs once and ends: a Replay, a KeyRegeneration or a Purge. */
+/** The parts that are common to all one-time operations: objects that run once and end, such as a Replay, a KeyRegeneration or a Purge. */
 
-/** The conditions that describe the progress of an act. An act has exactly one of these conditions. */
+/** The conditions that describe the progress of an operation. An operation has exactly one of these conditions. */
 const PROGRESS: ReadonlySet<string> = new Set<ConditionType>(['Complete', 'Failed', 'Reconciling']);
 
-/** The initial conditions of an act. */
-export const ACT_CONDITIONS: readonly ConditionType[] = ['Accepted', 'Reconciling'];
+/** The initial conditions of an operation. */
+export const OPERATION_CONDITIONS: readonly ConditionType[] = ['Accepted', 'Reconciling'];
 
-/** The meanings of the conditions that only acts have, for `commonStatus`. Each of these conditions is present only while True. */
-export const ACT_MEANINGS = {
+/** The meanings of the conditions that only operations have, for `commonStatus`. Each is present only while True. */
+export const OPERATION_MEANINGS = {
   Reconciling: 'the operation has not ended.',
   Complete: 'the operation has succeeded.',
   Failed: 'the operation has failed, was refused, or was cancelled.',
@@ -26,12 +26,12 @@ export const ttlSecondsAfterFinished = () =>
   integer(0, 2 ** 31 - 1)
     .optional()
     .describe(
-      `Number of seconds for which the object is kept after it has ended. Default: ${LIMITS.actTtlSecondsDefault}, which is one day. ` +
+      `Number of seconds for which the object is kept after it has ended. Default: ${LIMITS.operationTtlSecondsDefault}, which is one day. ` +
         'Objects that Argo CD, Flux or Helm manages are not deleted. This field can be changed.',
     );
 
 /** Shows the message of the first condition besides Accepted, which describes the progress. */
-export const ACT_MESSAGE_COLUMN: PrinterColumn = {
+export const OPERATION_MESSAGE_COLUMN: PrinterColumn = {
   name: 'Message',
   type: 'string',
   jsonPath: '.status.conditions[?(@.type!="Accepted")].message',
@@ -39,8 +39,8 @@ export const ACT_MESSAGE_COLUMN: PrinterColumn = {
 };
 
 /**
- * Returns the condition that describes an act's progress, regardless of its status, because earlier versions wrote `Complete` with
- * any status and reason.
+ * Returns the condition that describes an operation's progress, regardless of its status, because earlier versions wrote
+ * `Complete` with any status and reason.
  */
 export const progressIn = <C extends { readonly type: string }>(conditions: readonly C[] = []): C | undefined =>
   conditions.find(({ type }) => PROGRESS.has(type));

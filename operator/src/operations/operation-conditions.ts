@@ -3,9 +3,7 @@ import { conditionsIn, readStatus } from '@standin/crds';
 import { conditionOf, type ConditionContext } from '../status/conditions.ts';
 import type { Finding } from '../translate/index.ts';
 
-/**
- * How far an act (a Replay, KeyRegeneration or Purge) has progressed: not ended, succeeded, or failed. A cancelled act counts as failed.
- */
+/** How far a Replay, KeyRegeneration or Purge has progressed: not ended, succeeded, or failed. Cancelled counts as failed. */
 export interface Progress {
   readonly type: Extract<ConditionType, 'Reconciling' | 'Complete' | 'Failed'>;
   readonly reason: ConditionReason;
@@ -15,12 +13,12 @@ export interface Progress {
 /** The message of conditions with the reason `NoLogStore`. */
 export const NO_LOG_STORE = 'The operator has no ClickHouse server: set STANDIN_CLICKHOUSE_URL for the operator.';
 
-/** Returns whether an act is stalled. An act that was cancelled is not, because it has reached the state that its spec asks for. */
+/** Returns whether an operation is stalled. A cancelled one is not, because it has reached the state that its spec asks for. */
 const isStalled = ({ type, reason }: Pick<Condition, 'type' | 'reason'>): boolean =>
   type === 'Failed' && reason !== 'Cancelled';
 
-/** Returns the conditions of an act. All except Accepted are present only while True, like the conditions of a Job (batch/v1). */
-export const actConditions = (accepted: Finding, progress: Progress, context: ConditionContext): Condition[] => {
+/** Returns the conditions of an operation. All except Accepted are present only while True, like the conditions of a Job (batch/v1). */
+export const operationConditions = (accepted: Finding, progress: Progress, context: ConditionContext): Condition[] => {
   const { type, reason, message } = progress;
   const finding = { ok: true, reason, message };
   return [
@@ -30,11 +28,11 @@ export const actConditions = (accepted: Finding, progress: Progress, context: Co
   ];
 };
 
-/** How and when an act ended. */
+/** How and when an operation ended. */
 export interface Ended {
-  /** The act's conditions, with the act's current generation as their `observedGeneration`. */
+  /** The operation's conditions, with the operation's current generation as their `observedGeneration`. */
   readonly conditions: readonly Condition[];
-  /** The time when the act ended, in RFC 3339 format. */
+  /** The time when the operation ended, in RFC 3339 format. */
   readonly endedAt: string;
 }
 
@@ -44,11 +42,14 @@ const isEnd = ({ type, status, reason }: Condition): boolean =>
   (type === 'Failed' && status === 'True') || (type === 'Complete' && ENDS.has(reason));
 
 /**
- * Returns how and when an act ended, or undefined if the act has not ended or the object is not an act.
+ * Returns how and when an operation ended, or undefined if the operation has not ended or the object is not an operation.
  *
  * Earlier versions wrote a `Complete` condition with the reason Failed or Cancelled. It is converted to a `Failed` condition.
  */
-export const endedAct = ({ metadata, status }: Pick<ResourceObject, 'metadata' | 'status'>): Ended | undefined => {
+export const endedOperation = ({
+  metadata,
+  status,
+}: Pick<ResourceObject, 'metadata' | 'status'>): Ended | undefined => {
   const conditions = conditionsIn(status).map((condition) => ({
     ...condition,
     observedGeneration: metadata.generation,

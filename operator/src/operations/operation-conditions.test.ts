@@ -1,26 +1,30 @@
 import type { Condition } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
 import { ACCEPTED } from '../translate/findings.ts';
-import { actConditions, endedAct, type Progress } from './act-conditions.ts';
+import { operationConditions, endedOperation, type Progress } from './operation-conditions.ts';
 
 const NOW = '2026-11-21T12:00:00Z';
 const BEFORE = '2026-11-21T11:00:00Z';
 const metadata = {
-  ...{ name: 'act', namespace: 'default', uid: 'uid', resourceVersion: '1' },
+  ...{ name: 'operation', namespace: 'default', uid: 'uid', resourceVersion: '1' },
   ...{ generation: 2, creationTimestamp: BEFORE },
 };
 
 const summaryOf = (conditions: readonly Condition[] = []): string[] =>
   conditions.map(({ type, status, reason, lastTransitionTime }) => `${type}=${status} ${reason} ${lastTransitionTime}`);
 
-describe('the conditions of an act', () => {
+describe('the conditions of an operation', () => {
   it.each<[Progress['type'], Progress['reason'], string[]]>([
     ['Reconciling', 'Running', ['Reconciling=True Running']],
     ['Complete', 'Succeeded', ['Complete=True Succeeded']],
     ['Failed', 'Failed', ['Failed=True Failed', 'Stalled=True Failed']],
     ['Failed', 'Cancelled', ['Failed=True Cancelled']],
   ])('that is %s with the reason %s', (type, reason, expected) => {
-    const conditions = actConditions(ACCEPTED, { type, reason, message: '' }, { generation: 1, before: [], now: NOW });
+    const conditions = operationConditions(
+      ACCEPTED,
+      { type, reason, message: '' },
+      { generation: 1, before: [], now: NOW },
+    );
     expect(summaryOf(conditions)).toEqual(['Accepted=True Accepted', ...expected].map((line) => `${line} ${NOW}`));
   });
 
@@ -28,21 +32,25 @@ describe('the conditions of an act', () => {
     const initial = { type: 'Reconciling', status: 'True', reason: 'Pending', message: '' } as const;
     const before = [{ ...initial, lastTransitionTime: '1970-01-01T00:00:00Z' } as Condition];
     const progress = { type: 'Reconciling', reason: 'Running', message: '' } as const;
-    const [, first] = actConditions(ACCEPTED, progress, { generation: 1, before, now: BEFORE });
+    const [, first] = operationConditions(ACCEPTED, progress, { generation: 1, before, now: BEFORE });
     expect(first?.lastTransitionTime).toBe(BEFORE);
-    const [, second] = actConditions(ACCEPTED, progress, { generation: 1, before: first ? [first] : [], now: NOW });
+    const [, second] = operationConditions(ACCEPTED, progress, {
+      generation: 1,
+      before: first ? [first] : [],
+      now: NOW,
+    });
     expect(second?.lastTransitionTime).toBe(BEFORE);
   });
 });
 
-describe('the end of an act', () => {
+describe('the end of an operation', () => {
   const endOf = (type: string, status: string, reason: string, more: object = {}) => {
     const common = { message: 'why', observedGeneration: 1, lastTransitionTime: BEFORE };
     const conditions = [
       { ...common, type: 'Accepted', status: 'True', reason: 'Accepted' },
       { ...common, type, status, reason },
     ];
-    return endedAct({ metadata, status: { conditions, ...more } });
+    return endedOperation({ metadata, status: { conditions, ...more } });
   };
 
   it.each([
@@ -63,7 +71,7 @@ describe('the end of an act', () => {
     expect(ended?.endedAt).toBe(BEFORE);
   });
 
-  it('is the refusal, if an earlier version refused the act after it had waited', () => {
+  it('is the refusal, if an earlier version refused the operation after it had waited', () => {
     const ended = endOf('Complete', 'False', 'Failed', { refusedAt: NOW });
     expect(ended?.endedAt).toBe(NOW);
     expect(summaryOf(ended?.conditions)).toContain(`Failed=True Failed ${NOW}`);

@@ -7,7 +7,7 @@ import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import { deleteObject } from '../delete-object.ts';
 import { StatusWriter } from '../status/status-writer.ts';
-import { endedAct } from './act-conditions.ts';
+import { endedOperation } from './operation-conditions.ts';
 
 export interface EndedActsControllerOptions {
   readonly source: ResourceSource;
@@ -22,7 +22,7 @@ const KINDS: ReadonlySet<Kind> = new Set(['Replay', 'KeyRegeneration']);
 const WORKERS = 2;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
 
-/** Labels set by tools that recreate deleted objects. Acts with such a label are kept, because a recreated act would run again. */
+/** Labels set by tools that recreate deleted objects. Operations with such a label are kept, because they would run again. */
 const TRACKING_LABELS = [
   'kustomize.toolkit.fluxcd.io/name',
   'helm.toolkit.fluxcd.io/name',
@@ -35,21 +35,21 @@ const isTracked = ({ metadata: { labels = {}, annotations = {} } }: ResourceObje
   TRACKING_LABELS.some((name) => labels[name] !== undefined) ||
   TRACKING_ANNOTATIONS.some((name) => annotations[name] !== undefined);
 
-/** Returns how many seconds an act is kept after its end. */
-const ttlSecondsOf = (act: ResourceObject): number => {
-  const parsed = parseObject(act);
+/** Returns how many seconds an operation is kept after its end. */
+const ttlSecondsOf = (operation: ResourceObject): number => {
+  const parsed = parseObject(operation);
   const ttlSeconds =
     parsed.ok && 'ttlSecondsAfterFinished' in parsed.value.spec ? parsed.value.spec.ttlSecondsAfterFinished : undefined;
-  return ttlSeconds ?? LIMITS.actTtlSecondsDefault;
+  return ttlSeconds ?? LIMITS.operationTtlSecondsDefault;
 };
 
 /**
  * Deletes Replays and KeyRegenerations after their time to live, which begins when they end. Keeps those that GitOps tools or Helm
- * manage. Runs for one leader's term. Changes to the spec of an ended act have no effect on its result, but the status reports the
+ * manage. Runs for one leader's term. Changes to the spec of an ended operation have no effect on its result, but the status reports the
  * new generation.
  */
-export class EndedActsController implements Controller {
-  readonly name = 'ended-acts';
+export class EndedOperationsController implements Controller {
+  readonly name = 'ended-operations';
   readonly #options: EndedActsControllerOptions;
   readonly #queue: WorkQueue;
   readonly #writer: StatusWriter;
@@ -60,7 +60,7 @@ export class EndedActsController implements Controller {
     this.#writer = new StatusWriter(source);
     this.#queue = new WorkQueue({
       ...{ name: this.name, concurrency: WORKERS, backoff: BACKOFF, registry },
-      logger: logger.child({ stage: 'acts' }),
+      logger: logger.child({ stage: 'operations' }),
       about: (uid) => aboutObject(options.objects, uid),
       reconcile: (uid) => this.#reconcile(uid),
     });
@@ -71,7 +71,7 @@ export class EndedActsController implements Controller {
   }
 
   changed(object: ResourceObject): void {
-    if (KINDS.has(object.kind) && endedAct(object) !== undefined) this.#queue.add(object.metadata.uid);
+    if (KINDS.has(object.kind) && endedOperation(object) !== undefined) this.#queue.add(object.metadata.uid);
   }
 
   removed({ metadata: { uid } }: ResourceObject): void {
@@ -86,18 +86,21 @@ export class EndedActsController implements Controller {
     const { source, objects, clock = Date.now } = this.#options;
     const seen = objects.get(uid);
     if (seen === undefined) return undefined;
-    const act = this.#writer.newest(seen);
-    const ended = endedAct(act);
+    const operation = this.#writer.newest(seen);
+    const ended = endedOperation(operation);
     if (ended === undefined) return undefined;
     // The API server accepts invalid times, for example times with the offset +99:99. Such a time is replaced with the current
-    // time, so the act is kept unless its time to live is 0.
+    // time, so the operation is kept unless its time to live is 0.
     const endedAt = Date.parse(ended.endedAt);
-    const leftMs = (Number.isNaN(endedAt) ? clock() : endedAt) + ttlSecondsOf(act) * 1_000 - clock();
-    if (leftMs <= 0 && !isTracked(act)) {
-      await deleteObject(source, act);
+    const leftMs = (Number.isNaN(endedAt) ? clock() : endedAt) + ttlSecondsOf(operation) * 1_000 - clock();
+    if (leftMs <= 0 && !isTracked(operation)) {
+      await deleteObject(source, operation);
       return undefined;
     }
-    await this.#writer.write(act, { observedGeneration: act.metadata.generation, conditions: ended.conditions });
-    return isTracked(act) ? undefined : { requeueAfterMs: leftMs };
+    await this.#writer.write(operation, {
+      observedGeneration: operation.metadata.generation,
+      conditions: ended.conditions,
+    });
+    return isTracked(operation) ? undefined : { requeueAfterMs: leftMs };
   }
 }

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
-import { EndedActsController } from './ended-acts-controller.ts';
+import { EndedOperationsController } from './ended-operations-controller.ts';
 
 const ENDED_AT = '2026-11-21T12:00:00Z';
 const SPECS = {
@@ -15,7 +15,7 @@ const SPECS = {
   },
   KeyRegeneration: { accountRef: { name: 'team' } },
 };
-type ActKind = keyof typeof SPECS;
+type OperationKind = keyof typeof SPECS;
 
 const statusOf = (type: string, reason: string, status = 'True') => ({
   observedGeneration: 1,
@@ -34,40 +34,40 @@ const statusOf = (type: string, reason: string, status = 'True') => ({
 const SUCCEEDED = statusOf('Complete', 'Succeeded');
 
 /** A source that deletes objects of all kinds. `MemorySource` deletes only Replays. */
-class ActSource extends MemorySource {
+class OperationSource extends MemorySource {
   override async delete({ kind, name }: ObjectRef): Promise<void> {
     await this.disturb('delete', name);
     this.remove(kind, name);
   }
 }
 
-let source: ActSource;
-let controller: EndedActsController;
+let source: OperationSource;
+let controller: EndedOperationsController;
 let now: number;
 let metadata: Pick<ResourceObject['metadata'], 'labels' | 'annotations'>;
 const objects = new Map<string, ResourceObject>();
 
-const begin = (): EndedActsController => {
+const begin = (): EndedOperationsController => {
   const options = { source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now };
-  const started = new EndedActsController(options);
+  const started = new EndedOperationsController(options);
   started.start();
   return started;
 };
 const passDays = async (days: number): Promise<void> => {
-  now = Date.parse(ENDED_AT) + days * LIMITS.actTtlSecondsDefault * 1_000;
+  now = Date.parse(ENDED_AT) + days * LIMITS.operationTtlSecondsDefault * 1_000;
   await controller.stop();
   controller = begin();
 };
-const put = (kind: ActKind, { spec = {}, status = SUCCEEDED }: { spec?: object; status?: object } = {}) =>
-  source.put(kind, 'act', { ...SPECS[kind], ...spec }, status);
+const put = (kind: OperationKind, { spec = {}, status = SUCCEEDED }: { spec?: object; status?: object } = {}) =>
+  source.put(kind, 'once', { ...SPECS[kind], ...spec }, status);
 const summary = (kind: Kind): string[] =>
-  conditionsIn(source.object(kind, 'act').status).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+  conditionsIn(source.object(kind, 'once').status).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
 
 beforeEach(async () => {
   now = Date.parse(ENDED_AT);
   metadata = {};
   objects.clear();
-  source = new ActSource();
+  source = new OperationSource();
   controller = begin();
   await source.start(
     {
@@ -92,36 +92,36 @@ describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
     put(kind);
     await passDays(0.99);
     await controller.stop();
-    expect(source.has(kind, 'act')).toBe(true);
+    expect(source.has(kind, 'once')).toBe(true);
     await passDays(1);
-    await expect.poll(() => source.has(kind, 'act')).toBe(false);
+    await expect.poll(() => source.has(kind, 'once')).toBe(false);
   });
 
   it.each([
     [0, 0],
-    [60, 60 / LIMITS.actTtlSecondsDefault],
-    [2 * LIMITS.actTtlSecondsDefault, 2],
+    [60, 60 / LIMITS.operationTtlSecondsDefault],
+    [2 * LIMITS.operationTtlSecondsDefault, 2],
   ])('with ttlSecondsAfterFinished %d is deleted after that', async (ttlSecondsAfterFinished, days) => {
     put(kind, { spec: { ttlSecondsAfterFinished } });
     if (days > 0) {
       await passDays(days * 0.99);
       await controller.stop();
-      expect(source.has(kind, 'act')).toBe(true);
+      expect(source.has(kind, 'once')).toBe(true);
     }
     await passDays(days);
-    await expect.poll(() => source.has(kind, 'act')).toBe(false);
+    await expect.poll(() => source.has(kind, 'once')).toBe(false);
   });
 
   it('that has not ended is not deleted', async () => {
     put(kind, { spec: { ttlSecondsAfterFinished: 0 }, status: statusOf('Reconciling', 'Running') });
     await passDays(10);
     await controller.stop();
-    expect(source.has(kind, 'act')).toBe(true);
+    expect(source.has(kind, 'once')).toBe(true);
     expect(source.statusWrites).toEqual([]);
   });
 
   it.each([
-    { annotations: { 'argocd.argoproj.io/tracking-id': 'shop:standin.dev/Act:default/act' } },
+    { annotations: { 'argocd.argoproj.io/tracking-id': 'shop:standin.dev/Replay:default/once' } },
     { annotations: { 'meta.helm.sh/release-name': 'shop' } },
     { labels: { 'app.kubernetes.io/instance': 'shop' } },
     { labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' } },
@@ -131,14 +131,14 @@ describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
     put(kind, { spec: { ttlSecondsAfterFinished: 0 } });
     await passDays(100);
     await controller.stop();
-    expect(source.has(kind, 'act')).toBe(true);
+    expect(source.has(kind, 'once')).toBe(true);
   });
 
   it('that another tool labels is deleted', async () => {
     metadata = { labels: { 'app.kubernetes.io/name': 'shop' }, annotations: { 'standin.dev/request': 'GET /' } };
     put(kind);
     await passDays(1);
-    await expect.poll(() => source.has(kind, 'act')).toBe(false);
+    await expect.poll(() => source.has(kind, 'once')).toBe(false);
   });
 
   it('that an earlier version ended gets the conditions of this one, once', async () => {
@@ -149,13 +149,13 @@ describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
     await passDays(0.5);
     await controller.stop();
     expect(source.statusWrites).toHaveLength(1);
-    expect(source.object(kind, 'act').status).toMatchObject({ phase: 'Failed' });
+    expect(source.object(kind, 'once').status).toMatchObject({ phase: 'Failed' });
   });
 
   it('that was changed after its end is reported at its new generation', async () => {
     put(kind);
-    source.put(kind, 'act', { ...SPECS[kind], ttlSecondsAfterFinished: 5 });
-    await expect.poll(() => source.object(kind, 'act').status).toMatchObject({ observedGeneration: 2 });
+    source.put(kind, 'once', { ...SPECS[kind], ttlSecondsAfterFinished: 5 });
+    await expect.poll(() => source.object(kind, 'once').status).toMatchObject({ observedGeneration: 2 });
     expect(summary(kind)).toEqual(['Accepted=True Accepted', 'Complete=True Succeeded']);
   });
 
@@ -163,7 +163,7 @@ describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
     put(kind);
     // From here on, the listener does not receive changes, so the controller still knows the predecessor.
     source.isQuick = false;
-    source.remove(kind, 'act');
+    source.remove(kind, 'once');
     const { uid } = put(kind, { status: statusOf('Reconciling', 'Running') }).metadata;
     let reads = 0;
     source.disturb = (call) => {
@@ -172,6 +172,6 @@ describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
     await passDays(1);
     await expect.poll(() => reads).toBe(1);
     await controller.stop();
-    expect([reads, source.object(kind, 'act').metadata.uid]).toEqual([1, uid]);
+    expect([reads, source.object(kind, 'once').metadata.uid]).toEqual([1, uid]);
   });
 });
