@@ -217,7 +217,7 @@ describe('responses with conditions', () => {
     const store = openLogStore(clickHouse);
     onTestFinished(() => store.close());
     const found = async (answer: string) => {
-      const search = parsed(`path:/plans/recorded answer:${answer}`);
+      const search = parsed(`path:/plans/recorded response:${answer}`);
       const entries = await store.list({ projectUid: EVERY_PROJECT, search, limit: 100 });
       return entries.map(({ status, responseName, response }) => ({ status, responseName, body: response.body }));
     };
