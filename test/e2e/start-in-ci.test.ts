@@ -17,9 +17,9 @@ const documentedCommands = async (): Promise<readonly string[]> => {
 };
 
 // A pipeline has neither a terminal nor a browser, so no one would notice if a command on the page stopped working.
-test('the commands of docs/start/ci.md start Standin, send a request, find it and read the API', async () => {
+test('the commands of docs/start/ci.md start Standin, send a request and wait for it', async () => {
   const commands = await documentedCommands();
-  expect(commands).toHaveLength(4);
+  expect(commands).toHaveLength(3);
   await cp(path.join(ROOT, 'crds/examples/quickstart'), path.join(folder, 'mocks'), { recursive: true });
   // Runs the CLI of this checkout.
   const bin = path.join(folder, 'node_modules/.bin');
@@ -40,5 +40,5 @@ test('the commands of docs/start/ci.md start Standin, send a request, find it an
   });
   expect({ code, stderr }).toMatchObject({ code: 0 });
   expect(stdout).toContain('201 Created');
-  expect(stdout).toContain('"name":"shop"');
+  expect(stdout.trim()).toMatch(/\ntrue$/);
 });
