@@ -30,22 +30,22 @@ for _, name in ipairs({ "Accepted", "ResolvedRefs" }) do
   end
 end
 
--- Of a Replay, KeyRegeneration or Purge. Earlier versions wrote Complete for failures, too, and with the status False before the end.
+-- Of a Replay, KeyRegeneration or Purge.
 local progress = conditions["Reconciling"] or conditions["Failed"] or conditions["Complete"]
 if progress ~= nil then
   if progress.reason == "Failed" then
     return health("Degraded", progress.message)
   elseif progress.reason == "Suspended" then
     return health("Suspended", progress.message)
-  elseif progress.status ~= "True" or progress.type == "Reconciling" then
+  elseif progress.type == "Reconciling" then
     return health("Progressing", progress.message)
   end
   return health("Healthy", progress.message)
 end
 
--- Of an Account, Project, Endpoint or Share. The Shares of earlier versions have Accepted alone.
-local last = conditions["Ready"] or conditions["Accepted"]
-if last ~= nil and last.status == "True" then
-  return health("Healthy", last.message)
+-- Of an Account, Project, Endpoint or Share.
+local ready = conditions["Ready"]
+if ready ~= nil and ready.status == "True" then
+  return health("Healthy", ready.message)
 end
-return health("Progressing", last ~= nil and last.message or "Waiting for the operator")
+return health("Progressing", ready ~= nil and ready.message or "Waiting for the operator")
