@@ -1,10 +1,10 @@
-import { Help, type Option } from 'commander';
 import { createProgram } from '../../cli/src/create-program.ts';
 import { LOCAL_COMMANDS } from '../../cli/src/local-commands.ts';
 import { CONNECTION_OPTIONS } from '../../cli/src/server/server-options.ts';
 import { GENERATED } from './markdown.ts';
 
 type Command = ReturnType<typeof createProgram>;
+type Option = Command['options'][number];
 
 const WIDTH = 100;
 
@@ -23,10 +23,8 @@ const helpOf = (command: Command): string => {
     getOutHelpWidth: () => WIDTH,
     getOutHasColors: () => false,
   });
-  command.configureHelp({
-    visibleOptions: (one) =>
-      new Help().visibleOptions(one).filter((option) => !isConnectionOption(option) && option.long !== '--help'),
-  });
+  for (const option of command.options) option.hideHelp(isConnectionOption(option));
+  command.helpOption(false);
   command.outputHelp();
   return text.trim();
 };
@@ -51,7 +49,7 @@ const sectionsOf = (command: Command): string[] => [
 
 /** Returns the lines of `--help` for the options that select a dashboard or a cluster. */
 const connectionOptions = (program: Command): string => {
-  const help = new Help();
+  const help = program.createHelp();
   help.helpWidth = WIDTH;
   const connected = program.commands.find((command) => command.name() === CONNECTED);
   const options = connected?.options.filter(isConnectionOption) ?? [];
