@@ -2,7 +2,15 @@ import { eventually } from '../harness/eventually.ts';
 import { ask } from '../torture/raw-client.ts';
 import { json, Stand } from '../torture/stand.ts';
 import { lowerPriority, pinToCore } from './machine.ts';
-import { startBare, startFastify, startMockoon, startWireMock, type Rival, type RivalOptions } from './rivals.ts';
+import {
+  MissingRivalError,
+  startBare,
+  startFastify,
+  startMockoon,
+  startWireMock,
+  type Rival,
+  type RivalOptions,
+} from './rivals.ts';
 
 export const SERVER_CORE = 0;
 /** The core that the load generator and ClickHouse run on. */
@@ -10,6 +18,9 @@ export const OTHER_CORE = 1;
 export const REQUEST_BODY_BYTES = 256;
 export const ANSWER_BODY_BYTES = 834;
 export const BARE = 'bare Node http';
+const FASTIFY = 'bare Fastify';
+export const MOCKOON = 'Mockoon';
+export const WIREMOCK = 'WireMock';
 const SLUG = '/bench';
 const DELIVERED_TIMEOUT_MS = 600_000;
 const MERGED_TIMEOUT_MS = 30_000;
@@ -94,6 +105,12 @@ const assertSameResponse = async ({ name, port, request }: Contender, body: stri
   throw new Error(`${name} responds with ${answer?.status} ${type} ${text.slice(0, 200)}`);
 };
 
+export interface Contenders {
+  readonly contenders: readonly Contender[];
+  /** The reason why each rival that is not among the contenders cannot run on this machine, by name. */
+  readonly missing: ReadonlyMap<string, string>;
+}
+
 export interface ContendersOptions {
   /** The folder for the contenders' files. The caller removes the folder. */
   readonly directory: string;
@@ -106,36 +123,33 @@ export interface ContendersOptions {
 /**
  * Starts all contenders. Each serves one request before the function returns. For a gateway, this request is one row in the log.
  */
-export const startContenders = async ({
-  directory,
-  withRivals,
-  onStarted,
-}: ContendersOptions): Promise<Contender[]> => {
+export const startContenders = async ({ directory, withRivals, onStarted }: ContendersOptions): Promise<Contenders> => {
   const body = jsonOfLength(ANSWER_BODY_BYTES);
   const options: RivalOptions = { directory, slug: SLUG, body };
-  const starts: (() => Promise<Contender | undefined>)[] = [
-    async () => fromRival(await startBare(options)),
-    async () => fromRival(await startFastify(options)),
-    () => enterStandin('disk', body),
-    () => enterStandin('process', body),
-  ];
-  if (withRivals) {
-    starts.push(async () => fromRival(await startMockoon(options)));
-    starts.push(async () => {
-      const wireMock = await startWireMock(options);
-      if (wireMock === undefined)
-        console.log('WireMock is skipped because Java is not installed (apt install default-jre-headless)');
-      return wireMock && fromRival(wireMock);
-    });
-  }
+  const starts: Record<string, () => Promise<Contender>> = {
+    [BARE]: async () => fromRival(await startBare(options)),
+    [FASTIFY]: async () => fromRival(await startFastify(options)),
+    [standinName('disk')]: () => enterStandin('disk', body),
+    [standinName('process')]: () => enterStandin('process', body),
+    ...(withRivals && {
+      [MOCKOON]: async () => fromRival(await startMockoon(options)),
+      [WIREMOCK]: async () => fromRival(await startWireMock(options)),
+    }),
+  };
   const contenders: Contender[] = [];
-  for (const start of starts) {
-    const contender = await start();
-    if (contender === undefined) continue;
-    onStarted(contender);
-    await pinToCore(contender.pid, SERVER_CORE);
-    await assertSameResponse(contender, body);
-    contenders.push(contender);
+  const missing = new Map<string, string>();
+  for (const [name, start] of Object.entries(starts)) {
+    try {
+      const contender = await start();
+      onStarted(contender);
+      await pinToCore(contender.pid, SERVER_CORE);
+      await assertSameResponse(contender, body);
+      contenders.push(contender);
+    } catch (error) {
+      if (!(error instanceof MissingRivalError)) throw error;
+      missing.set(name, error.message);
+      console.log(`${name} is skipped: ${error.message}`);
+    }
   }
-  return contenders;
+  return { contenders, missing };
 };

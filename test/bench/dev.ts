@@ -10,6 +10,7 @@ import { printMeasurements, type Measurement } from './machine.ts';
 import type { BenchOptions } from './options.ts';
 import { processTree, treeCpuSeconds, treeMemoryMiB, treePeakMiB, treeResidentMiB } from './process-tree.ts';
 import { runLoad } from './run-load.ts';
+import { TARGETS } from './targets.ts';
 
 const CONNECTIONS = 16;
 const ROUND_SECONDS = 2;
@@ -18,8 +19,7 @@ const SETTLED_MS = 20_000;
 /** The pause after the last request is in the log, in which ClickHouse merges parts and the page updates its chart. */
 const REST_MS = 20_000;
 const IDLE_MS = 20_000;
-const IDLE_PERCENT_MAX = 2;
-const MEMORY_MIB_MAX = 500;
+const { idlePercentMax, memoryMibMax } = TARGETS.dev;
 const DELIVERED_MS_MAX = 120_000;
 
 /** Returns the CPU that these processes use in the next 20 s, in percent of a core. */
@@ -83,10 +83,10 @@ export const benchDev = async ({ requests: count }: BenchOptions): Promise<boole
     const figure = (what: string, measured: string): Measurement => ({ what, measured, target: '', met: true });
     const idle = (what: string, percent: number): Measurement => ({
       ...{ what, measured: `${percent.toFixed(1)} % of a core` },
-      ...{ target: `≤ ${IDLE_PERCENT_MAX} %`, met: percent <= IDLE_PERCENT_MAX },
+      ...{ target: `≤ ${idlePercentMax} %`, met: percent <= idlePercentMax },
     });
     const memory = (what: string, mib: number): Measurement => ({
-      ...{ what, measured: `${mib.toFixed(0)} MiB`, target: `≤ ${MEMORY_MIB_MAX} MiB`, met: mib <= MEMORY_MIB_MAX },
+      ...{ what, measured: `${mib.toFixed(0)} MiB`, target: `≤ ${memoryMibMax} MiB`, met: mib <= memoryMibMax },
     });
     const measurements = [
       idle('idle before any request, with the tail', idleBefore),

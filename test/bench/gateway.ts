@@ -5,16 +5,20 @@ import { eventually } from '../harness/eventually.ts';
 import {
   ANSWER_BODY_BYTES,
   BARE,
+  MOCKOON,
   OTHER_CORE,
   REQUEST_BODY_BYTES,
   SERVER_CORE,
   standinName,
   startContenders,
+  WIREMOCK,
   type Contender,
+  type Contenders,
 } from './contenders.ts';
 import { pinToCore, printMeasurements, printTable, unpin, type Measurement } from './machine.ts';
 import type { BenchOptions } from './options.ts';
 import { CONNECTIONS, limitOf, medianRound, OTHERS_MAX, roundOf, type Round, type RoundOptions } from './rounds.ts';
+import { TARGETS } from './targets.ts';
 
 const ROUNDS = 3;
 /**
@@ -25,31 +29,26 @@ const WARM_UPS = 2;
 /** The fraction of the maximum rate at which latencies are measured. */
 const OPEN_SHARE = 0.7;
 const CALM_PER_SECOND = 1_000;
-const CALM_P99_OVER_BARE_MS_MAX = 8;
-/**
- * Minimum ratios of Standin's requests/s to those of each rival. The first contender whose name starts with the rival's name
- * counts.
- */
-const RATIOS_MIN = [
-  { standin: standinName('disk'), rival: BARE, min: 0.4 },
-  { standin: standinName('process'), rival: BARE, min: 0.5 },
-  { standin: standinName('disk'), rival: 'Mockoon', min: 6 },
-  { standin: standinName('disk'), rival: 'WireMock', min: 10 },
-] as const;
+const TARGET = TARGETS.gateway;
 const ROWS_TIMEOUT_MS = 120_000;
 
 type Results = ReadonlyMap<Contender, Round>;
 /** The number of responses with status 200, by contender. */
 type Tally = Map<Contender, number>;
 
-const resultOf = (results: Results, name: string): Round | undefined =>
+/** Each contender has already answered one request, with which `startContenders` checked its response. */
+export const newTally = (contenders: readonly Contender[]): Tally =>
+  new Map(contenders.map((contender) => [contender, 1]));
+
+/** Returns the result of the first contender whose name starts with `name`, which may omit a version. */
+export const findResult = (results: Results, name: string): Round | undefined =>
   [...results].find(([contender]) => contender.name.startsWith(name))?.[1];
 
 /**
  * Runs each contender in turn, `count` times, so that load changes on the machine affect all contenders. Skips contenders without
  * options. Returns the medians, and adds the accepted requests to the tally.
  */
-const takeTurns = async (
+export const takeTurns = async (
   tally: Tally,
   optionsOf: (contender: Contender) => RoundOptions | undefined,
   count = ROUNDS,
@@ -78,7 +77,7 @@ const warnOfOthers = (results: Results): void => {
 };
 
 const printThroughput = (results: Results): void => {
-  const bare = resultOf(results, BARE)?.perSecond ?? Number.NaN;
+  const bare = findResult(results, BARE)?.perSecond ?? Number.NaN;
   printTable(
     [...results].map(([{ name }, round]) => ({
       server: name,
@@ -113,34 +112,42 @@ const printLatencies = (results: Results, offeredTo: (contender: Contender) => n
 };
 
 /**
- * Compares the ratios with their targets. A ratio fails if the generator limited the rival, because the rival could have been
+ * Compares requests/s with those of bare Node. The target is missed if the generator limited bare Node, because it could have been
  * faster.
  */
-const judgeRatios = (results: Results): Measurement[] =>
-  RATIOS_MIN.flatMap(({ standin, rival, min }) => {
-    const [own, other] = [resultOf(results, standin), resultOf(results, rival)];
-    if (own === undefined || other === undefined) return [];
-    const ratio = own.perSecond / other.perSecond;
-    const isLimited = limitOf(other) === 'generator';
-    return {
-      what: `requests/s, ${standin} to ${rival}`,
-      measured: `${ratio.toFixed(2)} ×${isLimited ? ' (limited by the generator)' : ''}`,
-      target: `≥ ${min} ×`,
-      met: ratio >= min && !isLimited,
-    };
-  });
-
-const judgeLatency = (results: Results): Measurement => {
-  const overMs = (resultOf(results, standinName('disk'))?.p99Ms ?? NaN) - (resultOf(results, BARE)?.p99Ms ?? NaN);
+const judgeThroughput = (results: Results, standin: string, min: number): Measurement => {
+  const [own, bare] = [findResult(results, standin), findResult(results, BARE)];
+  const ratio = (own?.perSecond ?? NaN) / (bare?.perSecond ?? NaN);
+  const isLimited = bare !== undefined && limitOf(bare) === 'generator';
   return {
-    what: `p99 at ${CALM_PER_SECOND} requests/s, ${standinName('disk')} over ${BARE}`,
-    measured: `${overMs.toFixed(2)} ms`,
-    target: `≤ ${CALM_P99_OVER_BARE_MS_MAX} ms`,
-    met: overMs <= CALM_P99_OVER_BARE_MS_MAX,
+    what: `requests/s, ${standin} to ${BARE}`,
+    measured: `${ratio.toFixed(2)} ×${isLimited ? ' (limited by the generator)' : ''}`,
+    target: `≥ ${min} ×`,
+    met: ratio >= min && !isLimited,
   };
 };
 
-const judgeRows = async (tally: Tally): Promise<Measurement[]> => {
+/** Compares the CPU time per request with that of a rival. Returns nothing for a rival that was not started. */
+const judgeCpu = (results: Results, rival: string, max: number): Measurement[] => {
+  const standin = standinName('disk');
+  const [own, other] = [findResult(results, standin), findResult(results, rival)];
+  if (own === undefined || other === undefined) return [];
+  const ratio = own.cpuMicrosPerRequest / other.cpuMicrosPerRequest;
+  const what = `CPU per request, ${standin} to ${rival}`;
+  return [{ what, measured: `${ratio.toFixed(2)} ×`, target: `≤ ${max} ×`, met: ratio <= max }];
+};
+
+const judgeLatency = (results: Results): Measurement => {
+  const overMs = (findResult(results, standinName('disk'))?.p99Ms ?? NaN) - (findResult(results, BARE)?.p99Ms ?? NaN);
+  return {
+    what: `p99 at ${CALM_PER_SECOND} requests/s, ${standinName('disk')} over ${BARE}`,
+    measured: `${overMs.toFixed(2)} ms`,
+    target: `≤ ${TARGET.calmP99OverBareMsMax} ms`,
+    met: overMs <= TARGET.calmP99OverBareMsMax,
+  };
+};
+
+export const judgeRows = async (tally: Tally): Promise<Measurement[]> => {
   const measurements: Measurement[] = [];
   for (const [{ name, countRows }, answered] of tally) {
     if (countRows === undefined) continue;
@@ -158,8 +165,7 @@ const judgeRows = async (tally: Tally): Promise<Measurement[]> => {
 };
 
 const compare = async (contenders: readonly Contender[], seconds: number): Promise<Measurement[]> => {
-  // Each contender has already answered one request, with which `startContenders` checked its response.
-  const tally: Tally = new Map(contenders.map((contender) => [contender, 1]));
+  const tally = newTally(contenders);
   await takeTurns(tally, () => ({ seconds }), WARM_UPS);
   console.log(
     `POST ${REQUEST_BODY_BYTES} B → ${ANSWER_BODY_BYTES} B JSON, ${CONNECTIONS} connections, server on core ${SERVER_CORE}, ` +
@@ -178,7 +184,32 @@ const compare = async (contenders: readonly Contender[], seconds: number): Promi
   );
   printLatencies(calm, () => CALM_PER_SECOND);
   console.log();
-  return [...judgeRatios(most), judgeLatency(calm), ...(await judgeRows(tally))];
+  return [
+    judgeThroughput(most, standinName('disk'), TARGET.diskToBareMin),
+    judgeThroughput(most, standinName('process'), TARGET.processToBareMin),
+    ...judgeCpu(most, MOCKOON, TARGET.cpuToMockoonMax),
+    ...judgeCpu(most, WIREMOCK, TARGET.cpuToWireMockMax),
+    judgeLatency(calm),
+    ...(await judgeRows(tally)),
+  ];
+};
+
+/** Starts the contenders on their core for `measure`, and stops them and removes their files afterwards. */
+export const withContenders = async <T>(
+  withRivals: boolean,
+  measure: (entered: Contenders) => Promise<T>,
+): Promise<T> => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));
+  const started: Contender[] = [];
+  try {
+    await pinToCore(process.pid, OTHER_CORE);
+    const onStarted = (contender: Contender): void => void started.push(contender);
+    return await measure(await startContenders({ directory, withRivals, onStarted }));
+  } finally {
+    for (const contender of started) await contender.stop();
+    await unpin(process.pid);
+    await rm(directory, { recursive: true, force: true });
+  }
 };
 
 /**
@@ -186,18 +217,7 @@ const compare = async (contenders: readonly Contender[], seconds: number): Promi
  * with two well-known mock servers.
  */
 export const benchGateway = async ({ seconds, rivals }: BenchOptions): Promise<boolean> => {
-  const directory = await mkdtemp(path.join(tmpdir(), 'standin-bench-'));
-  const started: Contender[] = [];
-  try {
-    await pinToCore(process.pid, OTHER_CORE);
-    const onStarted = (contender: Contender): void => void started.push(contender);
-    const contenders = await startContenders({ directory, withRivals: rivals, onStarted });
-    const measurements = await compare(contenders, seconds);
-    printMeasurements(measurements);
-    return measurements.every(({ met }) => met);
-  } finally {
-    for (const contender of started) await contender.stop();
-    await unpin(process.pid);
-    await rm(directory, { recursive: true, force: true });
-  }
+  const measurements = await withContenders(rivals, ({ contenders }) => compare(contenders, seconds));
+  printMeasurements(measurements);
+  return measurements.every(({ met }) => met);
 };

@@ -14,6 +14,7 @@ import { benchQuota } from './quota.ts';
 import { benchRefusals } from './refusals.ts';
 import { benchScale } from './scale.ts';
 import { benchSpool } from './spool.ts';
+import type { TARGETS } from './targets.ts';
 
 /**
  * `npm run bench [-- NAME… [OPTION…]]` measures, prints tables, and exits with 1 if a target was missed. It is never part of the
@@ -21,7 +22,7 @@ import { benchSpool } from './spool.ts';
  */
 
 /** The benchmarks by name. Each resolves with whether all its targets were met. */
-const BENCHES: Readonly<Record<string, (options: BenchOptions) => Promise<boolean>>> = {
+const BENCHES: Readonly<Record<keyof typeof TARGETS, (options: BenchOptions) => Promise<boolean>>> = {
   gateway: benchGateway,
   responses: benchResponses,
   memory: benchMemory,

@@ -26,7 +26,7 @@ export const packageFolder = async (name: string, version: string): Promise<stri
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
     if (existsSync(installed)) return installed;
-    throw new Error(`npm cannot install ${name} ${version}; use --no-rivals to run without it`, { cause: error });
+    throw new Error(`npm cannot install ${name} ${version}`, { cause: error });
   }
   return installed;
 };

@@ -5,6 +5,7 @@ import { MEASURED_ENV, measureDelayed } from './delayed.ts';
 import { printMeasurements, printTable } from './machine.ts';
 import type { BenchOptions } from './options.ts';
 import { limitOf, medianRound, roundOf, type Round } from './rounds.ts';
+import { TARGETS } from './targets.ts';
 
 const ROUNDS = 9;
 /** The results of these rounds are discarded, because just-in-time compilers need time. */
@@ -13,10 +14,10 @@ const CONDITIONAL_RESPONSES = 8;
 const PLAIN = 'literal path';
 /** The minimum ratios of requests/s to those of a literal path. */
 const RATIOS_MIN: Readonly<Record<string, number>> = {
-  'path parameter': 0.95,
-  'eight responses with conditions': 0.9,
-  'template with three expressions': 0.6,
-  'a CEL expression': 0.75,
+  'path parameter': TARGETS.responses.pathParameterMin,
+  'eight responses with conditions': TARGETS.responses.conditionsMin,
+  'template with three expressions': TARGETS.responses.templateMin,
+  'a CEL expression': TARGETS.responses.expressionMin,
 };
 
 const body = JSON.stringify({ id: 1001, note: 'x'.repeat(800) });

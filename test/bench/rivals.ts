@@ -25,6 +25,9 @@ export interface RivalOptions {
   readonly body: string;
 }
 
+/** A rival that cannot run on this machine. The message says what is missing. */
+export class MissingRivalError extends Error {}
+
 const MOCKOON_VERSION = '9.9.0';
 const WIREMOCK_VERSION = '3.13.2';
 const START_TIMEOUT_MS = 60_000;
@@ -77,6 +80,11 @@ export const startBare = (options: RivalOptions): Promise<Rival> => startNode('b
 
 export const startFastify = (options: RivalOptions): Promise<Rival> => startNode('fastify', 'bare Fastify', options);
 
+const installed = (name: string, version: string): Promise<string> =>
+  packageFolder(name, version).catch((error: unknown) => {
+    throw new MissingRivalError(`npm cannot install ${name} ${version}`, { cause: error });
+  });
+
 /**
  * Starts Mockoon's CLI with its defaults (one line per request on standard output, the last 100 requests in memory), but without
  * templates and log files.
@@ -91,21 +99,18 @@ export const startMockoon = async ({ directory, slug, body }: RivalOptions): Pro
   const route = { type: 'http', method: 'post', endpoint: slug.slice(1), responses: [response] };
   const environment = { name: 'bench', port, hostname: '127.0.0.1', cors: false, routes: [route] };
   await writeFile(dataFile, JSON.stringify(environment));
-  const main = path.join(await packageFolder('@mockoon/cli', MOCKOON_VERSION), 'bin/run.js');
+  const main = path.join(await installed('@mockoon/cli', MOCKOON_VERSION), 'bin/run.js');
   const args = [main, 'start', '--data', dataFile, '--repair', '--disable-log-to-file'];
   return startProgram({ name: `Mockoon ${MOCKOON_VERSION}`, file: process.execPath, args, cwd: directory, port });
 };
 
-/**
- * Starts WireMock with its defaults, including its journal. WireMock responds with Content-Length, like the other servers. Returns
- * undefined without Java.
- */
-export const startWireMock = async ({ directory, slug, body }: RivalOptions): Promise<Rival | undefined> => {
+/** Starts WireMock with its defaults, including its journal. WireMock responds with Content-Length, like the other servers. */
+export const startWireMock = async ({ directory, slug, body }: RivalOptions): Promise<Rival> => {
   const hasJava = await run('java', ['-version']).then(
     () => true,
     () => false,
   );
-  if (!hasJava) return undefined;
+  if (!hasJava) throw new MissingRivalError('Java is not installed (apt install default-jre-headless)');
   const port = await freePort();
   const root = path.join(directory, 'wiremock');
   await mkdir(path.join(root, 'mappings'), { recursive: true });
@@ -115,7 +120,7 @@ export const startWireMock = async ({ directory, slug, body }: RivalOptions): Pr
   };
   await writeFile(path.join(root, 'mappings/bench.json'), JSON.stringify(mapping));
   const jar = path.join(
-    await packageFolder('wiremock', WIREMOCK_VERSION),
+    await installed('wiremock', WIREMOCK_VERSION),
     `build/wiremock-standalone-${WIREMOCK_VERSION}.jar`,
   );
   const listen = ['--port', String(port), '--bind-address', '127.0.0.1'];

@@ -10,17 +10,12 @@ import {
   type Measurement,
 } from './machine.ts';
 import { runLoad } from './run-load.ts';
+import { TARGETS } from './targets.ts';
 
 const ENDPOINTS = 10_000;
 const FEW_ENDPOINTS = 10;
-const OPERATOR_MIB_MAX = 500;
-const GATEWAY_MIB_MAX = 250;
 const RESPONSES = 4;
-const OPERATOR_WITH_RESPONSES_MIB_MAX = 600;
-const GATEWAY_WITH_RESPONSES_MIB_MAX = 300;
-const SNAPSHOT_MS_MAX = 10_000;
-/** The maximum ratio of the CPU times. It allows for the variation between two equal measurements on an idle machine. */
-const MATCH_RATIO_MAX = 1.15;
+const TARGET = TARGETS.scale;
 const ROUNDS = 5;
 const ROUND_SECONDS = 3;
 const CONNECTIONS = 16;
@@ -32,7 +27,7 @@ const REQUESTED = 10;
 
 const atMost = (what: string, measured: number, max: number, unit: string): Measurement => ({
   what,
-  measured: `${measured.toFixed(unit === '×' ? 2 : 0)} ${unit}`,
+  measured: `${measured.toFixed(unit === 'MiB' ? 0 : 2)} ${unit}`,
   target: `≤ ${max} ${unit}`,
   met: measured <= max,
 });
@@ -60,7 +55,7 @@ const measureCluster = async (): Promise<Measurement[]> => {
     timeoutMs: 60_000,
     intervalMs: 20,
   });
-  const snapshotMs = Date.now() - Date.parse(String(leading['time']));
+  const snapshotSeconds = (Date.now() - Date.parse(String(leading['time']))) / 1_000;
   const restartedPeakMiB = await peakResidentMiB(operator.process.pid);
   const leadAfterMs = Date.parse(String(leading['time'])) - restarted;
   console.log(
@@ -69,9 +64,14 @@ const measureCluster = async (): Promise<Measurement[]> => {
       `the restarted operator led after ${(leadAfterMs / 1_000).toFixed(1)} s`,
   );
   return [
-    atMost(`operator with ${ENDPOINTS} endpoints, resident`, operatorMiB, OPERATOR_MIB_MAX, 'MiB'),
-    atMost(`gateway with ${ENDPOINTS} endpoints, resident`, Math.max(...gatewaysMiB), GATEWAY_MIB_MAX, 'MiB'),
-    atMost('restarted operator: from leading to its snapshot on all gateways', snapshotMs, SNAPSHOT_MS_MAX, 'ms'),
+    atMost(`operator with ${ENDPOINTS} endpoints, resident`, operatorMiB, TARGET.operatorMibMax, 'MiB'),
+    atMost(`gateway with ${ENDPOINTS} endpoints, resident`, Math.max(...gatewaysMiB), TARGET.gatewayMibMax, 'MiB'),
+    atMost(
+      'restarted operator: from leading to its snapshot on all gateways',
+      snapshotSeconds,
+      TARGET.snapshotSecondsMax,
+      's',
+    ),
   ];
 };
 
@@ -83,8 +83,8 @@ const measureResponses = async (): Promise<Measurement[]> => {
   const gatewaysMiB = await Promise.all(stand.deployment.gateways.map(({ process }) => residentMiB(process.pid)));
   const what = `with ${ENDPOINTS} endpoints of ${RESPONSES} responses with expressions and templates, resident`;
   return [
-    atMost(`operator ${what}`, await residentMiB(operator.process.pid), OPERATOR_WITH_RESPONSES_MIB_MAX, 'MiB'),
-    atMost(`gateway ${what}`, Math.max(...gatewaysMiB), GATEWAY_WITH_RESPONSES_MIB_MAX, 'MiB'),
+    atMost(`operator ${what}`, await residentMiB(operator.process.pid), TARGET.operatorWithResponsesMibMax, 'MiB'),
+    atMost(`gateway ${what}`, Math.max(...gatewaysMiB), TARGET.gatewayWithResponsesMibMax, 'MiB'),
   ];
 };
 
@@ -136,7 +136,7 @@ const measureMatch = async (): Promise<Measurement[]> => {
     atMost(
       `a request with ${ENDPOINTS} endpoints to one with ${FEW_ENDPOINTS}, CPU`,
       manyMicros / fewMicros,
-      MATCH_RATIO_MAX,
+      TARGET.cpuRatioMax,
       '×',
     ),
   ];
