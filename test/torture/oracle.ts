@@ -31,6 +31,22 @@ interface Stored {
   readonly responseSha256: string;
 }
 
+/** What the log contained when it was compared with the responses. */
+export interface Verified {
+  readonly seed: number;
+  readonly sent: number;
+  readonly answered: number;
+  readonly rejected: number;
+  /** Requests without a response. The log may contain them. */
+  readonly unanswered: number;
+  /** Requests in the log. */
+  readonly stored: number;
+  /** Answered requests that are not in the log. */
+  readonly lost: number;
+  /** Requests that are in the log more than once. */
+  readonly duplicated: number;
+}
+
 const MOCK_BODY = '{"id": 1, "total": 10.0}';
 const BODY_BYTES_MAX = 4_096;
 const HEADERS_MAX = 6;
@@ -138,13 +154,13 @@ export class Oracle implements AsyncDisposable {
    * Call this after the faults have ended. Checks that a new request gets a response, that every answered request is in the log
    * once, byte for byte, within a minute, and that the log contains no rejected or unsent request.
    */
-  async verify(): Promise<void> {
+  async verify(): Promise<Verified> {
     await this.ask();
-    await this.verifyStored();
+    return this.verifyStored();
   }
 
   /** Works like `verify`, but without a new request, for a log whose gateway no longer exists. */
-  async verifyStored(): Promise<void> {
+  async verifyStored(): Promise<Verified> {
     const stored = await eventually('the rows of all answered requests', () => this.#stored(), {
       accept: (rows) => [...this.#answered.keys()].every((marker) => rows.has(marker)),
       timeoutMs: DRAINED_WITHIN_MS,
@@ -157,7 +173,10 @@ export class Oracle implements AsyncDisposable {
     const rejected = [...stored.keys()].filter((marker) => this.#rejected.has(marker));
     assert.deepEqual({ duplicated, unknown, rejected }, { duplicated: [], unknown: [], rejected: [] });
     for (const [marker, [row]] of stored) this.#compare(marker, row);
-    console.log('oracle', JSON.stringify({ ...this.counts, stored: stored.size, lost: 0, duplicated: 0 }));
+    const lost = [...this.#answered.keys()].filter((marker) => !stored.has(marker)).length;
+    const verified = { ...this.counts, stored: stored.size, lost, duplicated: duplicated.length };
+    console.log('oracle', JSON.stringify(verified));
+    return verified;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -3,6 +3,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   keyFingerprint,
   type ConfigObject,
@@ -252,6 +253,16 @@ export class Stand implements AsyncDisposable {
     await this.gateway.restart();
     await this.ready();
     return performance.now() - started;
+  }
+
+  /** Kills the gateway at random moments. Resolves with the times of the restarts in milliseconds. */
+  async crashRepeatedly(kills: number): Promise<readonly number[]> {
+    const restartsMs: number[] = [];
+    for (let kill = 0; kill < kills; kill += 1) {
+      await delay(200 + Math.random() * 800);
+      restartsMs.push(await this.crash());
+    }
+    return restartsMs;
   }
 
   async ready(): Promise<void> {
