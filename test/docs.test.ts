@@ -20,6 +20,25 @@ const blocksOf = (text: string, ...languages: readonly string[]): string[] =>
     .filter(([, , , language = '']) => languages.includes(language))
     .map(([, indent = '', , , block = '']) => block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));
 
+const FIGURE = /\d ?(?:ms|µs|s|[kMG]i?B|%|×|(?:requests|rows)(?:\/s| a second))(?!\w)|× ?\d/;
+/** Words and units of measured figures. Other figures are settings and limits, such as a timeout of 30 s. */
+const MEASURED =
+  /\b(?:takes? (?!longer|effect|part)|took|measured|medians? (?:of|is|was)|p50|p95|p99|slowest|times (?:as|that))|\d ?(?:requests|rows)\/s|\d ?×|× ?\d/;
+const COMMAND = /`[^`]*(?:npm (?:run|test)|npx vitest|\.test\.ts)[^`]*`/;
+/** Pages on which every figure is measured. */
+const CLAIMS: readonly string[] = ['README.md', 'docs/proof.md'];
+
+/** Returns the paragraphs, list items and table rows with a measured figure whose section names no command. */
+const figuresWithoutCommand = (file: string, text: string): string[] =>
+  withoutCode(text)
+    .split(/^(?=#+ )/m)
+    .filter((section) => !COMMAND.test(section))
+    .flatMap((section) => section.split(/\n\s*\n|\n(?=\s*(?:[-*|]|\d+\.) ?)/))
+    .filter((block) => {
+      const prose = block.replaceAll(/`[^`]*`/g, 'code');
+      return FIGURE.test(prose) && (CLAIMS.includes(file) || MEASURED.test(prose));
+    });
+
 /** Returns the anchors of a page. A heading that occurs again has a number at its end. */
 const anchorsOf = (text: string): ReadonlySet<string> => {
   const seen = new Map<string, number>();
@@ -88,6 +107,38 @@ describe('docs', () => {
       .filter((words) => words > 2);
     const words = sentences.reduce((sum, count) => sum + count, 0);
     expect(words / Math.max(1, sentences.length)).toBeLessThanOrEqual(25);
+  });
+
+  it('has a source for each cell of the comparison', () => {
+    const text = docs.find(({ path: file }) => file === 'docs/comparison.md')?.text ?? '';
+    const [header = [], , ...rows] = text
+      .split('\n')
+      .filter((line) => line.startsWith('|'))
+      .map((line) => line.split('|').map((cell) => cell.trim()));
+    const tools = header.slice(3, -1);
+    const cells = rows.flatMap(([, row]) => tools.map((tool) => `${row} / ${tool}`));
+    const sources = [...text.matchAll(/^([^|\n]+ \/ [^:\n]+): \S/gm)].map(([, cell]) => cell);
+    expect(cells.length).toBeGreaterThan(0);
+    expect(sources).toEqual(cells);
+  });
+
+  const ofPeople = docs.filter(
+    ({ path: file, text }) => !file.startsWith('docs/internals/adr/') && !text.includes('<!-- Generated'),
+  );
+
+  it('finds figures without a command, and no settings', () => {
+    const unproven = (text: string): string[] => figuresWithoutCommand('page.md', text);
+    expect(unproven('# A\n\nA request took 4 ms.\n\n# B\n\nRun `npm run bench`.')).toHaveLength(1);
+    expect(unproven('# A\n\n| server | 5,000 requests/s |\n\nText.')).toHaveLength(1);
+    expect(unproven('# A\n\nIt is 5.8 × as fast.')).toHaveLength(1);
+    expect(unproven('# A\n\nA request took 4 ms.\n\nTo measure it, run `npm run bench -- fresh`.')).toEqual([]);
+    expect(unproven('# A\n\n- The limit is 64 KiB.\n- If it takes longer than 20 s, it ends.')).toEqual([]);
+    expect(figuresWithoutCommand('README.md', '# A\n\nA change is live in 33 ms.')).toHaveLength(1);
+  });
+
+  // A figure that readers cannot measure again is only a claim.
+  it.each(ofPeople)('names the command that measures each figure: $path', ({ path: file, text }) => {
+    expect(figuresWithoutCommand(file, text)).toEqual([]);
   });
 
   const manifests = docs.flatMap(({ path: file, text }) =>

@@ -36,7 +36,7 @@ export interface ProgramOptions {
 export const createProgram = (options: ProgramOptions): Command => {
   const { name, colour, usesCluster = false, addDev, addCompletion } = options;
   const program = new Command(name)
-    .description('HTTP endpoints that stand in for the real thing: mock or forward, and record every request.')
+    .description('HTTP endpoints that stand in for the real thing: mock or forward, and record every accepted request.')
     .version(packageJson.version)
     .configureOutput({ writeOut: stdout.lines, writeErr: stderr.lines })
     .showHelpAfterError(`(${name} --help lists the commands)`)

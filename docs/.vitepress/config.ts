@@ -59,7 +59,7 @@ const escapeBraces = ({ renderer }: MarkdownIt): void => {
 /** The documentation site: `npm run docs`. The pages are the Markdown files of this folder. A dead link fails the build. */
 export default defineConfig({
   title: 'Standin',
-  description: 'HTTP endpoints that mock or forward, and record every request.',
+  description: 'HTTP endpoints that mock or forward, and record every accepted request.',
   outDir: path.join(DOCS, '.vitepress/build'),
   cacheDir: path.join(DOCS, '../node_modules/.cache/vitepress'),
   head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(ICON)}` }]],

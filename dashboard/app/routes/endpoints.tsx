@@ -83,7 +83,8 @@ const Endpoints = () => {
             </Link>
           }
         >
-          An endpoint handles one method on one path. It returns a mock or forwards requests, and records every request.
+          An endpoint handles one method on one path. It returns a mock or forwards requests, and records every accepted
+          request.
         </EmptyState>
       ) : found === 0 ? (
         <EmptyState

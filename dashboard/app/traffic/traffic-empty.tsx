@@ -76,7 +76,7 @@ const NothingYet = ({
       >
         {first === undefined
           ? 'No endpoint is ready. The conditions of each endpoint show why.'
-          : 'Call an endpoint, and the request appears here within a second.'}{' '}
+          : 'Call an endpoint, and the request appears here about half a second later.'}{' '}
         Requests that the gateway refuses, for example because of a wrong key or an unknown path, are listed above
         instead.
       </EmptyState>
