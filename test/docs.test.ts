@@ -24,7 +24,7 @@ const FIGURE = /\d ?(?:ms|µs|s|[kMG]i?B|%|×|(?:requests|rows)(?:\/s| a second)
 /** Words and units of measured figures. Other figures are settings and limits, such as a timeout of 30 s. */
 const MEASURED =
   /\b(?:takes? (?!longer|effect|part)|took|measured|medians? (?:of|is|was)|p50|p95|p99|slowest|times (?:as|that))|\d ?(?:requests|rows)\/s|\d ?×|× ?\d/;
-const COMMAND = /`[^`]*(?:npm (?:run|test)|npx vitest|\.test\.ts)[^`]*`/;
+const COMMAND = /`[^`]*(?:npm (?:run|test|ci)|npx vitest|\.test\.ts)[^`]*`/;
 /** Pages on which every figure is measured. */
 const CLAIMS: readonly string[] = ['README.md', 'docs/proof.md'];
 
