@@ -122,7 +122,10 @@ export const clusterDashboardSettings = z
     clickhouse: z
       .object({
         url: httpUrlSetting.default('http://localhost:8123').describe('URL of ClickHouse’s HTTP interface.'),
-        username: z.string().default('default').describe('ClickHouse user. It needs only SELECT on the log tables.'),
+        username: z
+          .string()
+          .default('default')
+          .describe('ClickHouse user. docs/guides/install.md lists the privileges that each process needs.'),
         password: z.string().default('').describe('Password of the ClickHouse user.'),
         loginDir: z
           .string()
@@ -135,7 +138,7 @@ export const clusterDashboardSettings = z
         cluster: z
           .string()
           .optional()
-          .describe('ClickHouse cluster whose replicas store the log. Unset: a single server.'),
+          .describe('ClickHouse cluster whose replicas store the log. If unset, the log is on a single server.'),
       })
       .prefault({}),
     operator: z

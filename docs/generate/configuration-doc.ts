@@ -2,7 +2,7 @@ import { describeSettings, type SettingDescription, type SettingsSchema } from '
 import { clusterDashboardSettings } from '@standin/dashboard';
 import { gatewaySettings } from '@standin/gateway';
 import { operatorSettings } from '@standin/operator';
-import { table } from './markdown.ts';
+import { linked, table } from './markdown.ts';
 
 /**
  * Descriptions of defaults that come from the machine or from the environment. The values themselves would depend on where the
@@ -25,19 +25,46 @@ const defaultOf = ({ path, schema }: SettingDescription): string => {
 
 const descriptionOf = ({ path, schema }: SettingDescription): string => {
   if (schema.description === undefined) throw new Error(`setting ${path} has no description`);
-  return schema.description;
+  return linked(schema.description, 'docs/reference/configuration.md');
 };
 
-const settingsTable = (schema: SettingsSchema): string =>
+const PROCESSES = {
+  operator: operatorSettings,
+  gateway: gatewaySettings,
+  dashboard: clusterDashboardSettings,
+} as const satisfies Readonly<Record<string, SettingsSchema>>;
+type ProcessName = keyof typeof PROCESSES;
+
+const HEAD = ['setting', 'environment variable', 'default', 'what it does'];
+const rowsOf = (schema: SettingsSchema): string[][] =>
+  describeSettings(schema).map((setting) => [
+    `\`${setting.path}\``,
+    `\`${setting.env}\``,
+    defaultOf(setting),
+    descriptionOf(setting),
+  ]);
+
+/** Returns the processes that have a setting with the same row. */
+const processesWith = (row: readonly string[]): string[] =>
+  Object.entries(PROCESSES)
+    .filter(([, schema]) => rowsOf(schema).some((other) => other.join() === row.join()))
+    .map(([name]) => name);
+
+const settingsTable = (name: ProcessName): string =>
   table(
-    ['setting', 'environment variable', 'default', 'what it does'],
-    describeSettings(schema).map((setting) => [
-      `\`${setting.path}\``,
-      `\`${setting.env}\``,
-      defaultOf(setting),
-      descriptionOf(setting),
-    ]),
+    HEAD,
+    rowsOf(PROCESSES[name]).filter((row) => processesWith(row).length === 1),
   );
+
+/** Lists the settings that have the same meaning in several processes. */
+const sharedSettingsTable = (): string => {
+  const rows = new Map(Object.values(PROCESSES).flatMap((schema) => rowsOf(schema).map((row) => [row.join(), row])));
+  const shared = [...rows.values()].map((row) => [...row, processesWith(row).join(', ')]);
+  return table(
+    [...HEAD, 'processes'],
+    shared.filter(([, , , , processes = '']) => processes.includes(',')),
+  );
+};
 
 export const configurationDoc = (): string => `# Configuration
 
@@ -47,24 +74,28 @@ Operator, gateway and dashboard read their settings from the environment once, w
 \`STANDIN_\` variable is unknown, the process exits with a message that names the variable. Lists are separated by commas. Times are
 in milliseconds, and sizes are in bytes. In a cluster, set them with the [values of the chart](../../charts/standin/README.md).
 
+## Several processes
+
+${sharedSettingsTable()}
+
 ## Operator
 
 \`operator/src/settings.ts\`
 
-${settingsTable(operatorSettings)}
+${settingsTable('operator')}
 
 ## Gateway
 
 \`gateway/src/settings.ts\`
 
-${settingsTable(gatewaySettings)}
+${settingsTable('gateway')}
 
 ## Dashboard
 
 \`dashboard/src/settings.ts\`. The dashboard of \`standin dev\` does not use these settings.
 [dashboard.md](../guides/dashboard.md#on-a-cluster) describes how to run the dashboard on a cluster.
 
-${settingsTable(clusterDashboardSettings)}
+${settingsTable('dashboard')}
 
 ## \`standin dev\`
 

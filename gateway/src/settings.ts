@@ -89,7 +89,10 @@ export const gatewaySettings = z.object({
   clickhouse: z
     .object({
       url: httpUrlSetting.default('http://localhost:8123').describe('URL of ClickHouse’s HTTP interface.'),
-      username: z.string().default('default').describe('ClickHouse user. It needs INSERT on the log table.'),
+      username: z
+        .string()
+        .default('default')
+        .describe('ClickHouse user. docs/guides/install.md lists the privileges that each process needs.'),
       password: z.string().default('').describe('Password of the ClickHouse user.'),
       loginDir: z
         .string()
@@ -107,7 +110,7 @@ export const gatewaySettings = z.object({
       cluster: z
         .string()
         .optional()
-        .describe('ClickHouse cluster whose replicas store the log. Leave unset for a single server.'),
+        .describe('ClickHouse cluster whose replicas store the log. If unset, the log is on a single server.'),
       migrate: booleanSetting
         .default(true)
         .describe(

@@ -114,9 +114,7 @@ export const operatorSettings = z.object({
       username: z
         .string()
         .default('default')
-        .describe(
-          'ClickHouse user. Needs SELECT and ALTER DELETE on the log, SELECT, INSERT and ALTER DELETE on replay_results, SELECT and INSERT on purged_permits, and SELECT on migrations and system.mutations.',
-        ),
+        .describe('ClickHouse user. docs/guides/install.md lists the privileges that each process needs.'),
       password: z.string().default('').describe('Password of the ClickHouse user.'),
       loginDir: z
         .string()
