@@ -49,7 +49,7 @@ describe('standin dev exits with code 1 and a one-line error that says what to d
     const { data } = await newFolders();
     expectPlain(
       await standin(['dev', '--data', data, '--gateway-port', String(port)]),
-      `port ${port} is in use: stop the process that uses it, or choose another port with --gateway-port`,
+      `port ${port} is in use: stop the process that uses it, or choose another port with --gateway-port PORT (npm start -- --gateway-port PORT)`,
     );
     server.close();
     expect(await processesWith(data)).toBe('');

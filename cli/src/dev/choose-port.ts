@@ -25,7 +25,7 @@ const tryPort = async (host: string, port: number, flag: string): Promise<number
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EADDRINUSE')
       throw new PlainError(
-        `port ${port} is in use: stop the process that uses it, or choose another port with ${flag}`,
+        `port ${port} is in use: stop the process that uses it, or choose another port with ${flag} PORT (npm start -- ${flag} PORT)`,
       );
     if (code === 'EACCES')
       throw new PlainError(`port ${port} requires more privileges: choose one above 1023 with ${flag}`);

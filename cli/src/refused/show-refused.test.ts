@@ -9,7 +9,7 @@ test('without refused requests, the output says so', () => {
   expect(formatRefused(EMPTY)).toEqual([none]);
   expect(formatRefused({ ...EMPTY, unknownProject: 1 })).toEqual([
     none,
-    '1 request across all gateways did not contain a known project URI.',
+    '1 request across all gateways did not begin with the URI of a project: compare the URL with that of the endpoint.',
   ]);
 });
 
@@ -34,7 +34,7 @@ test('the output has a table, then each reason once, then what is missing', () =
     'b: B. Do b.',
     '',
     '5 more are not listed.',
-    '3 requests across all gateways did not contain a known project URI.',
+    '3 requests across all gateways did not begin with the URI of a project: compare the URL with that of the endpoint.',
     'Counts are missing from gateway-1, which did not respond.',
   ]);
 });
@@ -58,10 +58,15 @@ test('of several projects, the output shows those with refused requests, and wha
   ];
   expect(formatRefusedProjects([of('one', { items }), of('none', {}), of('two', { items })])).toEqual([
     ...['Project n/one', ...table()],
-    ...['Project n/two', ...table('3 requests across all gateways did not contain a known project URI.')],
+    ...[
+      'Project n/two',
+      ...table(
+        '3 requests across all gateways did not begin with the URI of a project: compare the URL with that of the endpoint.',
+      ),
+    ],
   ]);
   expect(formatRefusedProjects([of('none', {}), of('empty', {})])).toEqual([
     'No requests were refused within the last hour.',
-    '3 requests across all gateways did not contain a known project URI.',
+    '3 requests across all gateways did not begin with the URI of a project: compare the URL with that of the endpoint.',
   ]);
 });

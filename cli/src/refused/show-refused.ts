@@ -32,7 +32,7 @@ export const formatRefused = ({
     ...(omitted > 0 ? [`${number.format(omitted)} more are not listed.`] : []),
     ...(unknownProject !== undefined && unknownProject > 0
       ? [
-          `${number.format(unknownProject)} request${unknownProject === 1 ? '' : 's'} across all gateways did not contain a known project URI.`,
+          `${number.format(unknownProject)} request${unknownProject === 1 ? '' : 's'} across all gateways did not begin with the URI of a project: compare the URL with that of the endpoint.`,
         ]
       : []),
     ...(missingGateways.length > 0

@@ -15,7 +15,10 @@ export interface ShortcutHelpProps {
 /** Lists the keyboard shortcuts of the open page. */
 export const ShortcutHelp = ({ open, onOpenChange, keysAreOn, isApple }: ShortcutHelpProps) => {
   const shortcuts = useRegisteredShortcuts();
-  const rows = [{ keys: commandKeys(isApple), label: 'Commands' }, ...shortcuts];
+  const rows = [
+    { keys: [commandKeys(isApple)], label: 'Commands' },
+    ...shortcuts.map(({ keys, label }) => ({ keys: keys.split(' '), label })),
+  ];
   return (
     <Dialog
       open={open}
@@ -29,9 +32,9 @@ export const ShortcutHelp = ({ open, onOpenChange, keysAreOn, isApple }: Shortcu
     >
       <dl className="grid grid-cols-[auto_1fr] items-center gap-x-4 gap-y-1.5">
         {rows.map(({ keys, label }) => (
-          <div key={`${keys} ${label}`} className="contents">
+          <div key={`${keys.join(' ')} ${label}`} className="contents">
             <dt className="flex gap-1">
-              {keys.split(' ').map((key) => (
+              {keys.map((key) => (
                 <Kbd key={key}>{key}</Kbd>
               ))}
             </dt>

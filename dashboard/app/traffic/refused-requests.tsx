@@ -107,7 +107,9 @@ const Item = (props: ItemProps) => {
 const notesOf = ({ omitted, unknownProject = 0, missing }: RefusedRequests): readonly string[] => [
   ...(omitted > 0 ? [`${plural(omitted, 'more request')} not listed.`] : []),
   ...(unknownProject > 0
-    ? [`${plural(unknownProject, 'request')} across all gateways did not contain a known project URI.`]
+    ? [
+        `${plural(unknownProject, 'request')} across all gateways did not begin with the URI of a project: compare the URL with that of the endpoint.`,
+      ]
     : []),
   ...(missing.length > 0 ? [`Counts are missing from ${missing.join(', ')}, which did not respond.`] : []),
 ];
