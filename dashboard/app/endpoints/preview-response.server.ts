@@ -49,7 +49,7 @@ const inputOf = async (
 ): Promise<PreviewInput | Unavailable> => {
   // A new endpoint has no names at first, which do not affect its responses.
   const name = object.metadata.name || 'new';
-  const displayName = values['spec.displayName'] || name;
+  const displayName = values['spec.displayName'] || 'new';
   const parsed = parseObject({
     ...object,
     metadata: { ...object.metadata, name },

@@ -81,9 +81,10 @@ const LATER =
  */
 const routeOf = (object: ConfigResource, settings: TranslateSettings): ParsedConfig | undefined => {
   if (object.kind !== 'Endpoint' || !isRecord(object.spec)) return undefined;
+  const { apiVersion, kind, metadata } = object;
   const { projectRef, slug, method } = object.spec;
-  const spec = { projectRef, slug, method, displayName: object.metadata.name, action: 'JSON', json: { status: 204 } };
-  const result = parseObject({ ...object, spec });
+  const spec = { projectRef, slug, method, displayName: 'withheld', action: 'JSON', json: { status: 204 } };
+  const result = parseObject({ apiVersion, kind, metadata, spec });
   if (!result.ok || result.value.kind !== 'Endpoint') return undefined;
   return endpointProblems(result.value.spec, settings).length === 0 ? result.value : undefined;
 };
