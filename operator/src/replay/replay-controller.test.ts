@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { UNAVAILABLE } from './memory-log.testing.ts';
 import { ALL, COUNT, FAST, FILTER, RETENTION_DAYS_MAX, setUp } from './replay-term.testing.ts';
 
@@ -126,4 +126,43 @@ test('a failed status write is retried', async () => {
   await lead();
   await ended();
   expect(status()).toMatchObject({ phase: 'Succeeded' });
+});
+
+describe('a Replay whose namespace loses and regains its label', () => {
+  test('continues if a request is in flight', async () => {
+    const { lead, replay, reselect, ended, sent, log, target } = setUp();
+    target.holds = (body) => body === '10';
+    replay({ ...FAST, order: 'Original' });
+    const controller = await lead();
+    await expect.poll(() => log.results.length).toBe(10);
+    reselect(controller);
+    target.holds = () => false;
+    await ended();
+    expect(sent).toEqual(ALL);
+  });
+
+  test('ends if its last status is being written', async () => {
+    const { lead, replay, reselect, ended, sent, status, source } = setUp();
+    replay(FAST);
+    const controller = await lead();
+    source.disturb = (call) => {
+      if (call !== 'writeStatus' || sent.length < COUNT) return;
+      source.disturb = () => undefined;
+      reselect(controller);
+      throw new Error('the API server is unavailable');
+    };
+    await ended();
+    expect(status()).toMatchObject({ phase: 'Succeeded', sent: COUNT });
+    expect(sent).toHaveLength(COUNT);
+  });
+
+  test('ends if it waits for its project', async () => {
+    const { lead, replay, reselect, ended, source, status } = setUp();
+    replay({ ...FAST, projectRef: { name: 'later' } });
+    const controller = await lead();
+    await expect.poll(() => status().phase).toBe('Pending');
+    reselect(controller);
+    source.put('Project', 'later', { accountRef: { name: 'team' } });
+    await ended();
+  });
 });

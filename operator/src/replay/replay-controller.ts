@@ -114,6 +114,8 @@ export class ReplayController implements Controller {
         leaveProject();
         if (end === 'over' && this.#parts.objects.has(uid)) this.#over.add(uid);
         else if (end === 'defect') this.#queue.addAfter(uid, DEFECT_MS);
+        // The Replay may have been reported again while the run was stopping.
+        else if (end === 'stopped') this.#queue.add(uid);
       });
     this.#runs.set(uid, { run, control, ended });
   }

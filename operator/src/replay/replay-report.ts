@@ -125,13 +125,13 @@ export class ReplayReport {
     if (this.#isWaiting) await this.#write();
   }
 
-  /** Writes the facts without delay. Resolves when everything is written, the object is deleted, or `signal` aborts. */
-  async flush(signal: AbortSignal): Promise<void> {
+  /** Writes the facts without delay. Resolves to whether everything is written, which is false only if `signal` has aborted. */
+  async flush(signal: AbortSignal): Promise<boolean> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     for (;;) {
       await this.#writing;
-      if (!this.#needsWrite() || signal.aborted) return;
+      if (!this.#needsWrite() || signal.aborted) return !this.#isDirty;
       await this.#write();
       if (this.#needsWrite()) await this.#options.clock.sleep(RETRY_MS, signal);
     }
@@ -195,7 +195,11 @@ export class ReplayReport {
 
   async #writeOnce(): Promise<void> {
     const object = this.#options.object();
-    if (object === undefined) return;
+    if (object === undefined) {
+      // The object was deleted, or its namespace is no longer selected. In that case, another run writes the facts later.
+      this.#isDirty = true;
+      return;
+    }
     const newest = this.#writer.newest(object);
     const status = statusOf(this.#facts, contextOf(newest, this.#options.clock.date()));
     if ((await this.#writer.write(newest, status)) === 'outdated') this.#writeSoon();

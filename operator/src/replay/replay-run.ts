@@ -282,7 +282,7 @@ export class ReplayRun {
     const completedAt = secondsOf(this.#parts.clock.date());
     const progress: Progress = { type: phase === 'Succeeded' ? 'Complete' : 'Failed', reason: phase, message };
     this.#report.set({ phase, progress, completedAt, counts: this.#counts.list() });
-    await this.#report.flush(this.#control.stopped);
+    if (!(await this.#report.flush(this.#control.stopped))) return 'stopped';
     const type = phase === 'Failed' ? 'Warning' : 'Normal';
     await this.#parts.source.recordEvent(this.#object, { type, reason: phase, message });
     this.#logger.info({ phase, sent: this.#counts.total }, 'replay ended');
