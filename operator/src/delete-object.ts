@@ -1,14 +1,27 @@
-import { SourceError, type ResourceObject, type ResourceSource } from '@standin/contract';
+import type { ResourceObject, ResourceSource } from '@standin/contract';
+import { isOutdated, refOf } from './status/status-writer.ts';
 
-/** Deletes an object, unless it is already gone or another object now has its name. */
-export const deleteObject = async (
-  source: Pick<ResourceSource, 'get' | 'delete'>,
-  { kind, metadata: { namespace, name, uid } }: ResourceObject,
-): Promise<void> => {
-  const ref = { kind, namespace, name };
-  try {
-    if ((await source.get(ref))?.metadata.uid === uid) await source.delete(ref);
-  } catch (error) {
-    if (!(error instanceof SourceError) || error.kind !== 'NotFound') throw error;
-  }
+/** Labels set by tools that recreate deleted objects. */
+const TRACKING_LABELS = [
+  'kustomize.toolkit.fluxcd.io/name',
+  'helm.toolkit.fluxcd.io/name',
+  // The default label of Argo CD before version 3. Version 3 can still be configured to use it. Helm charts also set this label.
+  'app.kubernetes.io/instance',
+];
+const TRACKING_ANNOTATIONS = ['argocd.argoproj.io/tracking-id', 'meta.helm.sh/release-name'];
+
+/**
+ * Returns whether a tool would recreate the object if it were deleted. A recreated operation would run again, and a recreated
+ * Share would be deleted again, without end.
+ */
+export const isTracked = ({ metadata: { labels = {}, annotations = {} } }: ResourceObject): boolean =>
+  TRACKING_LABELS.some((name) => labels[name] !== undefined) ||
+  TRACKING_ANNOTATIONS.some((name) => annotations[name] !== undefined);
+
+/** Deletes this version of an object. Does nothing if the object was deleted or changed, which the source is about to report. */
+export const deleteObject = async (source: Pick<ResourceSource, 'delete'>, object: ResourceObject): Promise<void> => {
+  const { uid, resourceVersion } = object.metadata;
+  await source.delete(refOf(object), { uid, resourceVersion }).catch((error: unknown) => {
+    if (!isOutdated(error)) throw error;
+  });
 };

@@ -2,7 +2,9 @@ import {
   GROUP_VERSION,
   SourceError,
   type Kind,
+  type ObjectMeta,
   type ObjectRef,
+  type ObjectVersion,
   type ResourceObject,
   type ResourceSource,
   type SigningSecret,
@@ -50,7 +52,13 @@ export class MemorySource implements ResourceSource {
   }
 
   /** Creates an object, or replaces its spec and increases its generation. Keeps an earlier status unless a new one is passed. */
-  put(kind: Kind, name: string, spec: unknown, status?: unknown): ResourceObject {
+  put(
+    kind: Kind,
+    name: string,
+    spec: unknown,
+    status?: unknown,
+    marks: Pick<ObjectMeta, 'labels' | 'annotations'> = {},
+  ): ResourceObject {
     const key = keyOf({ kind, namespace: 'default', name });
     const before = this.#stored.get(key)?.object;
     const { uid, generation, creationTimestamp } = before?.metadata ?? {
@@ -58,7 +66,7 @@ export class MemorySource implements ResourceSource {
       generation: 0,
       creationTimestamp: new Date(Date.UTC(2026, 0, 1, 0, 0, this.#uids)).toISOString(),
     };
-    const metadata = { name, namespace: 'default', uid, generation: generation + 1, creationTimestamp };
+    const metadata = { ...marks, name, namespace: 'default', uid, generation: generation + 1, creationTimestamp };
     return this.#store(key, {
       ...{ apiVersion: GROUP_VERSION, kind, spec, status: status ?? before?.status },
       metadata: { ...metadata, resourceVersion: String(++this.#version) },
@@ -97,11 +105,14 @@ export class MemorySource implements ResourceSource {
     return Promise.reject(new Error('the operator does not write objects'));
   }
 
-  /** Deletes only Replays. Tests of controllers that delete other kinds override this method. */
-  async delete({ kind, name }: ObjectRef): Promise<void> {
-    await this.disturb('delete', name);
-    if (kind !== 'Replay') throw new Error(`the operator does not delete objects of kind ${kind}`);
-    this.remove(kind, name);
+  async delete(ref: ObjectRef, version?: ObjectVersion): Promise<void> {
+    await this.disturb('delete', ref.name);
+    const stored = this.#stored.get(keyOf(ref));
+    if (stored === undefined) throw new SourceError('NotFound', `${ref.name} not found`);
+    const { uid, resourceVersion } = stored.object.metadata;
+    if (version !== undefined && (version.uid !== uid || version.resourceVersion !== resourceVersion))
+      throw new SourceError('Conflict', `${ref.name} changed`);
+    this.remove(ref.kind, ref.name);
   }
 
   async writeStatus(

@@ -73,7 +73,7 @@ export class Tenant {
   }
 
   remove(kind: Kind, name: string): Promise<void> {
-    return this.client.remove(this.#path(kind, name));
+    return this.client.removeByName(this.#path(kind, name));
   }
 
   get(kind: Kind, name: string): Promise<SeenObject> {
@@ -112,7 +112,7 @@ export class Tenant {
   }
 
   removeSecret(name: string): Promise<void> {
-    return this.client.remove(this.#secretPath(name));
+    return this.client.removeByName(this.#secretPath(name));
   }
 
   /** Returns `/PROJECT-URI`. */

@@ -8,7 +8,7 @@ import { X509CertificateGenerator } from '@peculiar/x509';
 import { GROUP_VERSION, type ResourceObject } from '@standin/contract';
 import type { KubeClient } from '@standin/kube';
 import { loadKubeClient } from '@standin/kube/load-kube-client';
-import { kubernetesSource } from '@standin/operator';
+import { kubernetesSource, ledgerConfigMaps } from '@standin/operator';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Cluster } from '../harness/cluster.ts';
@@ -132,6 +132,25 @@ describe('the Kubernetes source', () => {
     expect(await ownersOf()).toBe('');
     expect(Buffer.from((await source.readSecret(namespace, 'a-api-key', 'api-key')) ?? []).toString()).toBe('x');
     await source.releaseSecret(namespace, 'missing');
+  });
+
+  it('replaces and removes only the version of a ledger that was read', async () => {
+    const namespace = await useNamespace(cluster);
+    const admin = loadKubeClient({ kubeconfigPath: cluster.kubeconfigPath });
+    const ledgers = ledgerConfigMaps(admin, namespace);
+    const ledger = (used: number) => ({ period: '2026-11', used, blocks: [] });
+    const first = await ledgers.write('u', ledger(1), undefined);
+    const second = await ledgers.write('u', ledger(2), first);
+    await ledgers.remove('u', first);
+    await expect(ledgers.read('u')).resolves.toEqual({ ledger: ledger(2), version: second });
+    await cluster.kubectl(['delete', 'configmap', 'standin-quota-u', '-n', namespace]);
+    const third = await ledgers.write('u', ledger(3), undefined);
+    await ledgers.remove('u', second);
+    await expect(ledgers.write('u', ledger(4), second)).rejects.toMatchObject({ status: 409 });
+    await expect(ledgers.list(() => undefined)).resolves.toEqual([['u', { ledger: ledger(3), version: third }]]);
+    for (let time = 0; time < 2; time++) await ledgers.remove('u', third);
+    await expect(ledgers.read('u')).resolves.toBeUndefined();
+    await admin.close();
   });
 
   it("keeps kubectl's last-applied annotation", async () => {

@@ -1,9 +1,10 @@
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { KubeClient } from '@standin/kube';
+import type { KubeClient, KubeObject } from '@standin/kube';
 import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { ClaimActions } from '../../operator/src/drain/volume-claim-actions.ts';
 import { VolumeController } from '../../operator/src/drain/volume-controller.ts';
 import type { Cluster } from '../harness/cluster.ts';
 import { drainTemplateOf } from '../harness/drain-job.ts';
@@ -195,4 +196,28 @@ test('a failed Job is reported on the claim and recreated after it is deleted', 
 
   await kubectl('delete', 'job', job);
   await untilStates(controller, { 0: 'used', 1: 'used', 2: 'draining' });
+});
+
+test('a claim and a Job that were created again are neither marked nor deleted for their predecessors', async () => {
+  const actions = new ClaimActions({ client, namespace, statefulSet: SET, jobTemplate: template, logger });
+  const create = async (name: string): Promise<KubeObject> => {
+    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Mi' } } };
+    const metadata = { name, namespace };
+    await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec }));
+    return JSON.parse(await kubectl('get', 'pvc', name, '-o', 'json')) as KubeObject;
+  };
+  const before = await create('again');
+  await kubectl('delete', 'pvc', 'again', '--wait');
+  await create('again');
+  const claim = await create('other');
+  await actions.start(claim, 'none');
+  const { other: name = '' } = await jobs();
+  const job = { name, uid: 'of-an-earlier-job', use: 'none', state: 'succeeded', completedAt: undefined } as const;
+  await expect(actions.finish(before, job, 'none')).rejects.toMatchObject({ status: 409 });
+  const annotations = JSON.parse(
+    await kubectl('get', 'pvc', 'again', '-o', 'jsonpath={.metadata.annotations}'),
+  ) as object;
+  expect(annotations).not.toHaveProperty(['standin.dev/drained']);
+  await actions.stop(claim, job);
+  expect(Object.keys(await jobs())).toContain('other');
 });

@@ -266,6 +266,30 @@ describe.for([
     });
   });
 
+  it('deletes only the version that was read', async () => {
+    await start();
+    const ref: ObjectRef = { kind: 'Replay', namespace: 'default', name: 'a' };
+    const replay = (state: string) => ({
+      ...{ apiVersion: GROUP_VERSION, kind: 'Replay' as const, metadata: { name: 'a', namespace: 'default' } },
+      spec: {
+        projectRef: { name: 'shop' },
+        requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe',
+        target: { kind: 'Endpoint' },
+        ...{ ratePerSecond: 10, order: 'Any', state },
+      },
+    });
+    const first = await driver.editor.apply(replay('Running'));
+    const changed = await driver.editor.apply(replay('Suspended'));
+    const conflict = { name: 'SourceError', kind: 'Conflict' };
+    await expect(driver.source.delete(ref, first.metadata)).rejects.toMatchObject(conflict);
+    await driver.editor.delete(ref);
+    await expect(driver.source.delete(ref, changed.metadata)).rejects.toMatchObject({ kind: 'NotFound' });
+    const again = await driver.editor.apply(replay('Suspended'));
+    await expect(driver.source.delete(ref, changed.metadata)).rejects.toMatchObject(conflict);
+    await driver.source.delete(ref, again.metadata);
+    await expect(driver.source.get(ref)).resolves.toBeUndefined();
+  });
+
   describe('secrets', () => {
     it('are created once and read', async () => {
       await driver.write([account('owner')]);

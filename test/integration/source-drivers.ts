@@ -146,7 +146,7 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
     reset: async () => {
       for (const namespace of namespaces) {
         for (const { plural } of [RESOURCES.Account, RESOURCES.Replay]) {
-          await adminClient.remove(collection(plural, namespace));
+          await adminClient.request({ method: 'DELETE', path: collection(plural, namespace) });
         }
         await cluster.kubectl(['delete', 'secret', 'standin-identities', '-n', namespace, '--ignore-not-found']);
       }

@@ -15,6 +15,7 @@ import {
   isConflict,
   isNotFound,
   objectPath,
+  objectVersion,
   replacementOf,
   resourcePath,
   toResourceObject,
@@ -65,7 +66,7 @@ export const clusterResources = (parts: ResourcesParts): Resources => {
     },
     delete: async (ref) => {
       if (!index.serves(ref.namespace)) throw new SourceError('NotFound', notServed(ref.namespace));
-      await asSourceError(user.client.remove(objectPath(ref)));
+      await asSourceError(user.client.removeByName(objectPath(ref)));
     },
     watch: (namespace, onChange, signal) => changes.watch(user, { namespace, onChange, signal }),
     readApiKey: (account) => readApiKey(user, account),
@@ -136,8 +137,8 @@ const writeOnce = async (
   });
   checkExpected(current && toResourceObject(kind, current), expected, ref);
   const replaced = current && replacementOf(current, object);
-  if (current !== undefined && replaced === undefined) return current;
-  return client.replace<CustomResource>(objectPath(ref), replaced, { query });
+  if (current === undefined || replaced === undefined) return current;
+  return client.replace<CustomResource>(objectPath(ref), replaced, objectVersion(current), { query });
 };
 
 /** Returns an Account's key. Requires permission to read the Secret that contains the key. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { API_GROUP } from '@standin/contract';
-import { isConflict, isNotFound, resourcePath, type KubeClient } from '@standin/kube';
+import { isConflict, isNotFound, objectVersion, resourcePath, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 import { KubernetesEvents } from '../sources/kubernetes-events.ts';
 import { drainJob, parseJobTemplate } from './drain-job.ts';
@@ -53,9 +53,13 @@ export class ClaimActions {
     return uid;
   }
 
-  async stop(claim: Claim, { name: job }: DrainJob): Promise<void> {
+  async stop(claim: Claim, { name: job, uid }: DrainJob): Promise<void> {
     const { client, namespace, logger } = this.#options;
-    await client.remove(jobPath(namespace, job), { query: { propagationPolicy: 'Background' } }).catch(ignoreNotFound);
+    const options = { preconditions: { uid }, propagationPolicy: 'Background' } as const;
+    await client.remove(jobPath(namespace, job), options).catch((error: unknown) => {
+      // Conflict means that a new Job has this name.
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    });
     logger.info({ claim: claim.metadata.name, job }, 'drain Job deleted because the gateway uses its volume again');
   }
 
@@ -82,11 +86,13 @@ export class ClaimActions {
     await this.#recordEvent(claim, 'Warning', 'DrainFailed', message);
   }
 
-  async #annotate({ metadata: { name } }: Claim, at: string | null, use: Use | null): Promise<void> {
+  /** Rejects with `Conflict` if the claim has changed, for example because a new claim with the same name is not drained. */
+  async #annotate(claim: Claim, at: string | null, use: Use | null): Promise<void> {
     const { client, namespace } = this.#options;
+    const { name } = claim.metadata;
     const path = resourcePath({ group: '', version: 'v1', plural: 'persistentvolumeclaims', namespace, name });
     const annotations = { [DRAINED_ANNOTATION]: at, [DRAINED_FOR_ANNOTATION]: use };
-    await client.mergePatch(path, { metadata: { annotations } }).catch(ignoreNotFound);
+    await client.mergePatch(path, { metadata: { ...objectVersion(claim), annotations } });
   }
 
   #recordEvent({ metadata }: Claim, type: 'Normal' | 'Warning', reason: string, message: string): Promise<void> {
@@ -100,8 +106,4 @@ export class ClaimActions {
 const jobPath = (namespace: string, name?: string): string => {
   const jobs = { group: 'batch', version: 'v1', plural: 'jobs', namespace };
   return resourcePath(name === undefined ? jobs : { ...jobs, name });
-};
-
-const ignoreNotFound = (error: unknown): void => {
-  if (!isNotFound(error)) throw error;
 };

@@ -25,6 +25,8 @@ export type ClaimState = ClaimVerdict['kind'];
 
 /** The facts that this leader has learned about a claim since a pod last used the claim. */
 interface Unused {
+  /** A new claim with the same name is another volume. */
+  readonly claimUid: string | undefined;
   /** A time as returned by `performance.now()`. */
   readonly since: number;
   /** The uids of the Jobs that this leader created. */
@@ -114,7 +116,7 @@ export class VolumeController implements Controller {
       this.#states.delete(name);
       return undefined;
     }
-    const unused = this.#unusedOf(name);
+    const unused = this.#unusedOf(claim);
     const { use } = this.#volumes;
     const verdict = this.#judge(claim, unused);
     const before = this.#states.get(name);
@@ -170,10 +172,10 @@ export class VolumeController implements Controller {
     });
   }
 
-  #unusedOf(name: string): Unused {
+  #unusedOf({ metadata: { name, uid: claimUid } }: Claim): Unused {
     const known = this.#unused.get(name);
-    if (known !== undefined) return known;
-    const unused = { since: performance.now(), jobs: new Set<string>(), isDrained: false };
+    if (known !== undefined && known.claimUid === claimUid) return known;
+    const unused = { claimUid, since: performance.now(), jobs: new Set<string>(), isDrained: false };
     if (!this.#volumes.isUsed(name)) this.#unused.set(name, unused);
     return unused;
   }

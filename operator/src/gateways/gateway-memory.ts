@@ -1,5 +1,6 @@
+import type { ObjectVersion } from '@standin/contract';
+import { isConflict, isNotFound, objectVersion, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 import type { KnownGateway } from './gateway-record.ts';
-import { isConflict, isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 
 /**
  * Stores the gateways that are not gone (`GatewayStates.members`). The next leader reads them, because it has to wait for those
@@ -37,13 +38,13 @@ const gatewayOf = (line: string): KnownGateway => {
 export const gatewayConfigMap = (client: KubeClient, namespace: string, name: string): GatewayMemory => {
   const configMaps = { group: '', version: 'v1', plural: 'configmaps', namespace };
   const path = resourcePath({ ...configMaps, name });
-  let version: string | undefined;
+  let version: ObjectVersion | undefined;
   const read = async (): Promise<ConfigMap | undefined> => {
     const configMap = await client.get<ConfigMap>(path).catch((error: unknown) => {
       if (isNotFound(error)) return undefined;
       throw error;
     });
-    version = configMap?.metadata.resourceVersion;
+    version = configMap && objectVersion(configMap);
     return configMap;
   };
   return {
@@ -52,14 +53,13 @@ export const gatewayConfigMap = (client: KubeClient, namespace: string, name: st
       return lines.map(gatewayOf);
     },
     write: async (gateways) => {
-      const metadata = { namespace, name, ...(version === undefined ? {} : { resourceVersion: version }) };
       const data = { [DATA_KEY]: gateways.map(lineOf).join('\n') };
-      const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
+      const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name }, data };
       try {
         const written = await (version === undefined
           ? client.create<ConfigMap>(resourcePath(configMaps), configMap)
-          : client.replace<ConfigMap>(path, configMap));
-        version = written.metadata.resourceVersion;
+          : client.replace<ConfigMap>(path, configMap, version));
+        version = objectVersion(written);
       } catch (error) {
         if (isConflict(error) || isNotFound(error)) await read();
         throw error;

@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type {
-  ObjectRef,
-  ResourceObject,
-  ResourceSource,
-  SigningSecret,
-  SourceEvent,
-  SourceListener,
+import {
+  SourceError,
+  type ObjectRef,
+  type ObjectVersion,
+  type ResourceObject,
+  type ResourceSource,
+  type SigningSecret,
+  type SourceEvent,
+  type SourceListener,
 } from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
@@ -114,8 +116,16 @@ class IdentifiedSource implements ResourceSource {
     return this.#source.apply(...given);
   }
 
-  delete(ref: ObjectRef): Promise<void> {
-    return this.#source.delete(ref);
+  async delete(ref: ObjectRef, version?: ObjectVersion): Promise<void> {
+    if (version === undefined || !isIdentified(ref.kind)) return this.#source.delete(ref, version);
+    // The API server knows the object under its own uid.
+    const live = this.#live.get(ref.namespace)?.get(entryName(ref));
+    if (live?.known?.uid !== version.uid)
+      throw new SourceError(
+        'Conflict',
+        `${ref.kind} "${ref.name}" in namespace "${ref.namespace}" is another object now`,
+      );
+    return this.#source.delete(ref, { uid: live.object.metadata.uid, resourceVersion: version.resourceVersion });
   }
 
   async writeStatus(...given: Parameters<ResourceSource['writeStatus']>): Promise<ResourceObject> {

@@ -6,6 +6,7 @@ import {
   isConflict,
   isNotFound,
   listAll,
+  objectVersion,
   resourcePath,
   type KubeClient,
   type KubeObject,
@@ -126,12 +127,11 @@ export const identitySecrets = (
       const data = Object.fromEntries(
         Array.from(entries, ([name, entry]) => [name, Buffer.from(entry).toString('base64')]),
       );
-      // The resourceVersion of the Secret that was read makes the replacement a compare-and-swap.
+      const replace = (replaced: Secret): Promise<Secret> =>
+        client.replace(pathOf(namespace, IDENTITIES_SECRET), replaced, objectVersion(replaced));
       await asSecretError(
         namespace,
-        secret === undefined
-          ? createSecret(namespace, IDENTITIES_SECRET, data)
-          : client.replace<Secret>(pathOf(namespace, IDENTITIES_SECRET), { ...secret, data }),
+        secret === undefined ? createSecret(namespace, IDENTITIES_SECRET, data) : replace({ ...secret, data }),
       );
     },
   };

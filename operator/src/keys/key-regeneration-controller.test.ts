@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { LIMITS, SourceError, type ObjectRef, type ResourceObject } from '@standin/contract';
+import { LIMITS, SourceError, type ResourceObject } from '@standin/contract';
 import { conditionsIn, progressIn } from '@standin/crds';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -7,20 +7,13 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
 import { KeyRegenerationController } from './key-regeneration-controller.ts';
 
-class DeletingSource extends MemorySource {
-  override delete(ref?: ObjectRef): Promise<void> {
-    if (ref !== undefined) this.remove(ref.kind, ref.name);
-    return Promise.resolve();
-  }
-}
-
 const SPEC = { accountRef: { name: 'team' } };
 const NOW = Date.UTC(2026, 10, 21, 12);
 /** The creation time that `MemorySource` gives to objects, to within a minute. */
 const CREATED = Date.UTC(2026, 0, 1);
 const OLD = 'standin_the-old-key-that-everybody-knows-by-now';
 
-let source: DeletingSource;
+let source: MemorySource;
 let regenerations: KeyRegenerationController | undefined;
 let now: number;
 let account: ResourceObject;
@@ -65,7 +58,7 @@ beforeEach(async () => {
   waiting = [];
   isGenerated = true;
   objects.clear();
-  source = new DeletingSource();
+  source = new MemorySource();
   source.secrets.set('default/team-api-key', { 'api-key': OLD });
   published = digest();
   account = source.put('Account', 'team', {});

@@ -1,4 +1,4 @@
-import { LIMITS, type Kind, type ObjectRef, type ResourceObject } from '@standin/contract';
+import { LIMITS, type Kind, type ResourceObject } from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -33,15 +33,7 @@ const statusOf = (type: string, reason: string, status = 'True') => ({
 });
 const SUCCEEDED = statusOf('Complete', 'Succeeded');
 
-/** A source that deletes objects of all kinds. `MemorySource` deletes only Replays. */
-class OperationSource extends MemorySource {
-  override async delete({ kind, name }: ObjectRef): Promise<void> {
-    await this.disturb('delete', name);
-    this.remove(kind, name);
-  }
-}
-
-let source: OperationSource;
+let source: MemorySource;
 let controller: EndedOperationsController;
 let now: number;
 let metadata: Pick<ResourceObject['metadata'], 'labels' | 'annotations'>;
@@ -67,7 +59,7 @@ beforeEach(async () => {
   now = Date.parse(ENDED_AT);
   metadata = {};
   objects.clear();
-  source = new OperationSource();
+  source = new MemorySource();
   controller = begin();
   await source.start(
     {

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
-import { deleteObject } from '../delete-object.ts';
+import { deleteObject, isTracked } from '../delete-object.ts';
 import { StatusWriter } from '../status/status-writer.ts';
 import { endedOperation } from './operation-conditions.ts';
 
@@ -21,19 +21,6 @@ export interface EndedActsControllerOptions {
 const KINDS: ReadonlySet<Kind> = new Set(['Replay', 'KeyRegeneration']);
 const WORKERS = 2;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
-
-/** Labels set by tools that recreate deleted objects. Operations with such a label are kept, because they would run again. */
-const TRACKING_LABELS = [
-  'kustomize.toolkit.fluxcd.io/name',
-  'helm.toolkit.fluxcd.io/name',
-  // The default label of Argo CD before version 3. Version 3 can still be configured to use it. Helm charts also set this label.
-  'app.kubernetes.io/instance',
-];
-const TRACKING_ANNOTATIONS = ['argocd.argoproj.io/tracking-id', 'meta.helm.sh/release-name'];
-
-const isTracked = ({ metadata: { labels = {}, annotations = {} } }: ResourceObject): boolean =>
-  TRACKING_LABELS.some((name) => labels[name] !== undefined) ||
-  TRACKING_ANNOTATIONS.some((name) => annotations[name] !== undefined);
 
 /** Returns how many seconds an operation is kept after its end. */
 const ttlSecondsOf = (operation: ResourceObject): number => {

@@ -1,4 +1,13 @@
-import { ApiError, isConflict, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
+import {
+  formatVersion,
+  isConflict,
+  isNotFound,
+  objectVersion,
+  parseVersion,
+  resourcePath,
+  type KubeClient,
+  type KubeObject,
+} from '@standin/kube';
 import type { CertificateStore } from './certificate-renewal.ts';
 import { certificatesSchema, type Certificates } from './certificates.ts';
 
@@ -18,7 +27,7 @@ export const certificateSecret = (client: KubeClient, namespace: string, name: s
   return {
     read: async () => {
       const secret = await client.get<Secret>(path).catch((error: unknown) => {
-        if (error instanceof ApiError && error.status === 404) return undefined;
+        if (isNotFound(error)) return undefined;
         throw error;
       });
       if (secret === undefined) return undefined;
@@ -28,22 +37,23 @@ export const certificateSecret = (client: KubeClient, namespace: string, name: s
           `Secret ${namespace}/${name} does not contain valid stream certificates: delete it, and the operator will create it again`,
         );
       }
-      return { certificates: certificates.data, version: secret.metadata.resourceVersion ?? '' };
+      return { certificates: certificates.data, version: formatVersion(objectVersion(secret)) };
     },
     write: async (certificates, version) => {
       const secret = {
         apiVersion: 'v1',
         kind: 'Secret',
-        metadata: { namespace, name, ...(version === undefined ? {} : { resourceVersion: version }) },
+        metadata: { namespace, name },
         type: 'Opaque',
         data: toData(certificates),
       };
       try {
         if (version === undefined) await client.create(resourcePath(secrets), secret);
-        else await client.replace(path, secret);
+        else await client.replace(path, secret, parseVersion(version));
         return true;
       } catch (error) {
-        if (isConflict(error)) return false;
+        // NotFound means that the Secret was deleted in the meantime.
+        if (isConflict(error) || isNotFound(error)) return false;
         throw error;
       }
     },

@@ -2,7 +2,17 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ResourceObject } from '@standin/contract';
-import { isNotFound, listAll, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
+import {
+  formatVersion,
+  isConflict,
+  isNotFound,
+  listAll,
+  objectVersion,
+  parseVersion,
+  resourcePath,
+  type KubeClient,
+  type KubeObject,
+} from '@standin/kube';
 import { replaceFile } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
 import { aboutObject } from '../about-object.ts';
@@ -14,7 +24,7 @@ export interface StoredLedger {
   readonly version: string;
 }
 
-export type ListedLedger = readonly [accountUid: string, ledger: Ledger];
+export type ListedLedger = readonly [accountUid: string, stored: StoredLedger];
 export type OnUnreadable = (accountUid: string, error: unknown) => void;
 
 /**
@@ -42,8 +52,11 @@ export interface LedgerStore {
    * affect the others.
    */
   list(onUnreadable: OnUnreadable): Promise<readonly ListedLedger[]>;
-  /** Removes the ledger of a deleted account, unless the store keeps such ledgers. Called only for ledgers of earlier months. */
-  remove(accountUid: string): Promise<void>;
+  /**
+   * Removes this version of the ledger of a deleted account, unless the store keeps such ledgers. Does nothing if the ledger has
+   * changed, because an account that was created again may be using it. Called only for ledgers of earlier months.
+   */
+  remove(accountUid: string, version: string): Promise<void>;
 }
 
 /** Returns a store that calls `onWrite` before each attempt to write. */
@@ -54,7 +67,7 @@ export const countedWrites = (store: LedgerStore, onWrite: () => void): LedgerSt
     return store.write(accountUid, ledger, version);
   },
   list: (onUnreadable) => store.list(onUnreadable),
-  remove: (accountUid) => store.remove(accountUid),
+  remove: (accountUid, version) => store.remove(accountUid, version),
 });
 
 type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>> };
@@ -80,39 +93,45 @@ export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerS
   return {
     read: async (accountUid) => {
       const configMap = await client.get<ConfigMap>(pathOf(accountUid)).catch(orUndefined);
-      const version = configMap?.metadata.resourceVersion;
-      if (version === undefined) return undefined;
-      return { ledger: parseLedger(configMap?.data?.[DATA_KEY] ?? ''), version };
+      return configMap && storedIn(configMap);
     },
     write: async (accountUid, ledger, version) => {
       const metadata = { namespace, name: nameOf(accountUid), labels: LABELS };
       const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [DATA_KEY]: JSON.stringify(ledger) } };
       const written = await (version === undefined
         ? client.create<ConfigMap>(resourcePath(configMaps), configMap)
-        : client.replace<ConfigMap>(pathOf(accountUid), {
-            ...configMap,
-            metadata: { ...metadata, resourceVersion: version },
-          }));
-      return written.metadata.resourceVersion ?? '';
+        : client.replace<ConfigMap>(pathOf(accountUid), configMap, parseVersion(version)));
+      return formatVersion(objectVersion(written));
     },
     list: async (onUnreadable) => {
       const { items } = await listAll<ConfigMap>(client, resourcePath(configMaps), {
         query: { labelSelector: LABEL_SELECTOR },
       });
-      const texts = items
-        .filter(({ metadata: { name } }) => name.startsWith(NAME_PREFIX))
-        .map(({ metadata: { name }, data }) => [name.slice(NAME_PREFIX.length), data?.[DATA_KEY] ?? ''] as const);
-      return readable(texts, onUnreadable);
+      const ledgers = items.filter(({ metadata: { name } }) => name.startsWith(NAME_PREFIX));
+      return readable(
+        ledgers.map(
+          (configMap) => [configMap.metadata.name.slice(NAME_PREFIX.length), () => storedIn(configMap)] as const,
+        ),
+        onUnreadable,
+      );
     },
-    remove: async (accountUid) => {
-      await client.remove(pathOf(accountUid)).catch(orUndefined);
+    remove: async (accountUid, version) => {
+      const removed = client.remove(pathOf(accountUid), { preconditions: parseVersion(version) });
+      await removed.catch((error: unknown) => {
+        if (!isNotFound(error) && !isConflict(error)) throw error;
+      });
     },
   };
 };
 
+const storedIn = (configMap: ConfigMap): StoredLedger => ({
+  ledger: parseLedger(configMap.data?.[DATA_KEY] ?? ''),
+  version: formatVersion(objectVersion(configMap)),
+});
+
 /**
- * Stores the ledgers in one file per account, for an operator without a cluster. No other process uses the directory, so checking
- * the version before a write is sufficient.
+ * Stores the ledgers in one file per account, for an operator without a cluster. No other process uses the directory, so it is
+ * sufficient that writes run one at a time, and that each checks the version first.
  */
 export const ledgerFiles = (dir: string): LedgerStore => {
   const fileOf = (accountUid: string): string => path.join(dir, `${encodeURIComponent(accountUid)}${FILE_SUFFIX}`);
@@ -122,15 +141,22 @@ export const ledgerFiles = (dir: string): LedgerStore => {
   };
   const read = async (accountUid: string): Promise<StoredLedger | undefined> => {
     const text = await textOf(accountUid);
-    return text === undefined ? undefined : { ledger: parseLedger(text), version: versionOf(text) };
+    return text === undefined ? undefined : storedText(text);
+  };
+  /** The last write. Each write must end before the next one compares versions. */
+  let writes: Promise<unknown> = Promise.resolve();
+  const write = async (accountUid: string, ledger: Ledger, version: string | undefined): Promise<string> => {
+    if ((await read(accountUid))?.version !== version) throw new Error('the ledger has changed since it was read');
+    const text = `${JSON.stringify(ledger)}\n`;
+    await replaceFile(fileOf(accountUid), text, { mode: 0o600 });
+    return versionOf(text);
   };
   return {
     read,
-    write: async (accountUid, ledger, version) => {
-      if ((await read(accountUid))?.version !== version) throw new Error('the ledger has changed since it was read');
-      const text = `${JSON.stringify(ledger)}\n`;
-      await replaceFile(fileOf(accountUid), text, { mode: 0o600 });
-      return versionOf(text);
+    write: (...given) => {
+      const written = writes.then(() => write(...given));
+      writes = written.catch(() => undefined);
+      return written;
     },
     list: async (onUnreadable) => {
       const uids = (await readdir(dir).catch(noneIfAbsent))
@@ -138,7 +164,7 @@ export const ledgerFiles = (dir: string): LedgerStore => {
         .map((name) => decodeURIComponent(name.slice(0, -FILE_SUFFIX.length)));
       const texts = await Promise.all(uids.map(async (uid) => [uid, await textOf(uid)] as const));
       return readable(
-        texts.flatMap(([uid, text]) => (text === undefined ? [] : [[uid, text] as const])),
+        texts.flatMap(([uid, text]) => (text === undefined ? [] : [[uid, () => storedText(text)] as const])),
         onUnreadable,
       );
     },
@@ -156,10 +182,15 @@ const noneIfAbsent = (error: unknown): never[] => {
 
 const versionOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-const readable = (texts: readonly (readonly [string, string])[], onUnreadable: OnUnreadable): readonly ListedLedger[] =>
-  texts.flatMap(([uid, text]) => {
+const storedText = (text: string): StoredLedger => ({ ledger: parseLedger(text), version: versionOf(text) });
+
+const readable = (
+  ledgers: readonly (readonly [accountUid: string, parse: () => StoredLedger])[],
+  onUnreadable: OnUnreadable,
+): readonly ListedLedger[] =>
+  ledgers.flatMap(([uid, parse]) => {
     try {
-      return [[uid, parseLedger(text)] as const];
+      return [[uid, parse()] as const];
     } catch (error) {
       onUnreadable(uid, error);
       return [];

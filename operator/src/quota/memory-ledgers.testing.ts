@@ -24,11 +24,11 @@ export class MemoryLedgers implements LedgerStore {
   }
 
   list(): Promise<ListedLedger[]> {
-    return Promise.resolve(Array.from(this.ledgers, ([uid, { ledger }]) => [uid, ledger] as const));
+    return Promise.resolve([...this.ledgers]);
   }
 
-  remove(accountUid: string): Promise<void> {
-    this.ledgers.delete(accountUid);
+  remove(accountUid: string, version: string): Promise<void> {
+    if (this.ledgers.get(accountUid)?.version === version) this.ledgers.delete(accountUid);
     return Promise.resolve();
   }
 }

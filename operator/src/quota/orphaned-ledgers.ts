@@ -39,9 +39,9 @@ export class OrphanedLedgers implements Controller {
   async #remove(logger: Logger): Promise<void> {
     const { store, objects } = this.#options;
     const period = periodOf(Date.now());
-    for (const [accountUid, ledger] of await store.list(logUnreadable(logger, objects))) {
+    for (const [accountUid, { ledger, version }] of await store.list(logUnreadable(logger, objects))) {
       if (this.#stopping.signal.aborted) return;
-      if (ledger.period < period && !objects.has(accountUid)) await store.remove(accountUid);
+      if (ledger.period < period && !objects.has(accountUid)) await store.remove(accountUid, version);
     }
   }
 }

@@ -75,8 +75,8 @@ export class QuotaAudit implements Controller {
   async run(signal: AbortSignal): Promise<void> {
     const { store, objects, logger, onChange } = this.#options;
     const audited = new Map<string, Audited>();
-    for (const [accountUid, { period }] of await store.list(logUnreadable(logger, objects))) {
-      const mismatch = await this.#mismatch(accountUid, period);
+    for (const [accountUid, { ledger }] of await store.list(logUnreadable(logger, objects))) {
+      const mismatch = await this.#mismatch(accountUid, ledger.period);
       if (signal.aborted) return;
       audited.set(accountUid, mismatch === undefined ? {} : { mismatch });
     }

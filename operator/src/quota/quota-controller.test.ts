@@ -307,14 +307,22 @@ describe('ledger files', () => {
     expect([await files.read('u1'), await files.list(unreadable)]).toEqual([undefined, []]);
     const version = await files.write('u1', newLedger('2026-11'), undefined);
     expect(await files.read('u1')).toEqual({ ledger: newLedger('2026-11'), version });
-    expect(await files.list(unreadable)).toEqual([['u1', newLedger('2026-11')]]);
+    expect(await files.list(unreadable)).toEqual([['u1', await files.read('u1')]]);
     const next = { ...newLedger('2026-11'), used: 3 };
     await expect(files.write('u1', next, undefined)).rejects.toThrow('changed');
-    await files.write('u1', next, version);
+    const last = await files.write('u1', next, version);
     await expect(files.write('u1', newLedger('2026-11'), version)).rejects.toThrow('changed');
     // The account's manifest may be added again, with the same uid.
-    await files.remove('u1');
+    await files.remove('u1', last);
     expect((await files.read('u1'))?.ledger).toEqual(next);
+  });
+
+  test('are replaced by only one of two writes at the same time', async () => {
+    const files = ledgerFiles(dir);
+    const version = await files.write('u1', newLedger('2026-11'), undefined);
+    const next = { ...newLedger('2026-11'), used: 60 };
+    const written = await Promise.allSettled([files.write('u1', next, version), files.write('u1', next, version)]);
+    expect(written.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
   });
 
   test('cause an error if they are damaged, and the month does not restart', async () => {

@@ -39,7 +39,7 @@ const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
  */
 export const settleLost = async (instance: string, parts: SettleLostParts): Promise<void> => {
   const { store, objects, countPermits, isConnected, request, logger, clock } = parts;
-  for (const [accountUid, ledger] of await store.list(logUnreadable(logger, objects))) {
+  for (const [accountUid, { ledger }] of await store.list(logUnreadable(logger, objects))) {
     const held = ledger.blocks.filter((block) => block.instance === instance);
     const blocks = held.filter(({ grantedAtMs }) => clock() - grantedAtMs < COUNTABLE_MS);
     const [oldest] = blocks;

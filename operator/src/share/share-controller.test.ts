@@ -1,4 +1,4 @@
-import { LIMITS, type ObjectRef, type ResourceObject } from '@standin/contract';
+import { LIMITS, type ResourceObject } from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
 import { LogStoreError } from '@standin/logstore';
 import { pino } from 'pino';
@@ -6,14 +6,6 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
 import { ShareController, type ShareControllerOptions } from './share-controller.ts';
-
-/** A source that deletes objects of all kinds. `MemorySource` deletes only Replays. */
-class DeletingSource extends MemorySource {
-  override delete(ref?: ObjectRef): Promise<void> {
-    if (ref !== undefined) this.remove(ref.kind, ref.name);
-    return Promise.resolve();
-  }
-}
 
 const HOUR_MS = 3_600_000;
 /** About an hour after the creation time that MemorySource gives to objects. */
@@ -26,7 +18,7 @@ const SPEC = {
   expiresAt: at(NOW + HOUR_MS),
 };
 
-let source: DeletingSource;
+let source: MemorySource;
 let controller: ShareController;
 let now: number;
 /** The log: the uid of each request's project, by the request's id. */
@@ -41,7 +33,7 @@ const objects = new Map<string, ResourceObject>();
 beforeEach(async () => {
   now = NOW;
   objects.clear();
-  source = new DeletingSource();
+  source = new MemorySource();
   source.put('Account', 'pro', { plan: 'Pro' });
   const project = source.put('Project', 'shop', { accountRef: { name: 'pro' } });
   rows = new Map([[SPEC.requestId, project.metadata.uid]]);
@@ -241,6 +233,29 @@ describe('a Share', () => {
     now += LIMITS.shareKeptMs;
     source.put('Project', 'shop', { accountRef: { name: 'pro' }, retentionDays: 3 });
     await expect.poll(async () => source.get({ kind: 'Share', namespace: 'default', name: 'link' })).toBeUndefined();
+  });
+
+  it('whose status was just written is deleted although the source has not reported the write', async () => {
+    now = NOW + HOUR_MS;
+    source.put('Share', 'link', SPEC);
+    await expectReason('False Expired');
+    source.isQuick = false;
+    source.put('Account', 'pro', { plan: 'Free' });
+    now += LIMITS.shareKeptMs;
+    controller.changed(source.object('Account', 'pro'));
+    await expect.poll(() => source.has('Share', 'link')).toBe(false);
+  });
+
+  it('that is changed while it is being deleted is judged again', async () => {
+    now = NOW + HOUR_MS + LIMITS.shareKeptMs;
+    source.disturb = (call) => {
+      if (call !== 'delete') return;
+      source.disturb = () => undefined;
+      source.put('Share', 'link', SPEC, undefined, { labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' } });
+    };
+    source.put('Share', 'link', SPEC);
+    await expectReason('False Expired');
+    expect(source.has('Share', 'link')).toBe(true);
   });
 
   it('is checked again if another client changed it at the same time', async () => {

@@ -142,17 +142,17 @@ export class ShareController implements Controller {
         this.#surroundings.get(keyOf({ kind, namespace, name })),
     };
     const { accepted, entry, expiresAtMs } = judgeShare(share, surroundings, now);
-    if (expiresAtMs !== undefined && now >= expiresAtMs + LIMITS.shareKeptMs) {
-      await deleteObject(this.#options.source, share);
+    const newest = this.#writer.newest(share);
+    const deletedAtMs = expiresAtMs === undefined ? Infinity : expiresAtMs + LIMITS.shareKeptMs;
+    if (now >= deletedAtMs) {
+      await deleteObject(this.#options.source, newest);
       return undefined;
     }
-    const newest = this.#writer.newest(share);
     const { readiness, againMs = Infinity } =
       entry === undefined ? { readiness: notAccepted(accepted) } : await this.#look(newest, entry);
     await this.#report(newest, accepted, readiness, now);
-    const expiryMs =
-      expiresAtMs === undefined ? Infinity : (now < expiresAtMs ? expiresAtMs : expiresAtMs + LIMITS.shareKeptMs) - now;
-    const nextMs = Math.min(againMs, expiryMs);
+    const expiryMs = expiresAtMs !== undefined && now < expiresAtMs ? expiresAtMs : deletedAtMs;
+    const nextMs = Math.min(againMs, expiryMs - now);
     return nextMs === Infinity ? undefined : nextMs;
   }
 

@@ -8,6 +8,7 @@ import {
   type DesiredObject,
   type Kind,
   type ObjectRef,
+  type ObjectVersion,
   type ResourceObject,
   type SigningSecret,
   type SourceEvent,
@@ -92,8 +93,8 @@ class DirectorySource implements LocatingSource {
     return (await this.#of(object.kind)).apply(object, text);
   }
 
-  async delete(ref: ObjectRef): Promise<void> {
-    await (await this.#of(ref.kind)).delete(ref);
+  async delete(ref: ObjectRef, version?: ObjectVersion): Promise<void> {
+    await (await this.#of(ref.kind)).delete(ref, version);
   }
 
   async writeStatus(

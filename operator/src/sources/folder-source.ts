@@ -7,6 +7,7 @@ import {
   type DesiredObject,
   type Kind,
   type ObjectRef,
+  type ObjectVersion,
   type ResourceObject,
   type SigningSecret,
   type SourceEvent,
@@ -154,11 +155,14 @@ export class FolderSource implements LocatingSource {
     });
   }
 
-  delete(ref: ObjectRef): Promise<void> {
+  delete(ref: ObjectRef, version?: ObjectVersion): Promise<void> {
     return this.#inTurn(async () => {
       const key = manifestKey(ref);
       const file = await this.#fileOf(key);
       if (file === undefined) throw notFound(ref);
+      const { uid, resourceVersion } = this.#active.get(key)?.resource.metadata ?? {};
+      if (version !== undefined && (version.uid !== uid || version.resourceVersion !== resourceVersion))
+        throw changed(key);
       await this.#writer.remove(ref, file);
       await this.#reader.check({ files: [file], force: true });
       if (!this.#active.has(key)) await this.#secrets.removeAllOf(ref.namespace, uidOf(key));
@@ -176,7 +180,7 @@ export class FolderSource implements LocatingSource {
     const record = this.#records.get(key);
     if (active === undefined || record === undefined) throw notFound(ref);
     if (resourceVersion !== undefined && resourceVersion !== String(record.resourceVersion)) {
-      throw new SourceError('Conflict', `${key} changed since it was read: read it again, then retry`);
+      throw changed(key);
     }
     const merged = mergePatch(record.status, status);
     if (canonicalJson(merged) === canonicalJson(record.status)) return active.resource;
@@ -309,6 +313,9 @@ export class FolderSource implements LocatingSource {
     return active;
   }
 }
+
+const changed = (key: string): SourceError =>
+  new SourceError('Conflict', `${key} changed since it was read: read it again, then retry`);
 
 const notFound = (ref: ObjectRef): SourceError =>
   new SourceError('NotFound', `there is no ${ref.kind} "${ref.name}" in namespace "${ref.namespace}"`);

@@ -7,6 +7,7 @@ import {
   SourceError,
   type DesiredObject,
   type ObjectRef,
+  type ObjectVersion,
   type ResourceObject,
   type ResourceSource,
   type SigningSecret,
@@ -20,6 +21,7 @@ import {
   collectionPath,
   isNotFound,
   objectPath,
+  objectVersion,
   replacementOf,
   resourcePath,
   toResourceObject,
@@ -147,8 +149,11 @@ class KubernetesSource implements ResourceSource {
     }
   }
 
-  async delete(ref: ObjectRef): Promise<void> {
-    await asSourceError(this.#client.remove(objectPath(ref)));
+  async delete(ref: ObjectRef, version?: ObjectVersion): Promise<void> {
+    const path = objectPath(ref);
+    await asSourceError(
+      version === undefined ? this.#client.removeByName(path) : this.#client.remove(path, { preconditions: version }),
+    );
   }
 
   async writeStatus(
@@ -216,12 +221,12 @@ class KubernetesSource implements ResourceSource {
       const { metadata } = before;
       if (metadata.annotations?.[MARK_ANNOTATION] === mark) return;
       if (!isGenerated(before)) throw foreignSecret(namespace, name);
-      // Includes the resourceVersion, so that the write fails with a conflict if the Secret has changed since it was read.
       const replaced = {
         ...before,
         metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
       };
-      await this.#client.replace(path, { ...replaced, data: undefined, stringData: data }, { query });
+      const body = { ...replaced, data: undefined, stringData: data };
+      await this.#client.replace(path, body, objectVersion(before), { query });
     };
     await asSecretError(namespace, write()).catch((error: unknown) => {
       throw withoutQuote(error, name);
@@ -237,7 +242,9 @@ class KubernetesSource implements ResourceSource {
       const others = ownerReferences.filter(({ apiVersion }) => apiVersion !== GROUP_VERSION);
       if (!isGenerated(secret) || others.length === ownerReferences.length) return;
       const released = { ...secret, metadata: { ...secret.metadata, ownerReferences: others } };
-      await this.#client.replace(path, released, { query: { fieldManager: OPERATOR_FIELD_MANAGER } });
+      await this.#client.replace(path, released, objectVersion(secret), {
+        query: { fieldManager: OPERATOR_FIELD_MANAGER },
+      });
     };
     await asSecretError(namespace, release());
   }
@@ -261,7 +268,9 @@ class KubernetesSource implements ResourceSource {
       return this.#client.create(collectionPath(kind, namespace), created, { query });
     }
     const replaced = replacementOf(current, object);
-    return replaced === undefined ? current : this.#client.replace(objectPath(ref), replaced, { query });
+    return replaced === undefined
+      ? current
+      : this.#client.replace(objectPath(ref), replaced, objectVersion(current), { query });
   }
 }
 

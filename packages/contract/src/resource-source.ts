@@ -61,6 +61,9 @@ export interface SourceListener {
   problems(problems: readonly SourceProblem[]): void;
 }
 
+/** One version of one object. A write with it affects neither a later version nor another object with the same name. */
+export type ObjectVersion = Pick<ObjectMeta, 'uid' | 'resourceVersion'>;
+
 /** The object to write, without the metadata that the source owns (uid, generation, …). */
 export interface DesiredObject {
   readonly apiVersion: string;
@@ -154,8 +157,11 @@ export interface ResourceSource {
    */
   apply(object: DesiredObject): Promise<ResourceObject>;
 
-  /** Rejects with `NotFound` if there is nothing to delete. */
-  delete(ref: ObjectRef): Promise<void>;
+  /**
+   * Rejects with `NotFound` if there is nothing to delete. With `version`, rejects with `Conflict` if the object has changed since
+   * that version. Without `version`, deletes the object that now has the name.
+   */
+  delete(ref: ObjectRef, version?: ObjectVersion): Promise<void>;
 
   /**
    * Sends a merge patch of `status` with the operator's field manager; `null` removes a field. With `resourceVersion`, rejects with

@@ -4,12 +4,21 @@ export { collectionPath, objectPath, replacementOf, toResourceObject, type Custo
 export {
   KubeClient,
   type CallOptions,
+  type DeleteOptions,
   type KubeClientOptions,
   type Query,
   type RequestOptions,
 } from './kube-client.ts';
 export type { Lane, SharedConnectionConfig } from './kube-config.ts';
-export { nameOnly, objectKey, type KubeList, type KubeObject } from './kube-object.ts';
+export {
+  formatVersion,
+  nameOnly,
+  objectKey,
+  objectVersion,
+  parseVersion,
+  type KubeList,
+  type KubeObject,
+} from './kube-object.ts';
 export { microTime, type Leader, type Lease } from './lease.ts';
 export { LeaderElector, type LeaderCallbacks, type LeaderElectorOptions, type Term } from './leader-elector.ts';
 export { listAll, type ListOptions, type Listed } from './list-all.ts';

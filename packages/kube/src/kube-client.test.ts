@@ -119,6 +119,34 @@ describe('KubeClient', () => {
     await client.close();
   });
 
+  it('replaces and deletes only the version that was read', async () => {
+    const client = clientFor(server);
+    const version = { uid: 'u', resourceVersion: '7' };
+    await client.replace('/x', { metadata: { name: 'a' } }, version);
+    await client.remove('/x', { preconditions: version });
+    expect(server.requests.map(({ method, body }) => [method, body])).toEqual([
+      ['PUT', { metadata: { name: 'a', ...version } }],
+      ['DELETE', { preconditions: version }],
+    ]);
+    await client.close();
+  });
+
+  it('does not delete a new object when a deletion by name is repeated', async () => {
+    let uid = 'first';
+    server.script = ({ method, body }, response) => {
+      if (method === 'GET') return json(response, 200, { metadata: { name: 'a', uid } });
+      const { preconditions } = body as { preconditions: { uid: string } };
+      if (preconditions.uid !== uid) return fail(response, 409, 'Conflict');
+      uid = 'second';
+      // The response is lost after the object was deleted and created again.
+      response.destroy();
+    };
+    const client = clientFor(server, { clock: hurried });
+    await expect(client.removeByName('/x')).rejects.toMatchObject({ status: 409 });
+    expect(server.count('DELETE')).toBe(2);
+    await client.close();
+  });
+
   it('writes patches as merge patches, with its field manager', async () => {
     const client = clientFor(server);
     await client.mergePatch('/x/status', { status: { a: null } }, { query: { fieldManager: 'me', dryRun: undefined } });

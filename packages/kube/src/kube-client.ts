@@ -1,9 +1,10 @@
-import { backoffMs } from '@standin/contract';
+import { backoffMs, type ObjectVersion } from '@standin/contract';
 import type { Registry } from 'prom-client';
 import { request, type Dispatcher } from 'undici';
 import { ApiError, refused, unreachable } from './api-error.ts';
 import { systemClock, type Clock } from './clock.ts';
 import type { Lane, SharedConnectionConfig } from './kube-config.ts';
+import { objectVersion, type KubeObject } from './kube-object.ts';
 import { clientMetrics } from './metrics.ts';
 import { TokenBucket, type RateLimit } from './token-bucket.ts';
 
@@ -43,6 +44,16 @@ export interface RequestOptions extends CallOptions {
   readonly path: string;
   readonly body?: unknown;
   readonly contentType?: string;
+}
+
+/** The fields of a Kubernetes `DeleteOptions` (meta/v1) that this package sends. */
+export interface DeleteOptions {
+  /**
+   * The object to delete. Without these, a delayed or repeated call would delete a new object with the same name. With
+   * `resourceVersion`, the call also fails with `Conflict` if the object has changed.
+   */
+  readonly preconditions: Pick<ObjectVersion, 'uid'> & Partial<ObjectVersion>;
+  readonly propagationPolicy?: 'Background';
 }
 
 export interface KubeClientOptions {
@@ -93,7 +104,14 @@ export class KubeClient {
     return this.request({ ...options, method: 'POST', path, body });
   }
 
-  replace<T>(path: string, body: unknown, options: CallOptions = {}): Promise<T> {
+  /** Replaces this version of an object. Rejects with `Conflict` if the object has changed or another object has its name. */
+  replace<T>(
+    path: string,
+    object: Pick<KubeObject, 'metadata'>,
+    { uid, resourceVersion }: ObjectVersion,
+    options: CallOptions = {},
+  ): Promise<T> {
+    const body = { ...object, metadata: { ...object.metadata, uid, resourceVersion } };
     return this.request({ ...options, method: 'PUT', path, body });
   }
 
@@ -111,8 +129,14 @@ export class KubeClient {
     return this.request({ ...options, query, method: 'PATCH', path, body, contentType: APPLY_PATCH });
   }
 
-  remove(path: string, options: CallOptions = {}): Promise<void> {
-    return this.request({ ...options, method: 'DELETE', path });
+  remove(path: string, body: DeleteOptions, options: CallOptions = {}): Promise<void> {
+    return this.request({ ...options, method: 'DELETE', path, body });
+  }
+
+  /** Deletes the object that now has this name. Reads it first, so that a repeated attempt does not delete a new object. */
+  async removeByName(path: string): Promise<void> {
+    const { uid } = objectVersion(await this.get<KubeObject>(path));
+    await this.remove(path, { preconditions: { uid } });
   }
 
   async request<T>(options: RequestOptions): Promise<T> {

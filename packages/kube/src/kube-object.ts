@@ -1,3 +1,5 @@
+import type { ObjectVersion } from '@standin/contract';
+
 /** The fields that every Kubernetes object has. The caller parses the rest. */
 export interface KubeObject {
   readonly apiVersion?: string;
@@ -15,6 +17,21 @@ export interface KubeObject {
     readonly managedFields?: unknown;
   };
 }
+
+/** Returns the version of an object that the API server returned. */
+export const objectVersion = ({ metadata: { uid = '', resourceVersion = '' } }: KubeObject): ObjectVersion => ({
+  uid,
+  resourceVersion,
+});
+
+/** Returns a version as text, for a store that does not know Kubernetes. */
+export const formatVersion = ({ uid, resourceVersion }: ObjectVersion): string => `${uid}/${resourceVersion}`;
+
+/** Parses the result of `formatVersion`. */
+export const parseVersion = (text: string): ObjectVersion => {
+  const [uid = '', resourceVersion = ''] = text.split('/');
+  return { uid, resourceVersion };
+};
 
 /** Keeps only the part of an object that identifies it. */
 export const nameOnly = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject => ({

@@ -1,5 +1,6 @@
 import { isConflict, isNotFound } from './api-error.ts';
 import type { CallOptions, KubeClient } from './kube-client.ts';
+import { objectVersion } from './kube-object.ts';
 import { resourcePath } from './resource-path.ts';
 
 /** The annotation with the leader's address, which followers send to their clients. */
@@ -12,6 +13,7 @@ export interface Lease {
   readonly metadata: {
     readonly name: string;
     readonly namespace: string;
+    readonly uid?: string;
     readonly resourceVersion?: string;
     readonly annotations?: Readonly<Record<string, string>>;
   };
@@ -94,7 +96,7 @@ export class LeaseStore {
     try {
       return lease.metadata.resourceVersion === undefined
         ? await this.#client.create<Lease>(this.#collection, lease, options)
-        : await this.#client.replace<Lease>(this.#path, lease, options);
+        : await this.#client.replace<Lease>(this.#path, lease, objectVersion(lease), options);
     } catch (error) {
       // NotFound means that the lease was deleted in the meantime.
       if (isConflict(error) || isNotFound(error)) return undefined;
