@@ -235,6 +235,26 @@ describe('a Share', () => {
     await expect.poll(async () => source.get({ kind: 'Share', namespace: 'default', name: 'link' })).toBeUndefined();
   });
 
+  it.each([
+    { annotations: { 'argocd.argoproj.io/tracking-id': 'shop:standin.dev/Share:default/link' } },
+    { annotations: { 'meta.helm.sh/release-name': 'shop' } },
+    { labels: { 'app.kubernetes.io/instance': 'shop' } },
+    { labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' } },
+    { labels: { 'helm.toolkit.fluxcd.io/name': 'shop' } },
+  ])('that is managed by %j is never deleted, and expires like any other', async (tracking) => {
+    now = NOW + HOUR_MS + LIMITS.shareKeptMs;
+    source.put('Share', 'link', SPEC, undefined, tracking);
+    await expectReason('False Expired');
+    let calls = 0;
+    source.disturb = () => {
+      calls += 1;
+    };
+    // A Share that the tool does not manage is deleted in the meantime.
+    source.put('Share', 'other', SPEC);
+    await expect.poll(() => source.has('Share', 'other')).toBe(false);
+    expect([source.has('Share', 'link'), calls]).toEqual([true, 1]);
+  });
+
   it('whose status was just written is deleted although the source has not reported the write', async () => {
     now = NOW + HOUR_MS;
     source.put('Share', 'link', SPEC);

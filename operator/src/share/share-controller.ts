@@ -6,7 +6,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
-import { deleteObject } from '../delete-object.ts';
+import { deleteObject, isTracked } from '../delete-object.ts';
 import { contextOf } from '../status/conditions.ts';
 import { refOf, StatusWriter } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
@@ -44,7 +44,10 @@ const LOOK_AGAIN_MS_MAX = 30_000;
 
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
-/** Keeps the conditions of every Share up to date, and removes Shares that expired long ago, for one leader's term. */
+/**
+ * Keeps the conditions of every Share up to date, and deletes Shares that expired long ago, except those that GitOps tools or Helm
+ * manage. Runs for one leader's term.
+ */
 export class ShareController implements Controller {
   readonly name = 'shares';
   readonly #options: ShareControllerOptions;
@@ -143,7 +146,7 @@ export class ShareController implements Controller {
     };
     const { accepted, entry, expiresAtMs } = judgeShare(share, surroundings, now);
     const newest = this.#writer.newest(share);
-    const deletedAtMs = expiresAtMs === undefined ? Infinity : expiresAtMs + LIMITS.shareKeptMs;
+    const deletedAtMs = expiresAtMs === undefined || isTracked(share) ? Infinity : expiresAtMs + LIMITS.shareKeptMs;
     if (now >= deletedAtMs) {
       await deleteObject(this.#options.source, newest);
       return undefined;
