@@ -59,3 +59,14 @@ test("after a conflict, the write is retried on top of the other writer's change
   await adoptIdentity(store, NEW, { from: OLD });
   expect(entriesOf('a')).toEqual({ 'Project.new': sign(NEW, 'uid-1'), 'Project.third': 'x' });
 });
+
+test('the entry of an object that was created under the old name in the meantime stays', async () => {
+  let writes = 0;
+  store.disturb = async (call) => {
+    if (call !== 'write' || ++writes !== 2) return;
+    const stored = await store.read('a');
+    await store.write('a', stored, new Map([...stored.entries, ['Project.old', sign(OLD, 'uid-2')]]));
+  };
+  await adoptIdentity(store, NEW, { from: OLD });
+  expect(entriesOf('a')).toEqual({ 'Project.new': sign(NEW, 'uid-1'), 'Project.old': sign(OLD, 'uid-2') });
+});

@@ -20,8 +20,10 @@ const ATTEMPTS_MAX = 5;
 export const adoptIdentity = async (store: IdentityStore, to: ObjectRef, adopted: Adopted): Promise<Adoption> => {
   const key = await store.key();
   const id = 'id' in adopted ? adopted.id : await idOf(store, adopted.from, key);
-  const before = await change(store, to, signedEntry(to, id, key));
-  if ('from' in adopted) await change(store, adopted.from, undefined);
+  const before = await change(store, to, () => signedEntry(to, id, key));
+  // An object that was created under the old name in the meantime keeps its own identity.
+  if ('from' in adopted)
+    await change(store, adopted.from, (entry) => (entry?.startsWith(`${id} `) === true ? undefined : entry));
   return { id, replaced: before };
 };
 
@@ -38,17 +40,24 @@ const idOf = async (store: IdentityStore, from: ObjectRef, key: Uint8Array): Pro
   );
 };
 
-/** Replaces the entry, or removes it if `entry` is undefined. Resolves with the earlier entry. */
-const change = async (store: IdentityStore, ref: ObjectRef, entry: string | undefined): Promise<string | undefined> => {
+/** Replaces the entry with the result of `update`, or removes it if the result is undefined. Resolves with the earlier entry. */
+const change = async (
+  store: IdentityStore,
+  ref: ObjectRef,
+  update: (entry: string | undefined) => string | undefined,
+): Promise<string | undefined> => {
   for (let attempt = 1; ; attempt += 1) {
     const stored = await store.read(ref.namespace);
     const entries = new Map(stored.entries);
     const name = entryName(ref);
+    const before = stored.entries.get(name);
+    const entry = update(before);
+    if (entry === before) return before;
     if (entry === undefined) entries.delete(name);
     else entries.set(name, entry);
     try {
       await store.write(ref.namespace, stored, entries);
-      return stored.entries.get(name);
+      return before;
     } catch (error) {
       const lostRace = error instanceof SourceError && error.kind === 'Conflict';
       if (!lostRace || attempt === ATTEMPTS_MAX) throw error;
