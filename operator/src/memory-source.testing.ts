@@ -52,13 +52,7 @@ export class MemorySource implements ResourceSource {
   }
 
   /** Creates an object, or replaces its spec and increases its generation. Keeps an earlier status unless a new one is passed. */
-  put(
-    kind: Kind,
-    name: string,
-    spec: unknown,
-    status?: unknown,
-    marks: Pick<ObjectMeta, 'labels' | 'annotations'> = {},
-  ): ResourceObject {
+  put(kind: Kind, name: string, spec: unknown, status?: unknown): ResourceObject {
     const key = keyOf({ kind, namespace: 'default', name });
     const before = this.#stored.get(key)?.object;
     const { uid, generation, creationTimestamp } = before?.metadata ?? {
@@ -66,11 +60,18 @@ export class MemorySource implements ResourceSource {
       generation: 0,
       creationTimestamp: new Date(Date.UTC(2026, 0, 1, 0, 0, this.#uids)).toISOString(),
     };
-    const metadata = { ...marks, name, namespace: 'default', uid, generation: generation + 1, creationTimestamp };
+    const metadata = { name, namespace: 'default', uid, generation: generation + 1, creationTimestamp };
     return this.#store(key, {
       ...{ apiVersion: GROUP_VERSION, kind, spec, status: status ?? before?.status },
       metadata: { ...metadata, resourceVersion: String(++this.#version) },
     });
+  }
+
+  /** Sets an object's labels and annotations. */
+  label(kind: Kind, name: string, labels: Pick<ObjectMeta, 'labels' | 'annotations'>): void {
+    const object = this.object(kind, name);
+    const metadata = { ...object.metadata, ...labels, resourceVersion: String(++this.#version) };
+    this.#store(keyOf({ kind, namespace: 'default', name }), { ...object, metadata });
   }
 
   remove(kind: Kind, name: string): void {

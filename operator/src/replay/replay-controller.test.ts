@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { UNAVAILABLE } from './memory-log.testing.ts';
-import { ALL, COUNT, FAST, FILTER, RETENTION_DAYS_MAX, setUp } from './replay-term.testing.ts';
+import { ALL, COUNT, FAST, FILTER, RETENTION_DAYS_MAX, reselect, setUp } from './replay-term.testing.ts';
 
 test('all requests that match the filter are sent once, and the responses are counted', async () => {
   const { lead, replay, ended, status, sent, target, source } = setUp();
@@ -130,25 +130,25 @@ test('a failed status write is retried', async () => {
 
 describe('a Replay whose namespace loses and regains its label', () => {
   test('continues if a request is in flight', async () => {
-    const { lead, replay, reselect, ended, sent, log, target } = setUp();
+    const { lead, replay, ended, sent, log, target, ...parts } = setUp();
     target.holds = (body) => body === '10';
     replay({ ...FAST, order: 'Original' });
     const controller = await lead();
     await expect.poll(() => log.results.length).toBe(10);
-    reselect(controller);
+    reselect(parts, controller);
     target.holds = () => false;
     await ended();
     expect(sent).toEqual(ALL);
   });
 
   test('ends if its last status is being written', async () => {
-    const { lead, replay, reselect, ended, sent, status, source } = setUp();
+    const { lead, replay, ended, sent, status, ...parts } = setUp();
     replay(FAST);
     const controller = await lead();
-    source.disturb = (call) => {
+    parts.source.disturb = (call) => {
       if (call !== 'writeStatus' || sent.length < COUNT) return;
-      source.disturb = () => undefined;
-      reselect(controller);
+      parts.source.disturb = () => undefined;
+      reselect(parts, controller);
       throw new Error('the API server is unavailable');
     };
     await ended();
@@ -157,12 +157,12 @@ describe('a Replay whose namespace loses and regains its label', () => {
   });
 
   test('ends if it waits for its project', async () => {
-    const { lead, replay, reselect, ended, source, status } = setUp();
+    const { lead, replay, ended, status, ...parts } = setUp();
     replay({ ...FAST, projectRef: { name: 'later' } });
     const controller = await lead();
     await expect.poll(() => status().phase).toBe('Pending');
-    reselect(controller);
-    source.put('Project', 'later', { accountRef: { name: 'team' } });
+    reselect(parts, controller);
+    parts.source.put('Project', 'later', { accountRef: { name: 'team' } });
     await ended();
   });
 });

@@ -111,16 +111,20 @@ export const setUp = ({ withStore = true } = {}) => {
     (source.object('Replay', name).status ?? {}) as Record<string, unknown> & {
       conditions?: { type: string; reason: string; message: string }[];
     };
-  /** Reports a Replay as removed and then as it is now, as when its namespace loses and regains its label. */
-  const reselect = (controller: ReplayController, name = 'again'): void => {
-    const object = source.object('Replay', name);
-    objects.delete(object.metadata.uid);
-    controller.removed(object);
-    objects.set(object.metadata.uid, object);
-    controller.changed(object);
-  };
   const ended = (name = 'again') => expect.poll(() => status(name).completedAt, { timeout: 10_000 }).toBeDefined();
-  return { source, log, sent, sentTo, clock, target, entries, lead, replay, reselect, status, ended };
+  return { source, log, sent, sentTo, clock, target, entries, lead, replay, status, ended, objects };
+};
+
+/** Reports the Replay as removed and then as it is now, as when its namespace loses and regains its label. */
+export const reselect = (
+  { source, objects }: Pick<ReturnType<typeof setUp>, 'source' | 'objects'>,
+  controller: ReplayController,
+): void => {
+  const object = source.object('Replay', 'again');
+  objects.delete(object.metadata.uid);
+  controller.removed(object);
+  objects.set(object.metadata.uid, object);
+  controller.changed(object);
 };
 
 const cleanups: (() => Promise<unknown>)[] = [];

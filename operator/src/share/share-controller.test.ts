@@ -216,7 +216,7 @@ describe('a Share', () => {
       { ...SPEC, expiresAt: at(NOW - HOUR_MS + LIMITS.shareLifetimeMsMax) },
       'True Accepted',
     ],
-    ['with an expiry on a day that does not exist', { ...SPEC, expiresAt: '2026-02-31T25:00:00Z' }, 'False Invalid'],
+    ['with an expiry on a day that does not exist', { ...SPEC, expiresAt: '2026-02-31T00:00:00Z' }, 'False Invalid'],
     ['after its expiry', { ...SPEC, expiresAt: at(NOW) }, 'False Expired'],
     ['with a plain-text token', { ...SPEC, tokenSha256: 'secret' }, 'False Invalid'],
   ])('gets the correct condition %s', async (_, spec, wanted) => {
@@ -242,8 +242,11 @@ describe('a Share', () => {
     { labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' } },
     { labels: { 'helm.toolkit.fluxcd.io/name': 'shop' } },
   ])('that is managed by %j is never deleted, and expires like any other', async (tracking) => {
+    source.put('Share', 'link', SPEC);
+    await expectReason('True Accepted');
+    source.label('Share', 'link', tracking);
     now = NOW + HOUR_MS + LIMITS.shareKeptMs;
-    source.put('Share', 'link', SPEC, undefined, tracking);
+    source.put('Account', 'pro', { plan: 'Pro', monthlyQuota: 5 });
     await expectReason('False Expired');
     let calls = 0;
     source.disturb = () => {
@@ -271,7 +274,7 @@ describe('a Share', () => {
     source.disturb = (call) => {
       if (call !== 'delete') return;
       source.disturb = () => undefined;
-      source.put('Share', 'link', SPEC, undefined, { labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' } });
+      source.label('Share', 'link', { labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' } });
     };
     source.put('Share', 'link', SPEC);
     await expectReason('False Expired');

@@ -134,12 +134,13 @@ describe('KubeClient', () => {
   it('does not delete a new object when a deletion by name is repeated', async () => {
     let uid = 'first';
     server.script = ({ method, body }, response) => {
-      if (method === 'GET') return json(response, 200, { metadata: { name: 'a', uid } });
-      const { preconditions } = body as { preconditions: { uid: string } };
-      if (preconditions.uid !== uid) return fail(response, 409, 'Conflict');
-      uid = 'second';
-      // The response is lost after the object was deleted and created again.
-      response.destroy();
+      if (method === 'GET') json(response, 200, { metadata: { name: 'a', uid } });
+      else if ((body as { preconditions: { uid: string } }).preconditions.uid !== uid) fail(response, 409, 'Conflict');
+      else {
+        uid = 'second';
+        // The response is lost after the object was deleted and created again.
+        response.destroy();
+      }
     };
     const client = clientFor(server, { clock: hurried });
     await expect(client.removeByName('/x')).rejects.toMatchObject({ status: 409 });
