@@ -23,7 +23,9 @@ test('a start time is a duration or a time', () => {
   expect(parseSince('2026-11-21T10:00:00Z')).toEqual(new Date('2026-11-21T10:00:00Z'));
 });
 
-test.each(['', '10', 'm', '10 m', 'yesterday', '2026-13-01T00:00:00Z'])('the start time %j is rejected', (text) => {
+const NO_TIMES = ['', '10', 'm', '10 m', 'yesterday', '2026-13-01T00:00:00Z', '2026-02-31T00:00:00Z'];
+
+test.each(NO_TIMES)('the start time %j is rejected', (text) => {
   expect(() => parseSince(text)).toThrow('must be a time such as 10m');
 });
 

@@ -1,4 +1,4 @@
-import { parseDuration, printable } from '@standin/contract';
+import { parseDuration, parseInstant, printable } from '@standin/contract';
 import { parseFilter, type Filter, type FilterProblem } from '@standin/exchange/search';
 import { InvalidArgumentError } from 'commander';
 
@@ -27,9 +27,8 @@ export const parseSearch = (text: string): Filter => {
 export const parseSince = (text: string): Date => {
   const ageMs = parseDuration(text);
   if (ageMs !== undefined) return new Date(Date.now() - ageMs);
-  const time = /^\d{4}-\d{2}-\d{2}T/.test(text) ? new Date(text) : new Date(NaN);
-  if (Number.isNaN(time.getTime()))
-    throw new InvalidArgumentError('must be a time such as 10m, 2h, 1d or 2026-11-21T10:00:00Z.');
+  const time = parseInstant(text);
+  if (time === undefined) throw new InvalidArgumentError('must be a time such as 10m, 2h, 1d or 2026-11-21T10:00:00Z.');
   return time;
 };
 

@@ -12,6 +12,7 @@ it.each([
   // Mistyped or hostile values are ignored.
   ['yesterday', '<script>', undefined, undefined],
   ['2026-13-45T00:00:00Z', '9999999d', undefined, undefined],
+  ['2026-02-31T00:00:00Z', '2026-04-31T00:00:00Z', undefined, undefined],
 ])('from=%s and to=%s become a range', (from, to, since, until) => {
   expect(resolveRange(readTimeRange(from, to), now)).toEqual({ since, until });
 });

@@ -1,4 +1,4 @@
-import { parseDuration } from '@standin/contract';
+import { parseDuration, parseInstant } from '@standin/contract';
 
 /**
  * The selected time range, as written in the URL. `from=15m` stays relative, so that a bookmark always shows the last 15 minutes.
@@ -33,8 +33,7 @@ const instant = (text: string | undefined, now: Date): Date | undefined => {
   if (text === undefined) return undefined;
   const age = parseDuration(text);
   if (age !== undefined) return new Date(now.getTime() - age);
-  const at = RFC_3339.test(text) ? new Date(text) : undefined;
-  return at === undefined || Number.isNaN(at.getTime()) ? undefined : at;
+  return RFC_3339.test(text) ? parseInstant(text) : undefined;
 };
 
 /** Reads the URL parameters. Ignores invalid times, so a mistyped URL may show too many requests but never an error. */

@@ -1,4 +1,4 @@
-import { LIMITS, parseDuration } from '@standin/contract';
+import { LIMITS, parseDuration, parseInstant } from '@standin/contract';
 import { LIST_LIMIT_MAX, type LogCursor } from '@standin/logstore';
 import { parseFilter, type Filter } from '@standin/exchange/search';
 import { z } from 'zod';
@@ -32,8 +32,7 @@ export const accountParams = z.object({
 const timeOf = (text: string): Date | undefined => {
   const ageMs = parseDuration(text);
   if (ageMs !== undefined) return new Date(Date.now() - ageMs);
-  const time = /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(text) ? new Date(text) : undefined;
-  return time === undefined || Number.isNaN(time.getTime()) ? undefined : time;
+  return /(Z|[+-]\d{2}:\d{2})$/.test(text) ? parseInstant(text) : undefined;
 };
 
 const time = (what: string) =>
