@@ -54,15 +54,24 @@ export const reference = (noun: string, example: string) =>
   });
 
 const TIME_OF_DAY = '([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?';
-const DATE = '(20[0-9]{2})-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])';
+/** A day that exists, because JavaScript reads February 31 as a day in March. */
+const DATE =
+  '(20[0-9]{2}-((0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|(0[469]|11)-(0[1-9]|[12][0-9]|30)|02-(0[1-9]|1[0-9]|2[0-8]))|' +
+  '20([02468][048]|[13579][26])-02-29)';
 const INSTANT_PATTERN = `${DATE}T${TIME_OF_DAY}Z`;
 const INSTANT = new RegExp(`^${INSTANT_PATTERN}$`);
 
 /** Returns the schema of an RFC 3339 time in UTC, as users and programs write it in a spec. */
 export const instant = () =>
   withRules(text({ min: 1, max: 32 }), [
-    matches(INSTANT_PATTERN, 'must be an absolute time in UTC: 2026-11-21T09:00:00Z'),
+    matches(INSTANT_PATTERN, 'must be an absolute time in UTC, on a day that exists: 2026-11-21T09:00:00Z'),
   ]);
+
+/** Returns text whose order is that of the times, to the nanosecond. A `Date` has only milliseconds. */
+const inOrder = (time: string): string => {
+  const [seconds = '', fraction = ''] = time.slice(0, -1).split('.');
+  return seconds + fraction.padEnd(9, '0');
+};
 
 interface TimeRange {
   readonly from?: string | undefined;
@@ -75,8 +84,7 @@ const isInstant = (field: keyof TimeRange): string =>
 /** Requires that a time range is not empty. Accepts values that are not times, because other rules reject them. */
 export const rangeRule: Rule<TimeRange> = {
   cel: `!(${isInstant('from')} && ${isInstant('to')}) || timestamp(self.from) < timestamp(self.to)`,
-  holds: ({ from = '', to = '' }) =>
-    [from, to].some((time) => !INSTANT.test(time)) || Date.parse(from) < Date.parse(to),
+  holds: ({ from = '', to = '' }) => [from, to].some((time) => !INSTANT.test(time)) || inOrder(from) < inOrder(to),
   message: 'must be after from',
   field: 'to',
 };

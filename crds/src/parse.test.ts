@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { fixtures } from './fixtures.testing.ts';
 import { parseManifest } from './manifest.ts';
 import { checkUpdate, parseObject } from './parse.ts';
+import { variants } from './variants.testing.ts';
 
 const endpoint = (spec: object) => ({
   apiVersion: 'standin.dev/v1alpha1',
@@ -48,6 +49,30 @@ describe('parseObject', () => {
     const [problem] = problemsOf(endpoint({ method: 'X'.repeat(10_000), json: { body: '1' } }));
     expect(problem?.message.length).toBeLessThan(200);
   });
+});
+
+it('reports each unknown field, even if its value is null', () => {
+  const unknown = variants(fixtures('accepted').map(({ object }) => object)).filter(({ what }) =>
+    what.includes('slgu'),
+  );
+  expect(unknown.length).toBeGreaterThan(50);
+  for (const { object, what } of unknown)
+    expect(
+      problemsOf(object).map(({ message }) => message),
+      what,
+    ).toContainEqual(expect.stringMatching(/^unknown field "[^"]*slgu"$/));
+});
+
+it.each(['labels', 'annotations'])('rejects %s whose values are not text, as YAML may read them', (field) => {
+  const withField = (value: unknown) => ({
+    ...endpoint({ json: { body: '{}' } }),
+    metadata: { name: 'a', [field]: value },
+  });
+  for (const value of [{ version: '1' }, { version: null }, {}, null]) expect(problemsOf(withField(value))).toEqual([]);
+  for (const value of [{ version: 1 }, { enabled: true }, 'version=1', ['version']])
+    expect(problemsOf(withField(value))).toEqual([
+      { path: `metadata.${field}`, message: 'must be a map of strings to strings: put other values in quotes' },
+    ]);
 });
 
 it('explains the name of a field that YAML reads as a boolean', () => {

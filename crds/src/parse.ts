@@ -1,5 +1,5 @@
 import { API_GROUP, GROUP_VERSION, isRecord, KINDS, type Kind } from '@standin/contract';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { NAME_LENGTH_MAX, SUBDOMAIN_PATTERN } from './fields.ts';
 import { DEFINITIONS } from './kinds.ts';
 import type { AccountSpec } from './v1alpha1/account.ts';
@@ -43,18 +43,18 @@ export type ParseResult =
     };
 
 /**
- * Checks an object as the API server would with `--validate=strict`. Ignores `status`, which belongs to the operator, and the
- * fields of `metadata` other than name and namespace.
+ * Checks an object as the API server would with `kubectl create --validate=strict`. Ignores `status`, which belongs to the operator.
+ * In `metadata`, checks the names of the fields, the name, the namespace, and that labels and annotations are text.
  */
 export const parseObject = (object: unknown): ParseResult => {
   if (!isRecord(object))
     return failed([{ path: '', message: 'must be a mapping with apiVersion, kind, metadata and spec' }]);
   const kind = kindOf(object);
   if (typeof kind !== 'string') return failed([kind]);
-  const own = [...unknownFields(object), ...nameProblems(kind, object['metadata'])];
-  const spec = DEFINITIONS[kind].spec.safeParse(withoutNulls(object['spec']), {
-    error: messageOf,
-  });
+  const metadata = isRecord(object['metadata']) ? object['metadata'] : {};
+  const own = [...unknownFields(object, ROOT_FIELDS), ...metadataProblems(kind, metadata)];
+  const { spec: schema } = DEFINITIONS[kind];
+  const spec = schema.safeParse(withoutNulls(object['spec'] ?? undefined, schema), { error: messageOf });
   // This is not `push(...)`, because a malformed object can have more problems than a call can have arguments.
   const problems = spec.success ? own : own.concat(spec.error.issues.flatMap(problemsOf));
   if (!spec.success || problems.length > 0) return failed(problems, spec.error?.issues.some(isUnknown));
@@ -67,17 +67,22 @@ export const checkUpdate = <K extends Kind>(kind: K, before: Specs[K], after: Sp
     .filter(({ holds }) => !(holds as (self: Specs[K], oldSelf: Specs[K]) => boolean)(after, before))
     .map(({ field, message }) => ({ path: ['spec', ...(field === undefined ? [] : [field])].join('.'), message }));
 
-/** More levels than any schema in this package has. */
-const DEPTH_MAX = 10;
-
-/** Removes null fields, because the API server treats a null field (an empty `plan:` in YAML) as missing. */
-const withoutNulls = (value: unknown, depth = 0): unknown => {
-  if (value === null && depth === 0) return undefined;
-  if (typeof value !== 'object' || value === null || depth > DEPTH_MAX) return value;
-  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1));
-  const fields = Object.entries(value).filter(([, field]) => field !== null);
-  return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field, depth + 1)]));
+/**
+ * Removes the null fields that the schema has, because the API server treats such a field (an empty `plan:` in YAML) as missing. A
+ * null field that the schema does not have is an unknown field.
+ */
+const withoutNulls = (value: unknown, schema: z.core.$ZodType): unknown => {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return withoutNulls(value, schema.unwrap());
+  if (schema instanceof z.ZodArray && Array.isArray(value))
+    return value.map((item) => withoutNulls(item, schema.element));
+  if (!(schema instanceof z.ZodObject) || !isRecord(value)) return value;
+  const known: ReadonlyMap<string, z.core.$ZodType> = new Map(Object.entries(schema.shape));
+  const fields = Object.entries(value).filter(([name, field]) => field !== null || !known.has(name));
+  return Object.fromEntries(
+    fields.map(([name, field]) => [name, withoutNulls(field, known.get(name) ?? UNKNOWN_FIELD)]),
+  );
 };
+const UNKNOWN_FIELD = z.unknown();
 
 const failed = (problems: readonly Problem[], isMaybeLater = false): ParseResult => ({
   ok: false,
@@ -101,35 +106,68 @@ const kindOf = ({ apiVersion, kind }: Record<string, unknown>): Kind | Problem =
 };
 
 const ROOT_FIELDS: readonly string[] = ['apiVersion', 'kind', 'metadata', 'spec', 'status'];
-const unknownFields = (object: Record<string, unknown>): Problem[] =>
+/** The fields of Kubernetes' `ObjectMeta` (meta/v1). */
+const METADATA_FIELDS: readonly string[] = [
+  ...['annotations', 'creationTimestamp', 'deletionGracePeriodSeconds', 'deletionTimestamp', 'finalizers'],
+  ...['generateName', 'generation', 'labels', 'managedFields', 'name', 'namespace', 'ownerReferences'],
+  ...['resourceVersion', 'selfLink', 'uid'],
+];
+const unknownFields = (object: Readonly<Record<string, unknown>>, known: readonly string[], parent = ''): Problem[] =>
   Object.keys(object)
-    .filter((field) => !ROOT_FIELDS.includes(field))
-    .map((field) => ({ path: field, message: `unknown field "${field}"` }));
+    .filter((field) => !known.includes(field))
+    .map((field) => ({ path: parent + field, message: `unknown field "${parent}${field}"` }));
 
 const SUBDOMAIN = new RegExp(`^${SUBDOMAIN_PATTERN}$`);
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
 const NAMESPACE_LENGTH_MAX = 63;
+const GENERATED_PREFIX_LENGTH_MAX = 58;
+
+type Metadata = Readonly<Record<string, unknown>>;
+
+const metadataProblems = (kind: Kind, metadata: Metadata): Problem[] => {
+  const { namespace } = metadata;
+  const problems = [...unknownFields(metadata, METADATA_FIELDS, 'metadata.'), ...nameProblems(kind, metadata)];
+  const isNamespace =
+    typeof namespace === 'string' && namespace.length <= NAMESPACE_LENGTH_MAX && LABEL.test(namespace);
+  if (!isBlank(namespace) && !isNamespace) {
+    problems.push({
+      path: 'metadata.namespace',
+      message: 'must be the name of a namespace: at most 63 letters, digits and -',
+    });
+  }
+  for (const field of ['labels', 'annotations']) {
+    const value = metadata[field];
+    if (!isTextMap(value ?? {}))
+      problems.push({
+        path: `metadata.${field}`,
+        message: 'must be a map of strings to strings: put other values in quotes',
+      });
+  }
+  return problems;
+};
+
+const isBlank = (value: unknown): boolean => value === undefined || value === null || value === '';
+
+/** The API server reads a null value as empty text. */
+const isTextMap = (value: unknown): boolean =>
+  isRecord(value) && Object.values(value).every((text) => text === null || typeof text === 'string');
 
 /** Checks the API server's own rules for names (RFC 1123) and the rules of the kind. */
-const nameProblems = (kind: Kind, metadata: unknown): Problem[] => {
-  const { name, namespace } = isRecord(metadata) ? metadata : {};
+const nameProblems = (kind: Kind, { name, generateName }: Metadata): Problem[] => {
   const problems: Problem[] = [];
   const path = 'metadata.name';
-  if (typeof name !== 'string' || name === '')
+  if (isBlank(name) && typeof generateName === 'string' && generateName !== '') {
+    // The API server checks the prefix, without a hyphen at its end, and the name that it generates from the prefix.
+    const checked = [generateName.replace(/.-$/, 'a'), `${generateName.slice(0, GENERATED_PREFIX_LENGTH_MAX)}a`];
+    if (checked.some((text) => text.length > NAME_LENGTH_MAX || !SUBDOMAIN.test(text)))
+      problems.push({ path: 'metadata.generateName', message: RFC_1123 });
+  } else if (typeof name !== 'string' || name === '')
     problems.push({ path, message: 'Required value: name or generateName is required' });
   else {
     if (name.length > NAME_LENGTH_MAX)
       problems.push({ path, message: `must be no more than ${NAME_LENGTH_MAX} characters` });
     else if (!SUBDOMAIN.test(name)) problems.push({ path, message: RFC_1123 });
     for (const { holds, message } of DEFINITIONS[kind].nameRules) if (!holds(name)) problems.push({ path, message });
-  }
-  const isNamespace =
-    typeof namespace === 'string' && namespace.length <= NAMESPACE_LENGTH_MAX && LABEL.test(namespace);
-  if (namespace !== undefined && !isNamespace) {
-    problems.push({
-      path: 'metadata.namespace',
-      message: 'must be the name of a namespace: at most 63 letters, digits and -',
-    });
   }
   return problems;
 };

@@ -5,8 +5,11 @@ import { CustomObjectsApi, KubeConfig } from '@kubernetes/client-node';
 import { API_GROUP, API_VERSION, KINDS, RESOURCES, type Kind } from '@standin/contract';
 import { DEFINITIONS, parseManifest, parseObject, SCHEMA_DIGEST_ANNOTATION, schemaDigest } from '@standin/crds';
 import type { Problem } from '@standin/crds';
+import { ApiError, resourcePath } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { fixtures } from '../../crds/src/fixtures.testing.ts';
+import { variants } from '../../crds/src/variants.testing.ts';
 import type { Cluster } from '../harness/cluster.ts';
 import { createNamespace, deleteNamespace, useNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
@@ -102,6 +105,52 @@ describe('zod and the API server', () => {
       reported.filter((problem) => !hasProblem(refusal, problem)),
       refusal.message,
     ).toEqual([]);
+  });
+
+  it('agree on every object that differs from a fixture in one value', async () => {
+    const all = variants(fixtures('accepted').map(({ object }) => object));
+    const client = loadKubeClient({
+      kubeconfigPath: cluster.kubeconfigPath,
+      writeRate: { qps: 1_000_000, burst: 1_000_000 },
+    });
+    const accepts = async (object: Manifest): Promise<boolean> => {
+      const { plural } = RESOURCES[object['kind'] as Kind];
+      const place = { group: API_GROUP, version: API_VERSION, plural, namespace };
+      const query = { dryRun: 'All', fieldValidation: 'Strict' };
+      try {
+        await client.create(resourcePath(place), object, { query });
+        return true;
+      } catch (error) {
+        if (error instanceof ApiError && (error.status === 400 || error.status === 422)) return false;
+        throw error;
+      }
+    };
+    const differences: string[] = [];
+    let next = 0;
+    const compare = async (): Promise<void> => {
+      for (let one = all[next++]; one !== undefined; one = all[next++]) {
+        const byServer = await accepts(one.object);
+        if (parseObject(one.object).ok !== byServer)
+          differences.push(`${one.what}: the API server ${byServer ? 'accepts' : 'rejects'} it`);
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, compare));
+    await client.close();
+    expect(differences).toEqual([]);
+    expect(all.length).toBeGreaterThan(10_000);
+  });
+
+  it('agree on the order of two times, to the nanosecond', async () => {
+    const fractions = ['', '.0', '.000', '.000000000', '.1', '.100', '.000001', '.0000001', '.000000001', '.00000001'];
+    const times = fractions.map((fraction) => `2026-11-21T09:00:00${fraction}Z`);
+    const pairs = times.flatMap((from) => times.map((to) => ({ from, to })));
+    for (const filter of pairs) {
+      const spec = { projectRef: { name: 'shop' }, reason: 'a', filter };
+      const apiVersion = `${API_GROUP}/${API_VERSION}`;
+      const object = { apiVersion, kind: 'Purge', metadata: { name: 'x' }, spec };
+      const isAccepted = (await refusalOf(object)) === undefined;
+      expect({ ...filter, isAccepted: parseObject(object).ok }).toEqual({ ...filter, isAccepted });
+    }
   });
 
   it('have a fixture for every CEL rule', () => {

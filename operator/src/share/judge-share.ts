@@ -42,8 +42,6 @@ export const judgeShare = (share: ResourceObject, surroundings: ShareSurrounding
   if (!parsed.ok) return { accepted: invalid(parsed.problems) };
   const { projectRef, requestId, expiresAt } = parsed.value.spec as ShareSpec;
   const expiresAtMs = Date.parse(expiresAt);
-  if (Number.isNaN(expiresAtMs))
-    return { accepted: fails('Invalid', `spec.expiresAt: ${expiresAt} is not a valid time.`, 'spec.expiresAt') };
   const { namespace, creationTimestamp } = share.metadata;
   const latest = Date.parse(creationTimestamp) + LIMITS.shareLifetimeMsMax + CLOCK_SKEW_MS;
   const verdict = (accepted: Finding): ShareVerdict => ({ accepted, expiresAtMs });

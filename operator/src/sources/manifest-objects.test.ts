@@ -6,6 +6,14 @@ const endpoint = (name: string, slug = '/a') =>
   `apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata: {name: ${name}}\nspec: {slug: ${slug}}\n`;
 
 describe('readManifest', () => {
+  it.each(['', '""', 'null', 'default'])(
+    'reads namespace: %s as the namespace default, as kubectl does',
+    (namespace) => {
+      const text = endpoint('a').replace('name: a', `name: a, namespace: ${namespace}`);
+      expect(readManifest(text, 'f.yaml').objects).toMatchObject([{ key: 'Endpoint/default/a' }]);
+    },
+  );
+
   it.for([
     ['kind: Endpoint\n', 'f.yaml:1', 'apiVersion must be standin.dev/v1alpha1'],
     ['apiVersion: standin.dev/v2\nkind: Endpoint\n', 'f.yaml:1', 'apiVersion must be standin.dev/v1alpha1'],

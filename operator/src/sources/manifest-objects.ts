@@ -60,11 +60,13 @@ const isFault = (value: object): value is Fault => 'message' in value && 'path' 
 
 const readMetadata = (metadata: unknown): ManifestObject['metadata'] | Fault => {
   if (!isRecord(metadata)) return { path: ['metadata'], message: 'metadata must be a mapping with a name' };
-  const { name, namespace = DEFAULT_NAMESPACE, labels, annotations } = metadata;
+  const { name, labels, annotations } = metadata;
+  // kubectl reads an empty namespace as none.
+  const namespace = metadata['namespace'] === '' ? DEFAULT_NAMESPACE : (metadata['namespace'] ?? DEFAULT_NAMESPACE);
   if (typeof name !== 'string' || name === '') {
     return { path: ['metadata', 'name'], message: 'metadata.name must be text; put a number in quotes' };
   }
-  if (typeof namespace !== 'string' || namespace === '') {
+  if (typeof namespace !== 'string') {
     return { path: ['metadata', 'namespace'], message: 'metadata.namespace must be text; put a number in quotes' };
   }
   for (const [field, value] of Object.entries({ labels, annotations })) {

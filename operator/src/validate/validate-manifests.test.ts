@@ -55,6 +55,16 @@ describe('validation', () => {
       '0.yaml:12 error Endpoint default/orders spec.slgu: unknown field "spec.slgu"',
     ],
     [
+      'an unknown field without a value',
+      endpoint(`${MOCK}  slgu:\n`),
+      '0.yaml:12 error Endpoint default/orders spec.slgu: unknown field "spec.slgu"',
+    ],
+    [
+      'an unknown field of the metadata',
+      endpoint(MOCK).replace('metadata:\n', 'metadata:\n  lables: {team: shop}\n'),
+      '0.yaml:4 error Endpoint default/orders metadata.lables: unknown field "metadata.lables"',
+    ],
+    [
       'a body that is not JSON',
       endpoint('  slug: /v1\n  method: GET\n  action: JSON\n  json:\n    body: "{a}"\n'),
       '0.yaml:12 error Endpoint default/orders spec.json.body: is not a JSON document: expected a key in double quotes or }, found a at line 1, column 2',

@@ -164,7 +164,7 @@ const objectOf = (head: Header, uid: string, age: number): ResourceObject => ({
   spec: head.spec,
 });
 
-const namespaceOf = ({ metadata }: Header): string => metadata.namespace ?? 'default';
+const namespaceOf = ({ metadata }: Header): string => metadata.namespace || 'default';
 /** Returns the object's title. Omits the namespace of an unknown kind, which may not be namespaced. */
 const titleOf = (head: Header): string =>
   head.kind in RESOURCES || head.metadata.namespace !== undefined
