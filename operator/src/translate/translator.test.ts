@@ -238,16 +238,6 @@ describe('the limit of arrangements of parameters', () => {
   });
 });
 
-it.each([
-  ['with the longest name', endpoint('a'.repeat(253), { later: 1 })],
-  ['without a display name', endpoint('a', { displayName: undefined, later: 1 })],
-  ['with further mistakes', endpoint('a', { json: { status: 1_000 }, responses: [], later: 1 })],
-  ['with an unknown field beside its spec', { ...endpoint('a', { later: 1 }), later: 1 }],
-])('an Endpoint for a later version is withheld %s', (_, object) => {
-  const translator = translatorOf(account, project, object);
-  expect([...translator.objects()]).toContainEqual(expect.objectContaining({ action: { kind: 'Withheld' } }));
-});
-
 it('an older generation that arrives late changes nothing', () => {
   const translator = translatorOf(account, project, endpoint('a', { slug: '/new' }, { generation: 2 }));
   translator.put(endpoint('a', { slug: '/old' }, { generation: 1 }));
