@@ -4,9 +4,10 @@ import { gzipSync } from 'node:zlib';
 import { ensureDashboardBuild } from '@standin/dashboard';
 import { EVERY_PROJECT, type LogStore } from '@standin/logstore';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
+import { startTcpProxy } from '../harness/tcp-proxy.ts';
 import { goto, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
 import { call } from './dev-stand.ts';
 import {
@@ -67,6 +68,29 @@ test("the page's initial scripts are at most 160 KB", async () => {
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(160 * 1024);
 });
 
+test('a request that reaches the log minutes late is listed, even if the page had lost its connection', async () => {
+  const proxy = await startTcpProxy(Number(new URL(run.dashboard).port));
+  const { page, context } = await watched(browser);
+  const streams: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().includes('/traffic/stream?')) streams.push(request.url());
+  });
+  await goto(page, `http://localhost:${proxy.port}${TRAFFIC}`);
+  await expect.poll(() => page.locator('[data-tail]').getAttribute('data-tail')).toBe('live');
+  await insert(1, Date.now());
+  const listed = (): Promise<number> => page.locator('[data-traffic-row]').count();
+  await expect.poll(listed).toBe(2);
+  await proxy.cut();
+  await expect.poll(() => page.locator('[data-tail]').getAttribute('data-tail')).toBe('reconnecting');
+  await insert(5, Date.now() - 5 * 60_000);
+  await proxy.restore();
+  await expect.poll(listed, { timeout: 10_000 }).toBe(7);
+  // The page continues where it was, instead of reading everything again.
+  expect(streams.at(-1)).toMatch(/inserted=\d{13}/);
+  await context.close();
+  await proxy.stop();
+});
+
 // A shortened version of the burst in test/bench/dashboard.ts.
 test('a burst of 500 requests per second does not block the page, and every row is listed or counted as skipped', async () => {
   const { page, context } = await watched(browser);
@@ -91,6 +115,59 @@ test('a burst of 500 requests per second does not block the page, and every row 
   const skipped = await skippedRows(page);
   expect(listed + skipped).toBe(total);
   await context.close();
+});
+
+describe('requests that arrive while a request is open', () => {
+  const ARRIVALS = 10_000;
+  const BATCH = 500;
+
+  const arrive = async (): Promise<void> => {
+    for (let sent = 0; sent < ARRIVALS; sent += BATCH) await insert(BATCH, Date.now());
+  };
+  const waiting = (page: Page, count: number): Promise<void> =>
+    page.getByText(`, ${new Intl.NumberFormat('en').format(count)} new`).waitFor({ timeout: 30_000 });
+
+  test('are all in the list after the tail resumes, and no page is loaded twice', async () => {
+    const { page, context } = await watched(browser);
+    const pages: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/traffic/rows?')) pages.push(request.url());
+    });
+    await goto(page, `${run.dashboard}${TRAFFIC}`);
+    await expect.poll(() => page.locator('[data-tail]').getAttribute('data-tail')).toBe('live');
+    await page.locator('[data-traffic-row]').first().click();
+    await page.getByRole('region', { name: 'Open request' }).waitFor();
+    await arrive();
+    await waiting(page, ARRIVALS);
+    await page.keyboard.press('Space');
+    await expect.poll(() => page.locator('[data-tail]').getAttribute('data-tail')).toBe('live');
+    expect(await readAll(page)).toBe(await store.count({ projectUid }));
+    expect(await skippedRows(page)).toBe(0);
+    expect(new Set(pages).size).toBe(pages.length);
+    await context.close();
+  });
+
+  test('are all in the list if the tail resumes while older requests load', async () => {
+    const { page, context } = await watched(browser);
+    await goto(page, `${run.dashboard}${TRAFFIC}`);
+    await expect.poll(() => page.locator('[data-tail]').getAttribute('data-tail')).toBe('live');
+    const asked = Promise.withResolvers<void>();
+    const resumed = Promise.withResolvers<void>();
+    await page.route('**/traffic/rows?*', async (route) => {
+      asked.resolve();
+      await resumed.promise;
+      await route.continue();
+    });
+    await page.evaluate(`{ const grid = document.querySelector('[role=grid]'); grid.scrollTop = grid.scrollHeight; }`);
+    await asked.promise;
+    await arrive();
+    await waiting(page, ARRIVALS);
+    await page.locator('[role=grid]').press('Space');
+    await expect.poll(() => page.locator('[data-tail]').getAttribute('data-tail')).toBe('live');
+    resumed.resolve();
+    expect(await readAll(page)).toBe(await store.count({ projectUid }));
+    await context.close();
+  });
 });
 
 test('a hundred thousand rows scroll smoothly with few elements and little memory', async () => {

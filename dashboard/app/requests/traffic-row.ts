@@ -25,9 +25,17 @@ export const toTrafficRow = (summary: LogSummary): TrafficRow => {
   return { id, receivedAt, method, path, query, status, durationMs, bodyBytes, endpoint, outcome, responseName };
 };
 
-/** Sorts newest first. Times are RFC 3339 in UTC with microseconds, so they sort as text. */
-export const compareRows = (a: RowCursor, b: RowCursor): number =>
-  a.receivedAt === b.receivedAt ? (a.id < b.id ? 1 : a.id > b.id ? -1 : 0) : a.receivedAt < b.receivedAt ? 1 : -1;
+/** The text of a UUID in the order of ClickHouse, which compares the second half first. */
+const idInOrder = (id: string): string => id.slice(19) + id.slice(0, 18);
+
+/**
+ * Sorts newest first, as the pages of the log do. Times are RFC 3339 in UTC with microseconds, so they sort as text. Requests of
+ * several gateways can have the same time.
+ */
+export const compareRows = (a: RowCursor, b: RowCursor): number => {
+  if (a.receivedAt !== b.receivedAt) return a.receivedAt < b.receivedAt ? 1 : -1;
+  return a.id === b.id ? 0 : idInOrder(a.id) < idInOrder(b.id) ? 1 : -1;
+};
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;

@@ -7,7 +7,8 @@ import { streamTraffic } from '../traffic/stream-traffic.server.ts';
 
 /**
  * Streams the requests that the search in the URL selects, as they arrive. The `rows` events contain all such requests received
- * since `since`. The `unavailable` events report that the log cannot be read.
+ * since `since`, except those that the log contained before `inserted`. Their ids are the value of `inserted` with which a client
+ * continues after them. The `unavailable` events report that the log cannot be read.
  */
 export const loader = async ({ request, params, context }: LoaderFunctionArgs) => {
   const { backend, logger } = context;
@@ -16,8 +17,10 @@ export const loader = async ({ request, params, context }: LoaderFunctionArgs) =
   const log = await openLog(backend, projectParams(params));
   const asked = new Date(searchParams.get('since') ?? Number.NaN);
   const since = Number.isNaN(asked.getTime()) ? filter.since : asked;
+  const inserted = searchParams.get('inserted') ?? '';
+  const insertedSince = /^[1-9]\d{0,14}$/.test(inserted) ? new Date(Number(inserted)) : undefined;
   return eventStream({ request, context }, (sink, signal) => {
-    streamTraffic({ log, filter: { ...filter, since }, sink, signal })
+    streamTraffic({ log, filter: { ...filter, since, insertedSince }, sink, signal })
       .catch((error: unknown) => logger.warn({ err: error }, 'tail ended'))
       // The browser reconnects.
       .finally(() => sink.end());

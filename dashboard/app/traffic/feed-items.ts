@@ -17,7 +17,7 @@ const compareItems = (a: FeedItem, b: FeedItem): number => {
   return order === 0 ? Number(a.kind === 'gap') - Number(b.kind === 'gap') : order;
 };
 
-/** Merges two lists that are sorted newest first. If all new items are newer, which is the usual case, only joins the lists. */
+/** Merges two lists that are sorted newest first. An item of both lists is kept once. If all new items are newer, which is the usual case, only joins the lists. */
 export const mergeItems = (newer: readonly FeedItem[], items: readonly FeedItem[]): readonly FeedItem[] => {
   const [lastNewer, first] = [newer.at(-1), items[0]];
   if (lastNewer === undefined) return items;
@@ -29,7 +29,8 @@ export const mergeItems = (newer: readonly FeedItem[], items: readonly FeedItem[
       merged.push(next);
       at += 1;
     }
-    merged.push(item);
+    const same = items[at];
+    if (same === undefined || compareItems(same, item) !== 0) merged.push(item);
   }
   return [...merged, ...items.slice(at)];
 };
@@ -52,3 +53,5 @@ export const endOf = (items: readonly FeedItem[]): RowCursor | undefined => {
   const item = items.findLast(({ kind }) => kind === 'row');
   return item && cursorOf(item);
 };
+
+export const endsWithGap = (items: readonly FeedItem[]): boolean => items.at(-1)?.kind === 'gap';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countItems, mergeItems } from './feed-items.ts';
+import { countItems, endOf, mergeItems } from './feed-items.ts';
 import { FEED_LIMITS, TrafficFeed } from './feed.ts';
 import type { TrafficRow } from '../requests/traffic-row.ts';
 
@@ -103,6 +103,55 @@ describe('a paused feed', () => {
     expect(countItems(items)).toBe(total);
     expect(feed.state().hasOlder).toBe(true);
   });
+});
+
+describe('the pages below a list that counted requests while it was paused', () => {
+  const TOTAL = 10_000;
+  /** Reads to the end as the page does, with the requests 1 to `newest` in the log. Returns the number of pages. */
+  const readToTheEnd = (feed: TrafficFeed, newest: number): number => {
+    let pages = 0;
+    for (; feed.state().hasOlder && pages < 100; pages += 1) {
+      const end = endOf(feed.state().items);
+      const last = end === undefined ? newest : Number(end.id.slice(-12)) - 1;
+      const first = Math.max(1, last - 1_999);
+      feed.addOlder({ rows: rows(first, last), hasOlder: first > 1 });
+    }
+    return pages;
+  };
+
+  it.each<[string, number]>([
+    ['a list with requests', 3],
+    ['an empty list', 0],
+    ['a list of one page', 200],
+    ['a full list', FEED_LIMITS.followedRowsMax],
+  ])('list every request once, below %s', (_, listed) => {
+    const feed = new TrafficFeed({ rows: rows(1, listed), hasOlder: false });
+    feed.pause('reading');
+    for (let n = listed; n < listed + TOTAL; n += 100) feed.receive({ rows: rows(n + 1, n + 100) });
+    expect(feed.state().waiting).toBe(TOTAL);
+    feed.resume();
+    expect(readToTheEnd(feed, listed + TOTAL)).toBeLessThan(10);
+    expect(shown(feed)).toEqual(rows(1, listed + TOTAL).map(({ id }) => Number(id.slice(-12))));
+  });
+
+  it('list a request that arrived late and was only counted', () => {
+    const feed = new TrafficFeed({ rows: rows(1, 10), hasOlder: false });
+    feed.pause('stopped');
+    feed.receive({ rows: rows(21, 20 + TOTAL) });
+    feed.receive({ rows: rows(11, 20) });
+    feed.resume();
+    readToTheEnd(feed, 20 + TOTAL);
+    expect(shown(feed)).toEqual(rows(1, 20 + TOTAL).map(({ id }) => Number(id.slice(-12))));
+  });
+});
+
+it('a list shows a request once, even if it has forgotten its id', () => {
+  const feed = new TrafficFeed({ rows: rows(FEED_LIMITS.knownIdsMax, FEED_LIMITS.knownIdsMax + 9), hasOlder: true });
+  feed.addOlder({ rows: rows(1, FEED_LIMITS.knownIdsMax - 1), hasOlder: false });
+  feed.receive({ rows: rows(FEED_LIMITS.knownIdsMax, FEED_LIMITS.knownIdsMax + 10) });
+  expect(shown(feed).slice(0, 12)).toEqual(
+    Array.from({ length: 12 }, (_row, index) => FEED_LIMITS.knownIdsMax + 10 - index),
+  );
 });
 
 it('merges lists in order and keeps each gap after its row', () => {

@@ -1,4 +1,4 @@
-import { capWithGap, countItems, endOf, mergeItems, type FeedItem } from './feed-items.ts';
+import { capWithGap, countItems, endOf, endsWithGap, mergeItems, type FeedItem } from './feed-items.ts';
 import { compareRows, type RowPage, type TrafficRow } from '../requests/traffic-row.ts';
 
 /** Rows that the tail delivers together. The tail is the stream of new requests. */
@@ -39,7 +39,7 @@ export const FEED_LIMITS = {
  */
 export class TrafficFeed {
   readonly #listeners = new Set<() => void>();
-  /** Receive times of the requests, by id. */
+  /** Receive times of the requests in the list and of those that wait, by id. */
   readonly #known = new Map<string, string>();
   #waiting: readonly FeedItem[] = [];
   #state: FeedState;
@@ -86,11 +86,13 @@ export class TrafficFeed {
     }
   }
 
+  /** Adds the page after the last request of the list. This page contains the requests that a gap at the end counts. */
   addOlder({ rows, hasOlder }: RowPage): void {
     const fresh = rows.filter(({ id }) => !this.#known.has(id));
     for (const row of fresh) this.#remember(row);
     const older: readonly FeedItem[] = fresh.map((row) => ({ kind: 'row', row }));
-    this.#change({ items: [...this.#state.items, ...older], hasOlder });
+    const { items } = this.#state;
+    this.#change({ items: [...(endsWithGap(items) ? items.slice(0, -1) : items), ...older], hasOlder });
   }
 
   pause(reason: PauseReason): void {
@@ -112,14 +114,15 @@ export class TrafficFeed {
     this.#change({ pausedBy, waiting: 0, ...this.#follow(waiting) });
   }
 
-  /** Adds requests on top and drops the rows over the limit. The next page contains the dropped rows. */
+  /** Adds requests on top and drops the rows over the limit. The next page contains what was dropped or only counted at the end. */
   #follow(arrived: readonly FeedItem[]): Pick<FeedState, 'items' | 'hasOlder'> {
-    const items = mergeItems(arrived, this.#state.items);
-    if (items.length <= FEED_LIMITS.followedRowsMax) return { items, hasOlder: this.#state.hasOlder };
-    for (const item of items.slice(FEED_LIMITS.followedRowsMax)) {
-      if (item.kind === 'row') this.#known.delete(item.row.id);
-    }
-    return { items: items.slice(0, FEED_LIMITS.followedRowsMax), hasOlder: true };
+    const merged = mergeItems(arrived, this.#state.items);
+    const items = merged.slice(0, FEED_LIMITS.followedRowsMax);
+    const end = endOf(items);
+    if (end === undefined || (items.length === merged.length && !endsWithGap(items)))
+      return { items, hasOlder: this.#state.hasOlder };
+    for (const [id, receivedAt] of this.#known) if (compareRows({ id, receivedAt }, end) > 0) this.#known.delete(id);
+    return { items, hasOlder: true };
   }
 
   #remember({ id, receivedAt }: TrafficRow): void {

@@ -46,12 +46,15 @@ class Reporter {
   #arrived: LogSummary[] = [];
   /** The reason why the log is unavailable. Undefined if the log is available. */
   #unavailable: string | undefined;
+  /** The insert time up to which the client has received everything after the next batch. */
+  #insertedMs: number;
   #sentAt = Number.NEGATIVE_INFINITY;
   #askedAt: number | undefined;
   #soon: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(sink: EventSink) {
+  constructor(sink: EventSink, insertedMs: number) {
     this.#sink = sink;
+    this.#insertedMs = insertedMs;
   }
 
   add(summary: LogSummary): void {
@@ -75,6 +78,11 @@ class Reporter {
     } finally {
       this.#askedAt = undefined;
     }
+  }
+
+  caughtUp(insertedMs: number): void {
+    this.#insertedMs = insertedMs;
+    this.answered();
   }
 
   answered(): void {
@@ -108,14 +116,14 @@ class Reporter {
 
   #send(): void {
     this.#sentAt = performance.now();
-    this.#sink.send('rows', toBatch(this.#arrived));
+    this.#sink.send('rows', toBatch(this.#arrived), String(this.#insertedMs));
     this.#arrived = [];
   }
 }
 
 /** Sends new log entries until `signal` aborts. Reports log outages. No entry is missed after an outage. */
 export const streamTraffic = async ({ log, filter, sink, signal }: StreamOptions): Promise<void> => {
-  const reporter = new Reporter(sink);
+  const reporter = new Reporter(sink, filter.insertedSince?.getTime() ?? 0);
   const watched: TailedLog = {
     summaries: (wanted) => reporter.watch(log.summaries(wanted)),
     follow: (wanted) => log.follow(wanted),
@@ -128,7 +136,7 @@ export const streamTraffic = async ({ log, filter, sink, signal }: StreamOptions
   reporter.tick();
   const timer = setInterval(() => reporter.tick(), TICK_MS);
   try {
-    const onCaughtUp = (): void => reporter.answered();
+    const onCaughtUp = (insertedMs: number): void => reporter.caughtUp(insertedMs);
     const tail = tailSummaries(watched, { ...filter, projectUid: log.projectUid }, signal, {
       ...{ onFailure, onCaughtUp, pollIntervalMs: POLL_MS },
     });

@@ -43,7 +43,8 @@ export const useOlderRows = (feed: TrafficFeed, { params, q, since, until }: Tra
     read().then(
       (page) => {
         loading.current = undefined;
-        feed.addOlder(page);
+        // If the list has dropped rows in the meantime, the page would leave a gap after its new end.
+        if (endOf(feed.state().items)?.id === end.id) feed.addOlder(page);
         setState('idle');
       },
       () => {

@@ -28,22 +28,17 @@ const RETRY_MS = 1_000;
 const REFUSED_RETRY_MS = 15_000;
 /** The silence after which the stream is reopened. The server sends an event at least every six seconds. */
 const SILENCE_MS_MAX = 12_000;
-/** A new connection looks back this far, because rows can arrive late and gateway clocks differ. Duplicates are dropped. */
-const LOOK_BACK_MS = 60_000;
 const EVER = '1970-01-01T00:00:00.000Z';
 
-/** Returns the time from which a new connection must report requests, so that none is missed. */
-const resumeAt = (feed: TrafficFeed, isFirst: boolean, since = EVER): string => {
+/** Returns the time from which a connection must report requests. The next page contains older ones. */
+const startOf = (feed: TrafficFeed, since = EVER): string => {
   const { items, hasOlder } = feed.state();
-  const end = (hasOlder ? endOf(items)?.receivedAt : undefined) ?? since;
-  const newest = feed.newest();
-  if (isFirst || newest === undefined) return end;
-  const lookBack = new Date(Date.parse(newest) - LOOK_BACK_MS).toISOString();
-  return lookBack > end ? lookBack : end;
+  return (hasOlder ? endOf(items)?.receivedAt : undefined) ?? since;
 };
 
 interface TailListener {
-  readonly open: (isFirst: boolean) => string;
+  /** Returns the URL of a stream. `inserted` is the position after the events so far. */
+  readonly open: (inserted: string | undefined) => string;
   readonly onBatch: (batch: RowBatch) => void;
   readonly onConnection: (connection: Connection) => void;
 }
@@ -55,7 +50,7 @@ interface TailListener {
 const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() => void) => {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let isFirst = true;
+  let inserted: string | undefined;
   const close = (): void => {
     clearTimeout(timer);
     source?.close();
@@ -73,11 +68,11 @@ const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() =
   };
   const open = (): void => {
     close();
-    source = new EventSource(urlOf(isFirst));
+    source = new EventSource(urlOf(inserted));
     timer = setTimeout(again, SILENCE_MS_MAX);
-    source.addEventListener('rows', ({ data }: MessageEvent<string>) => {
+    source.addEventListener('rows', ({ data, lastEventId }: MessageEvent<string>) => {
       heard();
-      isFirst = false;
+      inserted = lastEventId;
       onConnection({ kind: 'live' });
       onBatch(JSON.parse(data) as RowBatch);
     });
@@ -122,7 +117,8 @@ export const useTrafficStream = (feed: TrafficFeed, options: StreamOptions): Con
     if (!isLive) return;
     const keep = (next: Connection) => (before: Connection) => (before.kind === next.kind ? before : next);
     const stop = followTail({
-      open: (isFirst) => paths.trafficStream({ namespace, project }, { q, since: resumeAt(feed, isFirst, since) }),
+      // Continues after the newest insert, not the newest request, because a gateway can deliver a request hours late.
+      open: (inserted) => paths.trafficStream({ namespace, project }, { q, since: startOf(feed, since), inserted }),
       onBatch: (batch) => feed.receive(batch),
       onConnection: (next) => setConnection(keep(next)),
     });
