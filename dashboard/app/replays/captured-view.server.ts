@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { LIMITS, type HeaderPair, type LogRow } from '@standin/contract';
 import type { ReplaySpec } from '@standin/crds';
-import { toLogEntry } from '@standin/exchange';
+import { decodeBody } from '@standin/exchange';
 import { headerText, replayValuesOf, type CapturedView, type ReplayValues } from './replay-values.ts';
 
 /** Returns the parts of a captured request that can be edited. */
@@ -10,7 +10,10 @@ export const toCapturedView = (row: LogRow): CapturedView => {
   const view = { ...{ id, method, target, headers }, bodyBytes: requestBody.length };
   if (requestBody.length > LIMITS.replayEditBytesMax)
     return { ...view, bodyEncoding: isUtf8(requestBody) ? 'utf8' : 'base64', body: undefined };
-  const { body, bodyEncoding } = toLogEntry({ ...row, responseBody: new Uint8Array() }).request;
+  // A text area cannot contain NUL.
+  const { body, bodyEncoding } = requestBody.includes(0)
+    ? { body: Buffer.from(requestBody).toString('base64'), bodyEncoding: 'base64' as const }
+    : decodeBody(requestBody);
   const isEditable = Buffer.byteLength(body) <= LIMITS.replayEditBytesMax;
   return { ...view, bodyEncoding, body: isEditable ? body : undefined };
 };

@@ -41,7 +41,7 @@ describe('a form filled from a captured request', () => {
   it.each<[string, Partial<ReplayValues>, unknown]>([
     ['the method', { 'spec.edit.method': 'PUT' }, { method: 'PUT' }],
     ['the target', { 'spec.edit.target': '/uri/c' }, { target: '/uri/c' }],
-    ['the body', { 'spec.edit.body': ' a\nb ' }, { body: ' a\nb ' }],
+    ['the body', { 'spec.edit.body': ' a\nb ' }, { body: ' a\r\nb ' }],
     ['no body', { 'spec.edit.body': '' }, { body: '' }],
     [
       'bytes',
@@ -60,6 +60,49 @@ describe('a form filled from a captured request', () => {
     ],
   ])('contains only the edited part: %s', (_, changes, edit) => {
     expect(editWith(changes)).toEqual(edit);
+  });
+
+  it('changes only the edited bytes of a multipart body', () => {
+    const part = (name: string, text: string): string =>
+      `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`;
+    const body = `${part('total', '10')}${part('file', 'one\ntwo\rthree\n\n')}${part('note', '1')}--x--\r\n`;
+    const multipart = { ...captured, body };
+    const values = replayValuesOf(multipart);
+    const edited = values['spec.edit.body'].replace('10', '11').replace(/^1$/m, '2').replace('two\n', 'two\nmore\n');
+    expect(editOf(sent({ ...values, 'spec.edit.body': edited }), multipart)).toEqual({
+      body: body.replace('10', '11').replace('\r\n1\r\n', '\r\n2\r\n').replace('two\r', 'two\rmore\r'),
+    });
+  });
+
+  it('changes only the edited bytes of the headers', () => {
+    const bytes = (text: string): string => Buffer.from(text).toString('latin1');
+    const other = {
+      ...captured,
+      headers: [
+        ['x-word', bytes('voilà')],
+        ['x-space', '\u00a0a\u00a0'],
+        ['x-a', '1'],
+      ] as const,
+    };
+    const values = replayValuesOf(other);
+    const edit = editOf(sent({ ...values, 'spec.edit.headers': `${values['spec.edit.headers']}2` }), other);
+    expect(edit).toEqual({
+      headers: [
+        { name: 'x-word', value: bytes('voilà') },
+        { name: 'x-space', value: '\u00a0a\u00a0' },
+        { name: 'x-a', value: '12' },
+      ],
+    });
+  });
+
+  it('keeps the white space of a target that is not ASCII', () => {
+    const other = { ...captured, target: '/uri/\u00c3\u00a0' };
+    expect(editOf(sent(replayValuesOf(other)), other)).toBeUndefined();
+  });
+
+  it('sends the edits of an earlier replay again, with their line breaks', () => {
+    const shown = 'a\r\nB\rC\n';
+    expect(editOf(sent({ ...VALUES, 'spec.edit.body': 'a\nB\nC\n' }), captured, shown)).toEqual({ body: shown });
   });
 
   it('keeps a body that it does not show', () => {

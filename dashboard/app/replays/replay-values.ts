@@ -1,6 +1,6 @@
 import { LIMITS, METHODS, type DesiredObject, type HeaderPair } from '@standin/contract';
 import { replayObject, type ReplayIdentity } from '../../src/replays/replay-object.ts';
-import { filledLines, lineFeeds } from '../ui/text-lines.ts';
+import { filledLines, lineFeeds, restoreLines, withoutPadding } from '../ui/text-lines.ts';
 
 /** The captured request that fills the replay form. The target and the headers are latin1, as in `LogEntry`. */
 export interface CapturedView {
@@ -58,7 +58,7 @@ export const parseHeaderText = (text: string): HeaderPair[] =>
       const colon = line.indexOf(':');
       return colon === -1
         ? (['', line] as const)
-        : ([line.slice(0, colon).trim(), line.slice(colon + 1).trim()] as const);
+        : ([withoutPadding(line.slice(0, colon)), withoutPadding(line.slice(colon + 1))] as const);
     });
 
 /** Returns whether the text differs from these headers. Ignores whitespace around names and values. */
@@ -81,36 +81,45 @@ export const readReplayValues = (form: FormData): ReplayValues =>
       const text = typeof value === 'string' ? lineFeeds(value) : unset;
       // The body is not trimmed, because it is sent byte for byte. The headers are not trimmed either, because errors contain line
       // numbers.
-      return [name, name === 'spec.edit.body' || name === 'spec.edit.headers' ? text : text.trim()];
+      return [name, name === 'spec.edit.body' || name === 'spec.edit.headers' ? text : withoutPadding(text)];
     }),
   ) as unknown as ReplayValues;
 
-/** Returns `spec.edit` of the Replay, which contains only the changed parts. Returns undefined if the request is unchanged. */
-export const editOf = (values: ReplayValues, captured: CapturedView): Record<string, unknown> | undefined => {
-  const before = replayValuesOf(captured);
-  const differs = (name: keyof ReplayValues): boolean => values[name] !== before[name];
+/**
+ * Returns `spec.edit` of the Replay, which contains only the changed parts. Returns undefined if the request is unchanged.
+ *
+ * @param shown the body that filled the form: the captured one, or that of an earlier replay
+ */
+export const editOf = (
+  values: ReplayValues,
+  captured: CapturedView,
+  shown = captured.body,
+): Record<string, unknown> | undefined => {
   const encoding = values['spec.edit.bodyEncoding'];
-  const isBodyEdited = captured.body !== undefined && (differs('spec.edit.body') || differs('spec.edit.bodyEncoding'));
-  const body = values['spec.edit.body'];
+  const text = values['spec.edit.body'];
+  const body = encoding === 'base64' ? text.replaceAll(/\s/g, '') : restoreLines(text, shown ?? '');
+  const isBodyEdited = captured.body !== undefined && (body !== captured.body || encoding !== captured.bodyEncoding);
   const edit = {
-    ...(differs('spec.edit.method') && { method: values['spec.edit.method'] }),
-    ...(differs('spec.edit.target') && { target: values['spec.edit.target'] }),
+    ...(values['spec.edit.method'] !== captured.method && { method: values['spec.edit.method'] }),
+    ...(values['spec.edit.target'] !== withoutPadding(captured.target) && { target: values['spec.edit.target'] }),
     ...(areHeadersEdited(values['spec.edit.headers'], captured.headers) && {
       headers: parseHeaderText(values['spec.edit.headers']).map(([name, value]) => ({ name, value })),
     }),
-    ...(isBodyEdited && {
-      body: encoding === 'base64' ? body.replaceAll(/\s/g, '') : body,
-      ...(encoding !== 'utf8' && { bodyEncoding: encoding }),
-    }),
+    ...(isBodyEdited && { body, ...(encoding !== 'utf8' && { bodyEncoding: encoding }) }),
   };
   return Object.keys(edit).length === 0 ? undefined : edit;
 };
 
 const targetOf = (kind: string, url: string): Record<string, unknown> => ({ kind, ...(kind === 'URL' && { url }) });
 
-/** Returns a Replay of one request. */
-export const toReplay = (values: ReplayValues, captured: CapturedView, identity: ReplayIdentity): DesiredObject => {
-  const edit = editOf(values, captured);
+/** Returns a Replay of one request. `shown` is the body that filled the form. */
+export const toReplay = (
+  values: ReplayValues,
+  captured: CapturedView,
+  identity: ReplayIdentity,
+  shown = captured.body,
+): DesiredObject => {
+  const edit = editOf(values, captured, shown);
   return replayObject(identity, {
     requestId: captured.id,
     ...(edit !== undefined && { edit }),

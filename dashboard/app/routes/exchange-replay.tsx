@@ -8,7 +8,7 @@ import { paths } from '../paths.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { toCapturedView, valuesLike } from '../replays/captured-view.server.ts';
-import { getReplay, newReplayName, replaySpec } from '../../src/replays/replays.ts';
+import { findReplay, getReplay, newReplayName, replaySpec } from '../../src/replays/replays.ts';
 import { ReplayForm } from '../replays/replay-form.tsx';
 import { readReplayValues, replayValuesOf, toReplay } from '../replays/replay-values.ts';
 import { createReplay } from '../replays/save-replay.server.ts';
@@ -16,19 +16,21 @@ import { buttonClass } from '../ui/button.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replay request · Standin' }];
 
+/** Returns the name of the earlier replay whose edits fill the form, if any. */
+const earlierReplay = (url: string): string | undefined => new URL(url).searchParams.get('like') ?? undefined;
+
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const names = exchangeParams(params);
-  const { searchParams } = new URL(request.url);
-  const like = searchParams.get('like');
   const row = await readRow(backend, names);
   const captured = toCapturedView(row);
-  const earlier = like === null ? undefined : replaySpec(await getReplay(backend, { ...names, replay: like }));
+  const replay = earlierReplay(request.url);
+  const earlier = replay === undefined ? undefined : replaySpec(await getReplay(backend, { ...names, replay }));
   return {
     params: names,
     captured,
     values: earlier === undefined ? replayValuesOf(captured) : valuesLike(captured, earlier),
     upstream: await upstreamOf(backend, row),
-    isBodyFocused: searchParams.get('focus') === 'body',
+    isBodyFocused: new URL(request.url).searchParams.get('focus') === 'body',
   };
 };
 
@@ -37,9 +39,13 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const captured = toCapturedView(await readRow(backend, names));
   const values = readReplayValues(await request.formData());
   const name = newReplayName();
+  const replay = earlierReplay(request.url);
+  // The earlier replay may have expired in the meantime.
+  const earlier = replay === undefined ? undefined : await findReplay(backend, { ...names, replay });
+  const shown = earlier && replaySpec(earlier).edit?.body;
   const { object: created, errors } = await createReplay(
     backend,
-    toReplay(values, captured, { ...names, name }),
+    toReplay(values, captured, { ...names, name }, shown),
     values,
   );
   if (created === undefined) return data({ values, errors }, { status: 422 });

@@ -1,45 +1,5 @@
+import { matchTexts } from './align-items.ts';
 import type { Merge, Side } from './merge-values.ts';
-
-/** The largest table of a comparison. Beyond this, everything between the first and the last change counts as changed. */
-const CELLS_MAX = 1_000_000;
-
-/** For each line of `a`, the index of the same line in `b`. Undefined for a line that `b` does not have. */
-const matchLines = (a: readonly string[], b: readonly string[]): readonly (number | undefined)[] => {
-  const shorter = Math.min(a.length, b.length);
-  let start = 0;
-  while (start < shorter && a[start] === b[start]) start += 1;
-  let end = 0;
-  while (end < shorter - start && a.at(-1 - end) === b.at(-1 - end)) end += 1;
-  const [rows, columns] = [a.length - start - end, b.length - start - end];
-  const inner =
-    rows * columns > CELLS_MAX ? [] : commonLines(a.slice(start, start + rows), b.slice(start, start + columns));
-  return a.map((_, index) => {
-    if (index < start) return index;
-    if (index >= a.length - end) return index - a.length + b.length;
-    const match = inner[index - start];
-    return match === undefined ? undefined : match + start;
-  });
-};
-
-/** Matches the lines of a longest common subsequence. */
-const commonLines = (a: readonly string[], b: readonly string[]): (number | undefined)[] => {
-  const width = b.length + 1;
-  const lengths = new Uint32Array((a.length + 1) * width);
-  const at = (row: number, column: number): number => lengths[row * width + column] ?? 0;
-  for (let row = a.length - 1; row >= 0; row -= 1)
-    for (let column = b.length - 1; column >= 0; column -= 1)
-      lengths[row * width + column] =
-        a[row] === b[column] ? at(row + 1, column + 1) + 1 : Math.max(at(row + 1, column), at(row, column + 1));
-  const matches: (number | undefined)[] = [];
-  let column = 0;
-  for (let row = 0; row < a.length; row += 1) {
-    while (column < b.length && a[row] !== b[column] && at(row, column + 1) === at(row, column)) column += 1;
-    const isMatch = column < b.length && a[row] === b[column];
-    matches.push(isMatch ? column : undefined);
-    if (isMatch) column += 1;
-  }
-  return matches;
-};
 
 const text = (lines: readonly string[]): string | undefined => (lines.length === 0 ? undefined : lines.join('\n'));
 
@@ -57,7 +17,7 @@ export const mergeText = (
   prefer: (path: string) => Side = () => 'mine',
 ): Merge<string> => {
   const [o, a, b] = [base, mine, theirs].map((version) => version.split('\n')) as [string[], string[], string[]];
-  const [inA, inB] = [matchLines(o, a), matchLines(o, b)];
+  const [inA, inB] = [matchTexts(o, a), matchTexts(o, b)];
   const merged: string[] = [];
   const collisions: Merge<string>['collisions'][number][] = [];
   const taken: string[] = [];
