@@ -1,5 +1,5 @@
-import { isRecord, LIMITS, PATH_CONDITIONS, VALUE_CONDITIONS } from '@standin/contract';
-import type { RowValues } from './form-reader.ts';
+import { LIMITS, PATH_CONDITIONS, VALUE_CONDITIONS } from '@standin/contract';
+import { savedItems, savedPart, toItems, type RowValues, type Saved } from './form-reader.ts';
 
 /** The lists of conditions in `when`. Each is a list of conditions on one part of a request. */
 export const CONDITION_LISTS = ['pathParams', 'headers', 'queryParams'] as const;
@@ -23,24 +23,33 @@ export const typesFor = (where: ConditionList): readonly string[] =>
 
 /** Returns the conditions of a response. Ignores what is not a condition. `when` is the field as written. */
 export const conditionsOf = (when: unknown): ConditionValues[] =>
-  CONDITION_LISTS.flatMap((where) => {
-    const list: unknown = isRecord(when) ? when[where] : undefined;
-    return (Array.isArray(list) ? list : [])
-      .filter(isRecord)
-      .map(({ name, type, value }) => ({ where, name: textOf(name), type: textOf(type), value: textOf(value) }));
-  });
+  CONDITION_LISTS.flatMap((where) => savedItems(savedPart(when)[where]).map((item) => conditionOf(where, item)));
+
+const conditionOf = (where: ConditionList, { name, type, value }: Saved): ConditionValues => ({
+  where,
+  name: textOf(name),
+  type: textOf(type),
+  value: textOf(value),
+});
 
 /** Returns text and numbers as text, and an empty string for other values. */
 export const textOf = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 
-/** Converts the rows to the lists of `when`. Omits empty lists. */
-export const whenOf = (rows: readonly ConditionValues[]): Record<string, unknown> =>
+/** Converts the rows to the lists of `when`. Omits empty lists. `saved` is `when` as written. */
+export const whenOf = (rows: readonly ConditionValues[], saved: unknown): Record<string, unknown> =>
   Object.fromEntries(
-    CONDITION_LISTS.map((list) => [list, rows.filter(({ where }) => where === list).map(toCondition)] as const).filter(
-      ([, conditions]) => conditions.length > 0,
-    ),
+    CONDITION_LISTS.map((list) => {
+      const conditions = rows.filter(({ where }) => where === list);
+      const read = (item: Saved): ConditionValues => conditionOf(list, item);
+      return [
+        list,
+        toItems(conditions, savedPart(saved)[list], { read, fields: CONDITION_FIELDS, write: toCondition }),
+      ] as const;
+    }).filter(([, conditions]) => conditions.length > 0),
   );
+
+const CONDITION_FIELDS = ['name', 'type', 'value'];
 
 const toCondition = ({ name, type, value }: ConditionValues): Record<string, string> => ({
   name,

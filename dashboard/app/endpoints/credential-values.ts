@@ -1,6 +1,8 @@
 import { isRecord, LIMITS, SIGNATURE_SCHEMES, TIMESTAMP_SCHEMES } from '@standin/contract';
+import { without } from '../../src/api/without.ts';
+import { isSame } from '../ui/merge-values.ts';
 import { textOf } from './condition-values.ts';
-import type { FormReader } from './form-reader.ts';
+import { savedPart, type FormReader } from './form-reader.ts';
 
 const CREDENTIAL = 'spec.credential';
 
@@ -76,18 +78,34 @@ export const credentialValuesOf = (credential: unknown): CredentialValues =>
 const optional = (name: string, value: string): Readonly<Record<string, string>> =>
   value === '' ? {} : { [name]: value };
 
-/** Returns the secrets that are filled in. The first one is always included, so that its errors are shown. */
-const secretRefsOf = (values: CredentialValues) =>
-  Array.from({ length: LIMITS.signingSecretsMax }, (_, index) => ({
+/**
+ * Returns the secrets that are filled in. The first one is always included, so that its errors are shown. Keeps what the form does not
+ * show of the saved ones.
+ */
+const secretRefsOf = (values: CredentialValues, saved: unknown): readonly unknown[] => {
+  const before: readonly unknown[] = Array.isArray(saved) ? saved : [];
+  const shown = Array.from({ length: LIMITS.signingSecretsMax }, (_, index) => ({
     name: values[`signature.secretRefs[${index as 0 | 1}].name`],
     key: values[`signature.secretRefs[${index as 0 | 1}].key`],
-  })).filter(({ name, key }, index) => index === 0 || name !== '' || key !== '');
+    ...without(savedPart(before[index]), 'name', 'key'),
+  }));
+  return [
+    ...shown.filter(({ name, key }, index) => index === 0 || name !== '' || key !== ''),
+    ...before.slice(LIMITS.signingSecretsMax),
+  ];
+};
 
-/** Returns the `credential` field, or nothing. `saved` is returned if its type is one that the form does not know. */
+/**
+ * Returns the `credential` field, or nothing. `saved` is this field as written. It is returned if it was not edited, or if its type is
+ * one that the form does not know. Otherwise, its fields that the form does not show are kept.
+ */
 export const toCredential = (values: CredentialValues, saved: unknown): { readonly credential?: unknown } => {
+  if (saved !== undefined && isSame(values, credentialValuesOf(saved))) return { credential: saved };
   const { type } = values;
   if (type === '') return {};
   if (type !== 'Signature') return { credential: saved };
+  const before = savedPart(saved);
+  const signature = savedPart(before['signature']);
   const scheme = values['signature.scheme'];
   const isTimed = TIMESTAMP_SCHEMES.some((timed) => timed === scheme);
   const hmac = {
@@ -95,17 +113,21 @@ export const toCredential = (values: CredentialValues, saved: unknown): { readon
     ...optional('algorithm', values['signature.hmac.algorithm']),
     ...optional('encoding', values['signature.hmac.encoding']),
     ...optional('prefix', values['signature.hmac.prefix']),
+    ...without(savedPart(signature['hmac']), 'header', 'algorithm', 'encoding', 'prefix'),
   };
+  const token = { header: values['signature.token.header'], ...without(savedPart(signature['token']), 'header') };
   return {
     credential: {
       type,
       signature: {
         scheme,
-        secretRefs: secretRefsOf(values),
+        secretRefs: secretRefsOf(values, signature['secretRefs']),
         ...(isTimed && optional('tolerance', values['signature.tolerance'])),
         ...(scheme === 'HMAC' && { hmac }),
-        ...(scheme === 'Token' && { token: { header: values['signature.token.header'] } }),
+        ...(scheme === 'Token' && { token }),
+        ...without(signature, 'scheme', 'secretRefs', 'tolerance', 'hmac', 'token'),
       },
+      ...(before['type'] === type && without(before, 'type', 'signature')),
     },
   };
 };

@@ -1,6 +1,8 @@
 import { isRecord } from '@standin/contract';
+import { without } from '../../src/api/without.ts';
+import { isSame } from '../ui/merge-values.ts';
 import { textOf } from './condition-values.ts';
-import type { FormReader } from './form-reader.ts';
+import { savedPart, type FormReader } from './form-reader.ts';
 
 /** The durations of each type of delay, as paths in `delay`. */
 const DURATIONS = {
@@ -35,18 +37,34 @@ export const delayValuesOf = (delay: unknown): DelayValues =>
     textOf(field.split('.').reduce((value, name) => (isRecord(value) ? value[name] : undefined), delay)),
   );
 
-/** Returns the `delay` field, or nothing. `saved` is returned if its type is one that the form does not know. */
+/**
+ * Returns the `delay` field, or nothing. `saved` is this field as written. It is returned if it was not edited, or if its type is one
+ * that the form does not know. Otherwise, its fields that the form does not show are kept.
+ */
 export const toDelay = (values: DelayValues, saved: unknown): { readonly delay?: unknown } => {
+  if (saved !== undefined && isSame(values, delayValuesOf(saved))) return { delay: saved };
   const { type } = values;
+  const before = savedPart(saved);
+  // A type that the form does not know may have fields that no other type may have.
+  const others = Object.hasOwn(DURATIONS, textOf(before['type']))
+    ? without(before, 'type', 'fixed', 'uniform', 'logNormal')
+    : {};
   switch (type) {
     case '':
       return {};
     case 'Fixed':
-      return { delay: { type, fixed: values.fixed } };
-    case 'Uniform':
-      return { delay: { type, uniform: { min: values['uniform.min'], max: values['uniform.max'] } } };
-    case 'LogNormal':
-      return { delay: { type, logNormal: { median: values['logNormal.median'], p99: values['logNormal.p99'] } } };
+      return { delay: { type, fixed: values.fixed, ...others } };
+    case 'Uniform': {
+      const uniform = { min: values['uniform.min'], max: values['uniform.max'] };
+      return {
+        delay: { type, uniform: { ...uniform, ...without(savedPart(before['uniform']), 'min', 'max') }, ...others },
+      };
+    }
+    case 'LogNormal': {
+      const logNormal = { median: values['logNormal.median'], p99: values['logNormal.p99'] };
+      const kept = without(savedPart(before['logNormal']), 'median', 'p99');
+      return { delay: { type, logNormal: { ...logNormal, ...kept }, ...others } };
+    }
     default:
       return { delay: saved };
   }

@@ -1,5 +1,5 @@
 import { parseManifest, parseObject } from '@standin/crds';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
 import {
   EMPTY_ENDPOINT,
@@ -100,6 +100,150 @@ it('fields that the form does not edit are kept', () => {
     ...before,
     json: { body: '[]', fault: { type: 'Reset' } },
   });
+});
+
+describe('fields of later versions', () => {
+  const later = { later: { a: 1 } };
+  const credential = (signature: object, secretRef: object = {}) => ({
+    type: 'Signature',
+    signature: { secretRefs: [{ name: 'a', key: 'b', ...later, ...secretRef }], ...later, ...signature },
+    ...later,
+  });
+  const header = (name: string, more: object = {}) => ({ name, value: '1', ...more });
+  const condition = (name: string, more: object = {}) => ({ name, value: '1', ...more });
+  const response = (more: object) => ({ name: 'gold', body: '{}', ...more });
+  /** Returns the spec after the values of the form have been changed, and the form submitted. */
+  const save = (before: object, change: (values: EndpointValues) => Partial<EndpointValues>): unknown => {
+    const values = valuesOf('a', before);
+    const read = readEndpointValues(submitted({ ...values, ...change(values) }));
+    return toEndpoint(read, { ...identity, spec: before }).spec;
+  };
+  const rename = () => ({ 'spec.displayName': 'Renamed' });
+  const mock = (more: object) => spec({ json: { body: '{}', ...more } });
+
+  it.each([
+    ['a header', mock({ headers: [header('a', later), header('a', { later: 2 })] })],
+    ['a fixed delay', mock({ delay: { type: 'Fixed', fixed: '1s', ...later } })],
+    ['a uniform delay', mock({ delay: { type: 'Uniform', uniform: { min: '1s', max: '2s', ...later } } })],
+    ['a log-normal delay', mock({ delay: { type: 'LogNormal', logNormal: { median: '1s', p99: '2s', ...later } } })],
+    ['a signature', { ...mock({}), credential: credential({ scheme: 'GitHub' }) }],
+    ['an HMAC', { ...mock({}), credential: credential({ scheme: 'HMAC', hmac: { header: 'x', ...later } }) }],
+    ['a token', { ...mock({}), credential: credential({ scheme: 'Token', token: { header: 'x', ...later } }) }],
+    [
+      'a third secret',
+      {
+        ...mock({}),
+        credential: {
+          type: 'Signature',
+          signature: { scheme: 'GitHub', secretRefs: ['a', 'b', 'c'].map((key) => ({ name: 's', key })) },
+        },
+      },
+    ],
+    ['a Service', spec({ action: 'Forward', forward: { serviceRef: { name: 'orders', ...later } } })],
+    ['another upstream', spec({ action: 'Forward', forward: { gatewayRef: { name: 'orders' }, timeout: '5s' } })],
+    ['another upstream of a mock', { ...mock({}), forward: { gatewayRef: { name: 'orders' } } }],
+    ['a mock without a body', spec({ action: 'Forward', json: later, forward: { url: 'http://a/' } })],
+    ['a project reference', { ...mock({}), projectRef: { name: 'shop', ...later } }],
+    [
+      'a header of a response',
+      {
+        ...mock({}),
+        responses: [response({ headers: [header('a', later)], delay: { type: 'Fixed', fixed: '1s', ...later } })],
+      },
+    ],
+    [
+      'conditions',
+      {
+        ...mock({}),
+        responses: [
+          response({
+            when: { headers: [condition('a', later)], queryParams: [condition('b', { value: 'a\nb', ...later })] },
+          }),
+        ],
+      },
+    ],
+  ])('are kept in %s when another field is edited', (_, before) => {
+    expect(save(before, rename)).toEqual({ ...before, displayName: 'Renamed' });
+  });
+
+  it('are kept in a header that is edited, renamed, moved by a new one, or left by a removed one', () => {
+    const before = mock({ headers: [header('a', { later: 1 }), header('a', { later: 2 }), header('b', { later: 3 })] });
+    const saved = (change: (rows: EndpointValues['headers']) => EndpointValues['headers']) =>
+      (save(before, ({ headers }) => ({ headers: change(headers) })) as { json: { headers: unknown } }).json.headers;
+    expect(saved((rows) => rows.map((row) => ({ ...row, value: '2' })))).toEqual([
+      header('a', { value: '2', later: 1 }),
+      header('a', { value: '2', later: 2 }),
+      header('b', { value: '2', later: 3 }),
+    ]);
+    expect(saved(([, second, third]) => [{ name: 'c', value: '1' }, second!, third!])).toEqual([
+      header('c', { later: 1 }),
+      header('a', { later: 2 }),
+      header('b', { later: 3 }),
+    ]);
+    expect(saved((rows) => [{ name: 'c', value: '1' }, ...rows])).toEqual([
+      header('c'),
+      header('a', { later: 1 }),
+      header('a', { later: 2 }),
+      header('b', { later: 3 }),
+    ]);
+    expect(saved((rows) => rows.slice(2))).toEqual([header('b', { later: 3 })]);
+  });
+
+  it('are kept in an edited delay, credential, condition and Service', () => {
+    const before = {
+      ...mock({ delay: { type: 'Fixed', fixed: '1s', ...later } }),
+      credential: credential({ scheme: 'HMAC', hmac: { header: 'x', ...later } }),
+      responses: [response({ when: { headers: [condition('a', later)] } })],
+      forward: { serviceRef: { name: 'orders', ...later } },
+    };
+    const after = save(before, ({ delay, credential: was, responses: [first] }) => ({
+      delay: { ...delay, type: 'Uniform', 'uniform.min': '1s', 'uniform.max': '2s' },
+      credential: { ...was, 'signature.hmac.header': 'y', 'signature.secretRefs[0].key': 'c' },
+      responses: [{ ...first!, conditions: first!.conditions.map((row) => ({ ...row, value: '2' })) }],
+      'spec.forward.serviceRef.port': '80',
+    }));
+    expect(after).toEqual({
+      ...before,
+      json: { body: '{}', delay: { type: 'Uniform', uniform: { min: '1s', max: '2s' }, ...later } },
+      credential: credential({ scheme: 'HMAC', hmac: { header: 'y', ...later } }, { key: 'c' }),
+      responses: [response({ when: { headers: [condition('a', { value: '2', ...later })] } })],
+      forward: { serviceRef: { name: 'orders', port: 80, ...later } },
+    });
+  });
+});
+
+it.each([
+  ['an empty Service', { upstream: 'serviceRef' }],
+  [
+    'a Service without a name',
+    { upstream: 'serviceRef', 'spec.forward.serviceRef.port': '80', 'spec.forward.timeout': '5s' },
+  ],
+  ['an empty URL', { upstream: 'url', 'spec.forward.timeout': '5s' }],
+])('%s does not prevent a mock from being saved, because the form does not show it', (_, upstream) => {
+  const values = { ...EMPTY_ENDPOINT, 'spec.displayName': 'Orders', ...upstream };
+  expect(parseObject(toEndpoint(readEndpointValues(submitted(values)), identity))).toMatchObject({ ok: true });
+});
+
+it('an edited body keeps the line breaks of the lines that were not edited', () => {
+  const body = '{\r\n"a": 1,\r\n"b": "\n"\r\n}\n';
+  const before = spec({ json: { body }, responses: [{ name: 'gold', when: { cel: '1 <\r\n2\n&& true' }, body }] });
+  const edit = (text: string): string => text.replace('1', '3');
+  const values = valuesOf('a', before);
+  const edited = {
+    ...values,
+    'spec.json.body': edit(values['spec.json.body']),
+    responses: values.responses.map((one) => ({ ...one, body: edit(one.body), cel: edit(one.cel) })),
+  };
+  expect(toEndpoint(readEndpointValues(submitted(edited)), { ...identity, spec: before }).spec).toMatchObject({
+    json: { body: edit(body) },
+    responses: [{ when: { cel: '3 <\r\n2\n&& true' }, body: edit(body) }],
+  });
+});
+
+it('an unedited display name keeps its white space', () => {
+  const before = { ...spec({ json: { body: '{}' } }), displayName: ' Create\u00a0' };
+  const values = readEndpointValues(submitted({ ...valuesOf('a', before), 'spec.slug': '/v2' }));
+  expect(toEndpoint(values, { ...identity, spec: before }).spec).toMatchObject({ displayName: ' Create\u00a0' });
 });
 
 it('an unedited body keeps its line breaks and spaces', () => {

@@ -1,9 +1,9 @@
-import { GROUP_VERSION, isRecord, LIMITS, METHODS, type DesiredObject } from '@standin/contract';
+import { GROUP_VERSION, LIMITS, METHODS, type DesiredObject } from '@standin/contract';
 import type { EndpointSpec } from '@standin/crds';
 import { without } from '../../src/api/without.ts';
 import { objectNameOf } from '../../src/resources/object-name.ts';
 import { numberOrText } from '../projects/project-values.ts';
-import { lineFeeds } from '../ui/text-lines.ts';
+import { lineFeeds, savedLine } from '../ui/text-lines.ts';
 import {
   credentialFields,
   credentialValuesOf,
@@ -14,16 +14,17 @@ import {
   withScheme,
 } from './credential-values.ts';
 import { delayFields, delayValuesOf, NO_DELAY, readDelay, toDelay, type DelayValues } from './delay-values.ts';
-import { formReader, readRows, type RowValues } from './form-reader.ts';
+import { formReader, readRows, savedPart, type RowValues, type Saved } from './form-reader.ts';
 import {
   EMPTY_HEADER,
+  headersOf,
   readResponses,
   responseFields,
   responseValuesOf,
   savedText,
+  toHeaders,
   toResponses,
   type ResponseValues,
-  type Saved,
 } from './response-values.ts';
 
 /**
@@ -112,8 +113,6 @@ export const readEndpointValues = (form: FormData): EndpointValues => {
   };
 };
 
-const recordOf = (value: unknown): Saved => (isRecord(value) ? value : {});
-
 const optional = <T>(name: string, value: T | ''): Record<string, T> => (value === '' ? {} : { [name]: value });
 
 /**
@@ -122,37 +121,49 @@ const optional = <T>(name: string, value: T | ''): Record<string, T> => (value =
  */
 const mockOf = (values: EndpointValues, saved: Saved): Record<string, unknown> | undefined => {
   const { 'spec.json.status': status, 'spec.json.body': body, headers } = values;
+  const others = without(saved, 'status', 'headers', 'body', 'template', 'delay');
   const isEmpty = status === '' && body === '' && headers.length === 0 && values.delay.type === '';
-  if (isEmpty && values['spec.action'] !== 'JSON') return undefined;
+  if (isEmpty && Object.keys(others).length === 0 && values['spec.action'] !== 'JSON') return undefined;
   return {
     ...optional('status', numberOrText(status)),
-    ...(headers.length > 0 && { headers: headers.map(({ name, value }) => ({ name, value })) }),
+    ...(headers.length > 0 && { headers: toHeaders(headers, saved['headers']) }),
     ...optional('body', savedText(body, saved['body'])),
     ...optional('template', values['spec.json.template']),
     ...toDelay(values.delay, saved['delay']),
-    ...without(saved, 'status', 'headers', 'body', 'template', 'delay'),
+    ...others,
   };
 };
 
-const upstreamOf = (values: EndpointValues, saved: Saved): Record<string, unknown> | undefined => {
-  const others = {
-    ...optional('timeout', values['spec.forward.timeout']),
-    ...without(saved, 'url', 'serviceRef', 'timeout'),
+/** Returns the field that names the upstream, or nothing if it is empty. */
+const upstreamFieldOf = (values: EndpointValues, saved: Saved): Record<string, unknown> => {
+  if (values.upstream !== 'serviceRef') return optional('url', values['spec.forward.url']);
+  const name = values['spec.forward.serviceRef.name'];
+  if (name === '' && values['spec.action'] !== 'Forward') return {};
+  return {
+    serviceRef: {
+      name,
+      ...optional('port', numberOrText(values['spec.forward.serviceRef.port'])),
+      ...optional('path', values['spec.forward.serviceRef.path']),
+      ...optional('scheme', values['spec.forward.serviceRef.scheme']),
+      ...without(savedPart(saved['serviceRef']), 'name', 'port', 'path', 'scheme'),
+    },
   };
-  if (values.upstream === 'serviceRef') {
-    return {
-      serviceRef: {
-        name: values['spec.forward.serviceRef.name'],
-        ...optional('port', numberOrText(values['spec.forward.serviceRef.port'])),
-        ...optional('path', values['spec.forward.serviceRef.path']),
-        ...optional('scheme', values['spec.forward.serviceRef.scheme']),
-      },
-      ...others,
-    };
-  }
-  const url = values['spec.forward.url'];
-  if (url === '' && values['spec.action'] !== 'Forward') return undefined;
-  return { url, ...others };
+};
+
+/**
+ * Returns the `forward` field of the spec. If the action is not `Forward`, the form does not show its fields, so an empty upstream is
+ * not an error. A later version may name the upstream by a field that the form does not know.
+ */
+const forwardOf = (values: EndpointValues, saved: Saved): Record<string, unknown> | undefined => {
+  const upstream = upstreamFieldOf(values, saved);
+  const others = without(saved, 'url', 'serviceRef', 'timeout');
+  const isEmpty = Object.keys({ ...upstream, ...others }).length === 0;
+  if (isEmpty && values['spec.action'] !== 'Forward') return undefined;
+  return {
+    ...(isEmpty ? { url: '' } : upstream),
+    ...optional('timeout', values['spec.forward.timeout']),
+    ...others,
+  };
 };
 
 /** The data that `toEndpoint` needs in addition to the form. */
@@ -179,18 +190,18 @@ const EDITED = [
 
 export const toEndpoint = (values: EndpointValues, identity: EndpointIdentity): DesiredObject => {
   const { namespace, project, metadata } = identity;
-  const spec = recordOf(identity.spec);
+  const spec = savedPart(identity.spec);
   const { 'spec.displayName': displayName, 'metadata.name': typed } = values;
   const name = typed === '' ? objectNameOf(displayName) : typed;
-  const json = mockOf(values, recordOf(spec['json']));
-  const forward = upstreamOf(values, recordOf(spec['forward']));
+  const json = mockOf(values, savedPart(spec['json']));
+  const forward = forwardOf(values, savedPart(spec['forward']));
   return {
     apiVersion: GROUP_VERSION,
     kind: 'Endpoint',
     metadata: metadata ?? { name, namespace },
     spec: {
-      projectRef: { name: project },
-      displayName,
+      projectRef: { name: project, ...without(savedPart(spec['projectRef']), 'name') },
+      displayName: savedLine(displayName, spec['displayName']),
       slug: values['spec.slug'],
       method: values['spec.method'],
       ...toCredential(values.credential, spec['credential']),
@@ -218,7 +229,7 @@ export const valuesOf = (name: string, raw: unknown): EndpointValues => {
     'spec.json.status': text(json?.status),
     'spec.json.body': lineFeeds(text(json?.body)),
     'spec.json.template': text(json?.template),
-    headers: (json?.headers ?? []).map(({ name: header, value }) => ({ name: header, value })),
+    headers: headersOf(json?.headers),
     delay: delayValuesOf(json?.delay),
     responses: responseValuesOf(spec.responses),
     upstream: forward?.serviceRef === undefined ? 'url' : 'serviceRef',

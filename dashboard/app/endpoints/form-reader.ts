@@ -1,4 +1,6 @@
 import { isRecord } from '@standin/contract';
+import { without } from '../../src/api/without.ts';
+import { alignItems } from '../ui/align-items.ts';
 
 /** Reads the fields of a form. The fields of list items have names such as `spec.json.headers[0].name`. */
 export interface FormReader {
@@ -85,3 +87,41 @@ export const readRows = <Row extends RowValues>(reader: FormReader, list: string
     const fields = Object.keys(empty).map((field) => [field, reader.text(`${list}[${index}].${field}`)] as const);
     return Object.fromEntries(fields) as unknown as Row;
   }).filter(({ name, value }) => name !== '' || value !== '');
+
+/** A part of the saved object, as written. */
+export type Saved = Readonly<Record<string, unknown>>;
+
+export const savedPart = (value: unknown): Saved => (isRecord(value) ? value : {});
+
+export const savedItems = (value: unknown): readonly Saved[] => (Array.isArray(value) ? value.filter(isRecord) : []);
+
+interface RowFormat<Row> {
+  /** Converts an item of the list, as written, to a row. */
+  readonly read: (item: Saved) => Row;
+  /** The fields of an item that the form shows. */
+  readonly fields: readonly string[];
+  readonly write: (row: Row) => Saved;
+}
+
+/** The row as text. Text fields of one line contain no line breaks. */
+const rowText = (row: RowValues): string => JSON.stringify(row).replaceAll(/\\[rn]/g, '');
+
+/**
+ * Converts rows to the items of a list. Keeps unedited items of the saved list as written, and the fields of edited items that the
+ * form does not show.
+ */
+export const toItems = <Row extends RowValues>(
+  rows: readonly Row[],
+  saved: unknown,
+  { read, fields, write }: RowFormat<Row>,
+): readonly Saved[] => {
+  const items = savedItems(saved);
+  const before = items.map(read);
+  const origins = alignItems(rows, before, [rowText, ({ name }) => name]);
+  return rows.map((row, index) => {
+    const origin = origins[index] ?? -1;
+    const [item, was] = [items[origin], before[origin]];
+    if (item === undefined || was === undefined) return write(row);
+    return rowText(row) === rowText(was) ? item : { ...write(row), ...without(item, ...fields) };
+  });
+};

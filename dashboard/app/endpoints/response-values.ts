@@ -1,7 +1,7 @@
 import { isRecord, LIMITS } from '@standin/contract';
 import { without } from '../../src/api/without.ts';
 import { numberOrText } from '../projects/project-values.ts';
-import { lineFeeds } from '../ui/text-lines.ts';
+import { lineFeeds, restoreLines } from '../ui/text-lines.ts';
 import {
   CONDITION_LISTS,
   CONDITION_ROWS_MAX,
@@ -13,7 +13,15 @@ import {
   type ConditionValues,
 } from './condition-values.ts';
 import { delayFields, delayValuesOf, NO_DELAY, readDelay, toDelay, type DelayValues } from './delay-values.ts';
-import { readRows, type FormReader, type RowValues } from './form-reader.ts';
+import {
+  readRows,
+  savedItems,
+  savedPart,
+  toItems,
+  type FormReader,
+  type RowValues,
+  type Saved,
+} from './form-reader.ts';
 
 /** A response in the form. The fields with text are named after their paths in the object, as far as they are fields of it. */
 export interface ResponseValues {
@@ -116,9 +124,6 @@ export const responseFieldPath = (responses: readonly ResponseValues[], path: st
 /** RFC 9110: responses with these statuses never have a body. */
 const BODYLESS_STATUSES: readonly string[] = ['204', '205', '304'];
 
-/** A part of the saved object, as written. */
-export type Saved = Readonly<Record<string, unknown>>;
-
 /** The fields that the form edits. Others are kept. */
 const EDITED = ['name', 'when', 'status', 'headers', 'body', 'bodyBase64', 'template', 'delay'] as const;
 const EDITED_CONDITIONS = [...CONDITION_LISTS, 'cel'] as const;
@@ -126,17 +131,17 @@ const EDITED_CONDITIONS = [...CONDITION_LISTS, 'cel'] as const;
 /** @param saved the saved response that `values.from` refers to */
 const toResponse = (values: ResponseValues, saved: Saved): Record<string, unknown> => {
   const { name, status, headers, conditions, cel, template } = values;
-  const { when: savedWhen } = saved;
+  const savedWhen = savedPart(saved['when']);
   const when = {
-    ...whenOf(conditions),
-    ...(cel !== '' && { cel: isRecord(savedWhen) ? savedExpression(cel, savedWhen['cel']) : cel }),
-    ...(isRecord(savedWhen) && without(savedWhen, ...EDITED_CONDITIONS)),
+    ...whenOf(conditions, savedWhen),
+    ...(cel !== '' && { cel: savedExpression(cel, savedWhen['cel']) }),
+    ...without(savedWhen, ...EDITED_CONDITIONS),
   };
   return {
     name,
     ...(Object.keys(when).length > 0 && { when }),
     ...(status !== '' && { status: numberOrText(status) }),
-    ...(headers.length > 0 && { headers: headers.map((row) => ({ name: row.name, value: row.value })) }),
+    ...(headers.length > 0 && { headers: toHeaders(headers, saved['headers']) }),
     ...contentOf(values, saved),
     ...(template !== '' && { template }),
     ...toDelay(values.delay, saved['delay']),
@@ -144,13 +149,28 @@ const toResponse = (values: ResponseValues, saved: Saved): Record<string, unknow
   };
 };
 
-/** A text area normalizes line breaks. Returns the saved text if only its line breaks differ. */
-export const savedText = (text: string, saved: unknown): string =>
-  typeof saved === 'string' && lineFeeds(saved) === text ? saved : text;
+const headerOf = ({ name, value }: Saved): RowValues => ({ name: textOf(name), value: textOf(value) });
 
-/** Returns the saved expression if it differs only in its line breaks or in the white space around it. */
-const savedExpression = (cel: string, saved: unknown): string =>
-  typeof saved === 'string' && lineFeeds(saved).trim() === cel ? saved : cel;
+/** Converts `headers`, as written, to rows. */
+export const headersOf = (headers: unknown): RowValues[] => savedItems(headers).map(headerOf);
+
+/** Converts rows to `headers`. `saved` is this field as written. */
+export const toHeaders = (rows: readonly RowValues[], saved: unknown): readonly Saved[] =>
+  toItems(rows, saved, {
+    read: headerOf,
+    fields: Object.keys(EMPTY_HEADER),
+    write: ({ name, value }) => ({ name, value }),
+  });
+
+/** Returns the text of a text area with what a text area cannot keep of the saved text. */
+export const savedText = (text: string, saved: unknown): string =>
+  typeof saved === 'string' ? restoreLines(text, saved) : text;
+
+/** Like `savedText`. Returns the saved expression if it differs only in the white space around it. */
+const savedExpression = (cel: string, saved: unknown): string => {
+  if (typeof saved !== 'string') return cel;
+  return lineFeeds(saved).trim() === cel ? saved : restoreLines(cel, saved.trim());
+};
 
 /** Returns `body` or `bodyBase64`. */
 const contentOf = ({ body, status }: ResponseValues, saved: Saved): Record<string, unknown> => {
@@ -161,17 +181,15 @@ const contentOf = ({ body, status }: ResponseValues, saved: Saved): Record<strin
 
 /** Converts the form's responses to `spec.responses`. `saved` is this field as written. */
 export const toResponses = (responses: readonly ResponseValues[], saved: unknown): Record<string, unknown>[] => {
-  const known = savedResponses(saved);
+  const known = savedItems(saved);
   return responses.map((values) =>
     toResponse(values, (values.from === '' ? undefined : known[Number(values.from)]) ?? {}),
   );
 };
 
-const savedResponses = (saved: unknown): readonly Saved[] => (Array.isArray(saved) ? saved.filter(isRecord) : []);
-
 /** Converts `spec.responses`, as written, to the values of the form. Ignores what is not a response. */
 export const responseValuesOf = (saved: unknown): ResponseValues[] =>
-  savedResponses(saved).map((response, index) => {
+  savedItems(saved).map((response, index) => {
     const { name, when, status, headers, body, bodyBase64, template, delay } = response;
     return {
       from: String(index),
@@ -184,9 +202,7 @@ export const responseValuesOf = (saved: unknown): ResponseValues[] =>
       conditions: conditionsOf(when),
       cel: isRecord(when) ? lineFeeds(textOf(when['cel'])) : '',
       template: textOf(template),
-      headers: (Array.isArray(headers) ? headers : [])
-        .filter(isRecord)
-        .map((header) => ({ name: textOf(header['name']), value: textOf(header['value']) })),
+      headers: headersOf(headers),
       delay: delayValuesOf(delay),
     };
   });

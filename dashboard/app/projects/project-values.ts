@@ -1,6 +1,7 @@
 import { GROUP_VERSION, type DesiredObject, type ResourceObject } from '@standin/contract';
 import type { ProjectSpec } from '@standin/crds';
 import { objectNameOf } from '../../src/resources/object-name.ts';
+import { savedLine } from '../ui/text-lines.ts';
 
 /** The values of a project form. Each is named after its path in the object. */
 export interface ProjectValues {
@@ -61,6 +62,7 @@ export const toProject = (values: ProjectValues, before?: DesiredObject): Desire
   const [namespace = '', account = ''] = values['spec.accountRef'].split('/');
   const { 'spec.displayName': displayName, 'spec.retentionDays': retentionDays } = values;
   const { 'spec.metrics': metrics, 'spec.uri': uri } = values;
+  const { displayName: savedName, accountRef } = (before?.spec ?? {}) as Partial<ProjectSpec>;
   const name = values['metadata.name'] === '' ? objectNameOf(displayName) : values['metadata.name'];
   return {
     apiVersion: GROUP_VERSION,
@@ -68,8 +70,8 @@ export const toProject = (values: ProjectValues, before?: DesiredObject): Desire
     metadata: before?.metadata ?? { name, namespace },
     spec: {
       ...othersIn(before?.spec),
-      ...(displayName !== '' && { displayName }),
-      accountRef: { name: account },
+      ...(displayName !== '' && { displayName: savedLine(displayName, savedName) }),
+      accountRef: accountRef?.name === account ? accountRef : { name: account },
       ...(uri !== '' && { uri }),
       ...(retentionDays !== '' && { retentionDays: numberOrText(retentionDays) }),
       ...(metrics === '' ? withoutMetrics(before?.spec) : { metrics }),
