@@ -45,6 +45,18 @@ describe('editManifest', () => {
     );
   });
 
+  it('keeps the line breaks of a file from Windows', () => {
+    const crlf = (text: string): string => text.replaceAll('\n', '\r\n');
+    const { spec } = readManifest(COMMENTED, 'f.yaml').objects[0] ?? {};
+    const other = COMMENTED.replace('name: a', 'name: b');
+    const before = `${COMMENTED}---\n${other}`;
+    const after = `${COMMENTED.replace('POST', 'PUT').replace('   #', ' #')}---\n${other}`;
+    expect(editManifest(crlf(before), desired({ ...(spec as object), method: 'PUT' }))).toBe(crlf(after));
+    expect(removeFromManifest(crlf(before), { kind: 'Endpoint', namespace: 'default', name: 'a' })).toBe(crlf(other));
+    const json = crlf(newManifest(desired({ slug: '/a' }), true));
+    expect(editManifest(json, desired({ slug: '/b' }))).toBe(json.replace('/a', '/b'));
+  });
+
   it('adds, removes and replaces fields and items', () => {
     const text = editManifest(COMMENTED, desired({ slug: '/x', json: { headers: [{ name: 'x-a', value: 'on' }] } }));
     expect(text).toBe(`# Orders of the shop.

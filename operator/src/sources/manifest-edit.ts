@@ -13,8 +13,8 @@ const PARSE_OPTIONS = { version: '1.1', prettyErrors: false, logLevel: 'error' }
  * Returns the parts of the author's style that can be inferred from the text. Other parts of the style are preserved node by node.
  */
 const writeOptions = (text: string) => ({
-  indentSeq: !/^( *)[^\s#-][^\n]*:[ \t]*\n\1- /m.test(text),
-  indent: /^[^\s#-][^\n]*:[ \t]*\n( {4})\S/m.test(text) ? 4 : 2,
+  indentSeq: !/^( *)[^\s#-][^\n]*:[ \t]*\r?\n\1- /m.test(text),
+  indent: /^[^\s#-][^\n]*:[ \t]*\r?\n( {4})\S/m.test(text) ? 4 : 2,
   flowCollectionPadding: /\{ /.test(text),
 });
 
@@ -166,6 +166,10 @@ interface Surroundings {
 
 const CRLF = /\r\n/g;
 
+/** Returns the text, which has LF, with the line breaks of the text that it replaces. */
+const withLineBreaksOf = (before: string, text: string): string =>
+  before.includes('\r\n') ? text.replaceAll('\n', '\r\n') : text;
+
 const surroundingsOf = (file: string, ref: ObjectRef): Surroundings | undefined => {
   const found = isJson(file) ? undefined : find(file, ref);
   if (found === undefined || found.itemOf !== undefined) return undefined;
@@ -188,7 +192,7 @@ export const replaceManifestText = (file: string, ref: ObjectRef, text: EditedTe
   const found = surroundingsOf(file, ref);
   if (found === undefined || found.text.replace(CRLF, '\n') !== text.before) return undefined;
   const after = found.after === '' || text.after.endsWith('\n') ? text.after : `${text.after}\n`;
-  return `${found.before}${found.text.includes('\r\n') ? after.replaceAll('\n', '\r\n') : after}${found.after}`;
+  return `${found.before}${withLineBreaksOf(found.text, after)}${found.after}`;
 };
 
 /**
@@ -207,12 +211,13 @@ export const removeFromManifest = (text: string, ref: ObjectRef): string | undef
   const isEmpty = found.documents.every(({ contents }, index) => index === found.index || contents === null);
   if (isEmpty) return '';
   // The `---` of the next document no longer separates anything.
-  return found.index === 0 ? others.join('').replace(/^---[ \t]*\n/, '') : others.join('');
+  return found.index === 0 ? others.join('').replace(/^---[ \t]*\r?\n/, '') : others.join('');
 };
 
 const replaceDocument = (text: string, found: Found, document: Document.Parsed): string => {
-  if (isJson(text) && found.documents.length === 1) return `${JSON.stringify(document.toJS(), null, 2)}\n`;
+  if (isJson(text) && found.documents.length === 1)
+    return withLineBreaksOf(text, `${JSON.stringify(document.toJS(), null, 2)}\n`);
   const parts = slices(text, found.documents);
-  parts[found.index] = writeYaml(document, writeOptions(text));
+  parts[found.index] = withLineBreaksOf(parts[found.index] ?? '', writeYaml(document, writeOptions(text)));
   return parts.join('');
 };
