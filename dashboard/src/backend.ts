@@ -40,10 +40,10 @@ export interface Backend {
 }
 
 /**
- * The generation that the user saw, or `absent` for a new object. The call rejects with `Conflict` if the generation differs or the
- * new object exists.
+ * The version that the user saw, or `absent` for a new object. The call rejects with `Conflict` if the version differs or the new
+ * object exists. An object that was deleted and created again has another uid, and its generations start again.
  */
-export type ExpectedGeneration = number | 'absent';
+export type ExpectedVersion = Pick<ResourceObject['metadata'], 'uid' | 'generation'> | 'absent';
 
 /** `problems` are the API server's messages by field. If there are any, nothing was written. */
 export type ApplyResult =
@@ -65,10 +65,11 @@ export interface Resources {
    * Creates the object, or replaces its spec, labels and annotations. `text` is available only in local mode. It contains the object,
    * and replaces the object's text in its file (`textOf`).
    */
-  apply(object: DesiredObject, expected: ExpectedGeneration, text?: EditedText): Promise<ApplyResult>;
+  apply(object: DesiredObject, expected: ExpectedVersion, text?: EditedText): Promise<ApplyResult>;
   /** Returns the problems that `apply` would return, using a dry run. Writes nothing. */
-  check(object: DesiredObject, expected: ExpectedGeneration): Promise<readonly Problem[]>;
-  delete(ref: ObjectRef): Promise<void>;
+  check(object: DesiredObject, expected: ExpectedVersion): Promise<readonly Problem[]>;
+  /** Rejects with `Conflict` if the object with this uid was deleted and created again. */
+  delete(ref: ObjectRef, uid: string): Promise<void>;
   /**
    * Calls `onChange` for each change from now on, until `signal` aborts. The argument of `onChange` is undefined if any object may
    * have changed. Rejects if the watch cannot continue.

@@ -3,14 +3,14 @@ export type {
   ApplyResult,
   Backend,
   DashboardMode,
-  ExpectedGeneration,
+  ExpectedVersion,
   Logs,
   ProjectIdentity,
   ProjectLog,
   Resources,
 } from './backend.ts';
 export { DashboardBuildError, ensureDashboardBuild } from './dashboard-build.ts';
-export { checkExpected } from './expected-generation.ts';
+export { checkExpected } from './expected-version.ts';
 export { projectLog } from './project-log.ts';
 export { runDashboard, type Dashboard, type DashboardOptions } from './run-dashboard.ts';
 export type { PublicSharesSource } from './shares/public-shares.ts';

@@ -14,7 +14,7 @@ import {
   projectLog,
   ShareIndex,
   type Backend,
-  type ExpectedGeneration,
+  type ExpectedVersion,
   type ProjectLog,
   type PublicSharesSource,
   type Resources,
@@ -109,7 +109,7 @@ const localResources = (options: LocalBackendOptions): Resources => {
     turn = result.catch(() => undefined);
     return result;
   };
-  const check = async (object: DesiredObject, expected: ExpectedGeneration): Promise<readonly Problem[]> => {
+  const check = async (object: DesiredObject, expected: ExpectedVersion): Promise<readonly Problem[]> => {
     const ref = { kind: object.kind, namespace: object.metadata.namespace, name: object.metadata.name };
     // Bypasses the observed state, because the file may have just been saved.
     const before = await source.get(ref);
@@ -131,7 +131,12 @@ const localResources = (options: LocalBackendOptions): Resources => {
         if (problems.length > 0) return { ok: false, problems };
         return { ok: true, object: await (directory ?? source).apply(object, text) };
       }),
-    delete: (ref) => inTurn(() => source.delete(ref)),
+    delete: (ref, uid) =>
+      inTurn(async () => {
+        const before = await source.get(ref);
+        if (before !== undefined) checkExpected(before, { uid, generation: before.metadata.generation }, ref);
+        await source.delete(ref);
+      }),
     watch: async (namespace, onChange, signal) => {
       const stop = observed.onChange((ref) => {
         if (namespace === undefined || ref === undefined || ref.namespace === namespace) onChange(ref);

@@ -8,11 +8,12 @@ export interface DeleteEndpointProps {
   readonly title: string;
   readonly method: string;
   readonly slug: string;
+  readonly version: string;
   /** The URL that the form is submitted to. */
   readonly action: string;
 }
 
-export const DeleteEndpoint = ({ title, method, slug, action }: DeleteEndpointProps) => {
+export const DeleteEndpoint = ({ title, method, slug, version, action }: DeleteEndpointProps) => {
   const [open, setOpen] = useState(false);
   return (
     <>
@@ -35,6 +36,7 @@ export const DeleteEndpoint = ({ title, method, slug, action }: DeleteEndpointPr
       >
         <Form method="post" action={action}>
           <input type="hidden" name="intent" value="delete" />
+          <input type="hidden" name="version" value={version} />
           <DialogButtons>
             <Button onClick={() => setOpen(false)}>Cancel</Button>
             <Button type="submit" look="danger">

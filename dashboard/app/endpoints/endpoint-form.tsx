@@ -36,7 +36,7 @@ export interface EndpointFormProps {
   readonly existing?:
     | {
         readonly endpoint: string;
-        readonly generation: number;
+        readonly version: string;
         /** The URL of its latest requests. */
         readonly requestsUrl: string;
       }
@@ -79,7 +79,7 @@ const Identity = ({ existing, copyOf }: Pick<EndpointFormProps, 'existing' | 'co
     {copyOf !== undefined && <input type="hidden" name="copyOf" value={copyOf} />}
     {existing !== undefined && (
       <>
-        <input type="hidden" name="generation" value={existing.generation} />
+        <input type="hidden" name="version" value={existing.version} />
         <input type="hidden" name="endpoint" value={existing.endpoint} />
         <input type="hidden" name="metadata.name" value={existing.endpoint} />
       </>

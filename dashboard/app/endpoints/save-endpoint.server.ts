@@ -1,13 +1,13 @@
 import type { DesiredObject, ResourceObject } from '@standin/contract';
 import { parseObject, type Problem } from '@standin/crds';
-import type { Backend, ExpectedGeneration } from '../../src/backend.ts';
+import type { Backend, ExpectedVersion } from '../../src/backend.ts';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { desiredOf } from '../../src/resources/manifest-yaml.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
 import {
   checkForm,
-  expectedGeneration,
+  expectedVersion,
   managedForm,
   refusedForm,
   saveForm,
@@ -17,11 +17,11 @@ import { endpointFields, readEndpointValues, toEndpoint, type EndpointValues } f
 import { editedIndex, editList, LIST_EDIT, readListEdit, type ListEdit } from './list-edit.ts';
 import { newResponse, responseFieldPath, type ResponseValues } from './response-values.ts';
 
-/** The submitted values, the object that they describe, and the generation that the object must have when it is saved. */
+/** The submitted values, the object that they describe, and the version that the object must have when it is saved. */
 export interface EndpointDraft {
   readonly values: EndpointValues;
   readonly object: DesiredObject;
-  readonly expected: ExpectedGeneration;
+  readonly expected: ExpectedVersion;
   /** True if the user pressed a button that changes the list of responses, which works like this only without JavaScript. */
   readonly isListEdit: boolean;
 }
@@ -57,7 +57,7 @@ export const draftOf = (
   return {
     values,
     object: toEndpoint(values, { ...params, ...base }),
-    expected: before === undefined ? 'absent' : expectedGeneration(form),
+    expected: before === undefined ? 'absent' : expectedVersion(form),
     isListEdit: edit !== undefined,
   };
 };

@@ -16,13 +16,15 @@ export interface OpenedManifest {
   readonly yaml: string;
   /** True if the text is the one in the object's file, with its comments. */
   readonly isFile: boolean;
-  /** Changes with the text. In a file, comments can change without a new generation, and in a cluster, labels can. */
-  readonly revision: number;
+  /**
+   * Changes with the text, and if the object is deleted and created again. In a file, comments can change without a new generation,
+   * and in a cluster, labels can.
+   */
+  readonly revision: string;
 }
 
-const REVISION_DIGITS = 12;
-const revisionOf = (text: string): number =>
-  Number.parseInt(createHash('sha256').update(text).digest('hex').slice(0, REVISION_DIGITS), 16);
+const revisionOf = ({ metadata: { uid } }: ResourceObject, text: string): string =>
+  createHash('sha256').update(`${uid} ${text}`).digest('base64url');
 
 const refOf = ({ namespace, endpoint }: EndpointName): ObjectRef => ({ kind: 'Endpoint', namespace, name: endpoint });
 
@@ -31,7 +33,7 @@ export const openManifest = async (backend: Backend, names: EndpointName): Promi
   const object = await getEndpoint(backend, names);
   const inFile = await backend.resources.textOf?.(refOf(names));
   const yaml = inFile ?? objectYaml(object, backend.mode);
-  return { object, yaml, isFile: inFile !== undefined, revision: revisionOf(yaml) };
+  return { object, yaml, isFile: inFile !== undefined, revision: revisionOf(object, yaml) };
 };
 
 export interface SavedManifest extends Pick<SavedForm, 'object' | 'isConflict'> {
@@ -55,7 +57,7 @@ const refused = (problems: readonly LineProblem[]): SavedManifest => ({
 export const saveManifest = async (
   { backend, workers }: Pick<DashboardContext, 'backend' | 'workers'>,
   names: EndpointName,
-  { text, revision }: { readonly text: string; readonly revision: number },
+  { text, revision }: { readonly text: string; readonly revision: string },
 ): Promise<SavedManifest> => {
   const before = await openManifest(backend, names);
   const managed = managedForm(before.object);
@@ -73,7 +75,7 @@ export const saveManifest = async (
   const saved = await saveForm(
     backend.resources.apply(
       object,
-      before.object.metadata.generation,
+      before.object.metadata,
       before.isFile ? { before: before.yaml, after: text } : undefined,
     ),
     (found) => {

@@ -8,7 +8,7 @@ import { ErrorSummary, NotSaved } from '../ui/error-summary.tsx';
 
 export interface YamlFormProps {
   readonly text: string;
-  readonly revision: number;
+  readonly revision: string;
   /** The problems with the last submission. */
   readonly problems: readonly LineProblem[] | undefined;
   /** The reason why the last submission failed, if it was not processed. */
@@ -36,7 +36,7 @@ export const YamlForm = ({ text, revision, problems, unsaved, isChanged, isSavin
       <EditedForm isEdited={isEdited} />
       <NotSaved reason={unsaved} />
       <ErrorSummary errors={errors} />
-      <input type="hidden" name="generation" value={revision} />
+      <input type="hidden" name="version" value={revision} />
       <CodeEditor
         name="yaml"
         label="Endpoint YAML"

@@ -8,6 +8,7 @@ import { Input } from '../ui/input.tsx';
 
 export interface DeleteProjectProps {
   readonly project: string;
+  readonly version: string;
   readonly endpointCount: number;
   readonly hasPinnedUri: boolean;
   /** The reason why the project was not deleted. */
@@ -16,7 +17,7 @@ export interface DeleteProjectProps {
 
 const count = (endpoints: number): string => (endpoints === 1 ? 'its endpoint' : `its ${endpoints} endpoints`);
 
-export const DeleteProject = ({ project, endpointCount, hasPinnedUri, refusal }: DeleteProjectProps) => {
+export const DeleteProject = ({ project, version, endpointCount, hasPinnedUri, refusal }: DeleteProjectProps) => {
   const [open, setOpen] = useState(false);
   return (
     <section aria-labelledby="delete" className="flex flex-col items-start gap-2 rounded-lg border border-line p-4">
@@ -38,6 +39,7 @@ export const DeleteProject = ({ project, endpointCount, hasPinnedUri, refusal }:
       >
         <Form method="post">
           <input type="hidden" name="intent" value="delete" />
+          <input type="hidden" name="version" value={version} />
           <Field label={`Type ${project} to confirm`} errors={refusal === undefined ? [] : [refusal]}>
             <Input mono name="confirmation" />
           </Field>

@@ -20,7 +20,7 @@ export interface ProjectFormProps {
   /** The accounts to choose from, as `namespace/name`. */
   readonly accounts: readonly string[];
   /** Properties of an existing project. If they are set, fields that cannot change are omitted or read-only. */
-  readonly existing?: { readonly generation: number; readonly hasPinnedUri: boolean };
+  readonly existing?: { readonly version: string; readonly hasPinnedUri: boolean };
   readonly isSaving: boolean;
   readonly children?: ReactNode;
 }
@@ -35,7 +35,7 @@ export const ProjectForm = (props: ProjectFormProps) => {
       <EditedForm isEdited={isEdited} />
       <NotSaved reason={unsaved} />
       <ErrorSummary errors={errors} />
-      {existing !== undefined && <input type="hidden" name="generation" value={existing.generation} />}
+      {existing !== undefined && <input type="hidden" name="version" value={existing.version} />}
       <Field label="Name" hint="Shown in the dashboard." errors={errorsOf('spec.displayName')}>
         <Input
           name="spec.displayName"

@@ -1,5 +1,5 @@
 import type { ResourceObject } from '@standin/contract';
-import type { Backend } from '../../src/backend.ts';
+import type { Backend, ExpectedVersion } from '../../src/backend.ts';
 import { desiredOf } from '../../src/resources/manifest-yaml.ts';
 import { errorsOf } from '../ui/form-errors.ts';
 import { managedForm, refusedForm, saveForm, type SavedForm } from '../ui/save-form.server.ts';
@@ -9,7 +9,7 @@ import { PROJECT_FIELDS, toProject, type ProjectValues } from './project-values.
 export const saveProject = async (
   { resources }: Backend,
   values: ProjectValues,
-  edited?: { readonly before: ResourceObject; readonly generation: number },
+  edited?: { readonly before: ResourceObject; readonly expected: ExpectedVersion },
 ): Promise<SavedForm> => {
   const managed = managedForm(edited?.before);
   if (managed !== undefined) return managed;
@@ -25,7 +25,7 @@ export const saveProject = async (
       },
       form: [],
     });
-  return saveForm(resources.apply(object, edited?.generation ?? 'absent'), (problems) =>
+  return saveForm(resources.apply(object, edited?.expected ?? 'absent'), (problems) =>
     errorsOf(problems, PROJECT_FIELDS),
   );
 };

@@ -6,24 +6,24 @@ import { Dialog, DialogButtons } from '../ui/dialog.tsx';
 import { hasEnded, inWords, type ReplayView } from './replay-view.ts';
 
 interface ChangeProps {
-  readonly generation: number;
+  readonly version: string;
   readonly state: string;
   readonly children: React.ReactNode;
 }
 
-const Change = ({ generation, state, children }: ChangeProps) => (
+const Change = ({ version, state, children }: ChangeProps) => (
   <Form method="post" preventScrollReset>
-    <input type="hidden" name="generation" value={generation} />
+    <input type="hidden" name="version" value={version} />
     <input type="hidden" name="state" value={state} />
     {children}
   </Form>
 );
 
-const Controls = ({ replay: { generation, state } }: { readonly replay: ReplayView }) => {
+const Controls = ({ replay: { version, state } }: { readonly replay: ReplayView }) => {
   const [asks, setAsks] = useState(false);
   return (
     <div className="flex flex-wrap gap-2">
-      <Change generation={generation} state={state === 'Suspended' ? 'Running' : 'Suspended'}>
+      <Change version={version} state={state === 'Suspended' ? 'Running' : 'Suspended'}>
         <Button type="submit">
           {state === 'Suspended' ? <Play aria-hidden /> : <Pause aria-hidden />}
           {state === 'Suspended' ? 'Resume' : 'Pause'}
@@ -38,7 +38,7 @@ const Controls = ({ replay: { generation, state } }: { readonly replay: ReplayVi
         title="Cancel this replay?"
         description="Requests that were already sent can’t be undone, and their results stay here. A cancelled replay can’t be resumed."
       >
-        <Change generation={generation} state="Cancelled">
+        <Change version={version} state="Cancelled">
           <DialogButtons>
             <Button onClick={() => setAsks(false)}>Keep replay</Button>
             <Button type="submit" look="danger">

@@ -5,7 +5,8 @@ import type { Tone } from '../ui/badge.tsx';
 export interface ReplayView {
   readonly replay: string;
   readonly uid: string;
-  readonly generation: number;
+  /** For the forms that change the replay. */
+  readonly version: string;
   readonly createdAt: string;
   readonly what:
     | { readonly kind: 'one'; readonly requestId: string; readonly isEdited: boolean }

@@ -1,5 +1,6 @@
 import type { ResourceObject } from '@standin/contract';
 import { progressIn, readStatus } from '@standin/crds';
+import { versionText } from '../../src/expected-version.ts';
 import { replaySpec } from '../../src/replays/replays.ts';
 import { conditionsOf } from '../../src/resources/resource-view.ts';
 import type { ReplayView } from './replay-view.ts';
@@ -11,13 +12,13 @@ const messageOf = (object: ResourceObject): string => {
 };
 
 export const toReplayView = (object: ResourceObject): ReplayView => {
-  const { name, uid, generation, creationTimestamp } = object.metadata;
+  const { name, uid, creationTimestamp } = object.metadata;
   const spec = replaySpec(object);
   const status = readStatus('Replay', object.status);
   const { filter, requestId = '', edit, target } = spec;
   const { result } = status;
   return {
-    ...{ replay: name, uid, generation, createdAt: creationTimestamp },
+    ...{ replay: name, uid, version: versionText(object), createdAt: creationTimestamp },
     what:
       filter === undefined
         ? { kind: 'one', requestId, isEdited: edit !== undefined }

@@ -7,6 +7,7 @@ import {
   type ClientLoaderFunctionArgs,
 } from '@remix-run/react';
 import { disallowingAccount } from '../../src/accounts/accounts.ts';
+import { versionText } from '../../src/expected-version.ts';
 import { getProject } from '../../src/projects/projects.ts';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
@@ -19,7 +20,7 @@ import { ownerOf } from '../../src/resources/ownership.ts';
 import { endpointParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { projectStatus } from '../../src/resources/specs.ts';
-import { expectedGeneration } from '../ui/save-form.server.ts';
+import { expectedVersion, submittedVersion } from '../ui/save-form.server.ts';
 import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
 import { OpenedForm } from '../ui/opened-form.tsx';
 import { useSubmitted } from '../ui/use-last-action-data.ts';
@@ -36,7 +37,8 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   const values = presetOf(saved, new URL(request.url));
   const { metadata, spec } = desiredOf(object);
   return {
-    ...{ params: names, projectUrl: projectStatus(project).url, generation: object.metadata.generation, values },
+    ...{ params: names, projectUrl: projectStatus(project).url, values },
+    ...{ generation: object.metadata.generation, version: versionText(object) },
     disallowing: await disallowingAccount(backend, project),
     yaml:
       values === saved
@@ -51,14 +53,18 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const form = await request.formData();
   if (form.get('intent') === 'delete') {
     if (ownerOf(before) !== undefined) throw new Response(null, { status: 403 });
-    await backend.resources.delete({ kind: 'Endpoint', namespace: names.namespace, name: names.endpoint });
+    const ref = { kind: 'Endpoint', namespace: names.namespace, name: names.endpoint } as const;
+    await backend.resources.delete(ref, expectedVersion(form).uid);
     return redirect(paths.endpoints(names), {
       headers: { 'set-cookie': noticeCookie(`Endpoint ${names.endpoint} was deleted.`) },
     });
   }
   const draft = draftOf(form, names, before);
-  const version = { generation: expectedGeneration(form), values: draft.values };
-  const changed = { ...version, yaml: manifestYaml(draft.object, backend.mode) };
+  const changed = {
+    version: submittedVersion(form),
+    values: draft.values,
+    yaml: manifestYaml(draft.object, backend.mode),
+  };
   if (draft.isListEdit) return { ...changed, errors: undefined, isConflict: false };
   const { object, errors, isConflict } = await applyDraft(backend, draft, before, false);
   if (object !== undefined) return redirect(paths.endpoint(names));
@@ -74,8 +80,8 @@ const EditEndpoint = () => {
   const { loaded, lost } = useKept(useLoaderData<typeof clientLoader>());
   const { answer, unsaved } = useSubmitted<typeof clientAction>();
   const isSaving = useNavigation().state !== 'idle';
-  const { params, generation, values, yaml } = loaded;
-  const state = useOpened({ generation, values, yaml }, answer, mergeEndpoint);
+  const { params, generation, version, values, yaml } = loaded;
+  const state = useOpened({ version, values, yaml }, answer, mergeEndpoint);
   const { opened, refused, conflict } = state;
   return (
     <OpenedForm what="endpoint" {...{ generation, state, lost }} labelOf={manifestPath}>
@@ -91,7 +97,7 @@ const EditEndpoint = () => {
         disallowing={loaded.disallowing}
         existing={{
           endpoint: params.endpoint,
-          generation: opened.generation,
+          version: opened.version,
           requestsUrl: paths.previewEndpoint(params, { endpoint: params.endpoint }),
         }}
         isSaving={isSaving}

@@ -17,7 +17,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
 import { mergeText } from '../ui/merge-text.ts';
 import { OpenedForm } from '../ui/opened-form.tsx';
-import { expectedGeneration } from '../ui/save-form.server.ts';
+import { submittedVersion } from '../ui/save-form.server.ts';
 import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { useOpened } from '../ui/use-opened.ts';
 import { endpointParams } from './params.server.ts';
@@ -38,10 +38,10 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
 export const action = async ({ request, params, context }: ActionFunctionArgs) => {
   const names = endpointParams(params);
   const form = await request.formData();
-  const [text, revision] = [submittedText(form), expectedGeneration(form)];
+  const [text, revision] = [submittedText(form), submittedVersion(form)];
   const { object, problems, isConflict } = await saveManifest(context, names, { text, revision });
   if (object !== undefined) return redirect(paths.endpoint(names));
-  return data({ generation: revision, values: text, problems, isConflict }, { status: 422 });
+  return data({ version: revision, values: text, problems, isConflict }, { status: 422 });
 };
 
 export const clientLoader = ({ serverLoader }: ClientLoaderFunctionArgs) =>
@@ -54,7 +54,7 @@ const EndpointYaml = () => {
   const { answer, unsaved } = useSubmitted<typeof clientAction>();
   const isSaving = useNavigation().state !== 'idle';
   const { params, generation, revision, yaml, where, isFile, isManaged, command } = loaded;
-  const state = useOpened({ generation: revision, values: yaml }, answer, mergeText);
+  const state = useOpened({ version: revision, values: yaml }, answer, mergeText);
   const { opened, refused, conflict } = state;
   return (
     <section aria-label="YAML" className="flex flex-col gap-2">
@@ -81,7 +81,7 @@ const EndpointYaml = () => {
           <YamlForm
             key={state.key}
             text={refused?.values ?? opened.values}
-            revision={opened.generation}
+            revision={opened.version}
             problems={conflict === undefined ? refused?.problems : undefined}
             isChanged={state.isChanged}
             {...{ unsaved, isSaving }}

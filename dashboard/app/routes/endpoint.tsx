@@ -3,6 +3,7 @@ import { Link, Outlet, useLoaderData, useNavigate } from '@remix-run/react';
 import { ChevronLeft, Copy, Send } from 'lucide-react';
 import { useState } from 'react';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
+import { versionText } from '../../src/expected-version.ts';
 import { DeleteEndpoint } from '../endpoints/delete-endpoint.tsx';
 import { SendRequest } from '../endpoints/send-request.tsx';
 import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
@@ -23,13 +24,14 @@ export const meta: MetaFunction<typeof loader> = ({ data }) => [
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = endpointParams(params);
-  return { params: names, view: toEndpointView(await getEndpoint(backend, names)) };
+  const object = await getEndpoint(backend, names);
+  return { params: names, view: toEndpointView(object), version: versionText(object) };
 };
 
 export { unlessFormEdited as shouldRevalidate } from '../shell/revalidation.ts';
 
 const Endpoint = () => {
-  const { params, view } = useLoaderData<typeof loader>();
+  const { params, view, version } = useLoaderData<typeof loader>();
   const { title, method, slug, readiness, owner } = view;
   const navigate = useNavigate();
   const [isSending, setSending] = useState(false);
@@ -67,7 +69,7 @@ const Endpoint = () => {
             <Copy aria-hidden /> Duplicate
           </Link>
           {owner === undefined && (
-            <DeleteEndpoint title={title} method={method} slug={slug} action={paths.editEndpoint(params)} />
+            <DeleteEndpoint {...{ title, method, slug, version }} action={paths.editEndpoint(params)} />
           )}
         </div>
       </div>

@@ -17,7 +17,7 @@ import { endpointSpec } from '../../src/resources/specs.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { useLastActionData } from '../ui/use-last-action-data.ts';
 import { draftMock } from '../../src/endpoints/draft-mock.ts';
-import { expectedGeneration } from '../ui/save-form.server.ts';
+import { expectedVersion } from '../ui/save-form.server.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
@@ -51,7 +51,7 @@ export const action = async ({ request, params, context }: ActionFunctionArgs) =
   const refused = (reason: string) => data({ reason }, { status: 422 });
   if ('reason' in draft) return refused(draft.reason);
   if (draft.obstacle !== undefined) return refused(draft.obstacle);
-  const refusal = await refusalOfWrite(context.backend.resources.apply(draft.object, expectedGeneration(form)));
+  const refusal = await refusalOfWrite(context.backend.resources.apply(draft.object, expectedVersion(form)));
   if (refusal !== undefined) return refused(refusal);
   const callers = options?.place === 'response' ? 'to requests that meet its conditions ' : '';
   return redirect(paths.endpoint({ ...names, endpoint: row.endpoint }), {
@@ -160,8 +160,8 @@ const MockOfExchange = () => {
             type="submit"
             form={MOCK_FORM}
             formMethod="post"
-            name="generation"
-            value={draft.generation}
+            name="version"
+            value={draft.version}
             look="primary"
             disabled={isSaving}
             ref={save}

@@ -11,7 +11,7 @@ import { desiredOf } from '../../src/resources/manifest-yaml.ts';
 import { replayParams } from './params.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { useLastActionData } from '../ui/use-last-action-data.ts';
-import { expectedGeneration } from '../ui/save-form.server.ts';
+import { expectedVersion } from '../ui/save-form.server.ts';
 import { Commands } from '../replays/commands.tsx';
 import { compareResponses, readResponses } from '../../src/replays/results.ts';
 import type { ResultView } from '../../src/captured/result-view.ts';
@@ -77,7 +77,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   if (state === undefined) throw new Response(null, { status: 400 });
   const replay = await getReplay(backend, names);
   try {
-    const saved = await setReplayState(backend, replay, state, expectedGeneration(form));
+    const saved = await setReplayState(backend, replay, state, expectedVersion(form));
     const error = saved.ok ? undefined : saved.problems.map(({ message }) => message).join('; ');
     return data({ error }, { status: saved.ok ? 200 : 422 });
   } catch (error) {

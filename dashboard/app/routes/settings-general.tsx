@@ -9,6 +9,7 @@ import {
 import { useState } from 'react';
 import type { ResourceObject } from '@standin/contract';
 import type { Backend } from '../../src/backend.ts';
+import { versionText } from '../../src/expected-version.ts';
 import { refusalOf } from '../../src/pages/failures.ts';
 import { listEndpoints } from '../../src/endpoints/endpoints.ts';
 import { deleteProject, getProject } from '../../src/projects/projects.ts';
@@ -22,7 +23,7 @@ import { DeleteProject } from '../projects/delete-project.tsx';
 import { ProjectForm } from '../projects/project-form.tsx';
 import { projectValuesOf, readProjectValues } from '../projects/project-values.ts';
 import { saveProject } from '../projects/save-project.server.ts';
-import { expectedGeneration } from '../ui/save-form.server.ts';
+import { expectedVersion, submittedVersion } from '../ui/save-form.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
 import { OpenedForm } from '../ui/opened-form.tsx';
@@ -38,6 +39,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   return {
     ...names,
     generation: object.metadata.generation,
+    version: versionText(object),
     owner: ownerOf(object),
     conditions: conditionsOf(object),
     endpointCount: endpoints.length,
@@ -46,7 +48,9 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
 };
 
 const refusalToDelete = async (backend: Backend, project: ResourceObject, form: FormData) => {
-  const { name } = project.metadata;
+  const { name, uid } = project.metadata;
+  if (expectedVersion(form).uid !== uid)
+    return `${name} was deleted and created again. Reload this page to see the new project.`;
   if (ownerOf(project) === undefined && form.get('confirmation') !== name) return `Type ${name} to confirm.`;
   return deleteProject(backend, project, { withEndpoints: form.get('endpoints') === 'on' }).catch(refusalOf);
 };
@@ -62,9 +66,12 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
       headers: { 'set-cookie': noticeCookie(`Project ${names.project} was deleted.`) },
     });
   }
-  const version = { values: readProjectValues(form), generation: expectedGeneration(form) };
-  const { object, errors, isConflict } = await saveProject(backend, version.values, { ...version, before });
-  if (object === undefined) return data({ ...version, errors, isConflict }, { status: 422 });
+  const sent = { values: readProjectValues(form), version: submittedVersion(form) };
+  const { object, errors, isConflict } = await saveProject(backend, sent.values, {
+    before,
+    expected: expectedVersion(form),
+  });
+  if (object === undefined) return data({ ...sent, errors, isConflict }, { status: 422 });
   return redirect(paths.settings(names), { headers: { 'set-cookie': noticeCookie('Saved.') } });
 };
 
@@ -74,7 +81,7 @@ export const clientAction = ({ serverAction }: ClientActionFunctionArgs) =>
   keepSubmitted(() => serverAction<typeof action>());
 
 interface EditProjectProps {
-  readonly loaded: Pick<Awaited<ReturnType<typeof loader>>, 'generation' | 'values'>;
+  readonly loaded: Pick<Awaited<ReturnType<typeof loader>>, 'generation' | 'version' | 'values'>;
   readonly lost: string | undefined;
   readonly sent:
     Extract<ReturnType<typeof useSubmitted<typeof clientAction>>['answer'], { values: unknown }> | undefined;
@@ -95,7 +102,7 @@ const EditProject = ({ loaded, lost, sent, unsaved }: EditProjectProps) => {
           unsaved={unsaved}
           isChanged={state.isChanged}
           accounts={[]}
-          existing={{ generation: opened.generation, hasPinnedUri: loaded.values['spec.uri'] !== '' }}
+          existing={{ version: opened.version, hasPinnedUri: loaded.values['spec.uri'] !== '' }}
           isSaving={isSaving}
         />
       </OpenedForm>
@@ -133,6 +140,7 @@ const GeneralSettings = () => {
       {owner === undefined && (
         <DeleteProject
           project={project}
+          version={loaded.version}
           endpointCount={endpointCount}
           hasPinnedUri={loaded.values['spec.uri'] !== ''}
           refusal={refused !== undefined && 'deletion' in refused ? refused.deletion : undefined}

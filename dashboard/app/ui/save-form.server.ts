@@ -1,6 +1,7 @@
 import { SourceError, type ResourceObject } from '@standin/contract';
 import type { Problem } from '@standin/crds';
-import type { ApplyResult } from '../../src/backend.ts';
+import type { ApplyResult, ExpectedVersion } from '../../src/backend.ts';
+import { readVersion } from '../../src/expected-version.ts';
 import { refusalOf } from '../../src/pages/failures.ts';
 import { ownerOf, ownershipReason } from '../../src/resources/ownership.ts';
 import { NO_ERRORS, type FormErrors } from './form-errors.ts';
@@ -49,8 +50,12 @@ export const checkForm = (
     toErrors,
   );
 
-/** Returns the generation that the form was filled from. Returns 0 or -1, which no object has, if it is missing or invalid. */
-export const expectedGeneration = (form: FormData): number => {
-  const generation = Number(form.get('generation'));
-  return Number.isSafeInteger(generation) ? generation : -1;
+/** Returns the version that the form was filled from, as text. */
+export const submittedVersion = (form: FormData): string => {
+  const version = form.get('version');
+  return typeof version === 'string' ? version : '';
 };
+
+/** Returns the version of the object that the form was filled from. If it is missing or invalid, no object has it. */
+export const expectedVersion = (form: FormData): Exclude<ExpectedVersion, 'absent'> =>
+  readVersion(submittedVersion(form));

@@ -2,13 +2,14 @@ import { useMemo, useState } from 'react';
 import { isSame, mergeValues, type Merge, type Side } from './merge-values.ts';
 
 interface Version {
-  readonly generation: number;
+  /** Changes with each saved version of the object. */
+  readonly version: string;
   readonly values: unknown;
 }
 
 /** The response to a rejected save. */
 interface RefusedSave extends Version {
-  /** True if the object has changed since this generation. */
+  /** True if the object has changed since this version. */
   readonly isConflict: boolean;
 }
 
@@ -53,7 +54,7 @@ interface State<Fields> {
 
 /**
  * Tracks the version of an object that a form edits. The tracked version does not change when a newer version arrives. Saving an
- * older generation is rejected, and the submitted values are then merged with the newer version.
+ * older version is rejected, and the submitted values are then merged with the newer version.
  *
  * @param loaded the currently saved version
  * @param sent the last rejection, with the submitted values
@@ -73,8 +74,8 @@ export const useOpened = <Fields extends Version, Refused extends RefusedSave & 
   });
   const { version, isBase, isChanged, taken, key } = state;
   // Ignore an error about a version that is no longer edited.
-  const refused = sent?.generation === version.generation ? sent : undefined;
-  const isOutdated = loaded.generation !== version.generation;
+  const refused = sent?.version === version.version ? sent : undefined;
+  const isOutdated = loaded.version !== version.version;
   const conflict = isOutdated && refused?.isConflict === true ? refused : undefined;
   // Such an object was deleted and created again, or others have changed only what the form does not contain.
   const isOnlyNewer = isOutdated && isBase && refused?.isConflict !== true && isSame(version.values, loaded.values);

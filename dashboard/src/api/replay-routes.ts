@@ -109,7 +109,7 @@ export const replayRoutes = [
     problems: ['replay_not_found', 'object_invalid', 'conflict'],
     handle: async ({ backend, params, body }) => {
       const replay = await getReplay(backend, params);
-      const result = await setReplayState(backend, replay, body.state, replay.metadata.generation);
+      const result = await setReplayState(backend, replay, body.state, replay.metadata);
       return { kind: 'json', body: shownReplay(appliedObject(result)) };
     },
   }),

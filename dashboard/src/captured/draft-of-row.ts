@@ -12,6 +12,7 @@ import { defaultRedaction, redact } from '@standin/exchange/redact';
 import { hasParameters } from '@standin/responses';
 import type { DashboardMode } from '../backend.ts';
 import type { DiffLine } from '../diff/response-diff.ts';
+import { versionText } from '../expected-version.ts';
 import { diffLines } from '../diff/diff-lines.ts';
 import { desiredOf, manifestYaml } from '../resources/manifest-yaml.ts';
 import { objectNameOf } from '../resources/object-name.ts';
@@ -43,7 +44,8 @@ export interface MockOptions {
 /** A change that makes an endpoint return a captured response. */
 export interface MockChange {
   readonly object: DesiredObject;
-  readonly generation: number;
+  /** The version of the endpoint, as `versionText` returns it. */
+  readonly version: string;
   /** Differences between the manifest before and after the change. */
   readonly lines: readonly DiffLine[];
   readonly yaml: string;
@@ -79,8 +81,8 @@ export const draftOf = ({ row, endpoint, mode, choice }: DraftInput): Draft => {
   const { lines, total } = diffLines(manifestYaml(old, mode), yaml);
   if (total === 0) return { options, reason: 'The endpoint already returns this response.' };
   const credentials = credentialsIn(entry, mock);
-  const { generation } = endpoint.metadata;
-  return { options, object, generation, lines, yaml, dropped, decoded, addedType, credentials };
+  const version = versionText(endpoint);
+  return { options, object, version, lines, yaml, dropped, decoded, addedType, credentials };
 };
 
 /** Returns what a Share of only this response would hide. Searches the beginning of a long body. */

@@ -40,7 +40,7 @@ describe('in a namespace that is not served', () => {
     ];
     expect(await resources.apply(projectIn('left'), 'absent')).toEqual({ ok: false, problems });
     expect(await resources.check(projectIn('left'), 'absent')).toEqual(problems);
-    await expect(resources.delete(ref)).rejects.toMatchObject({ kind: 'NotFound' });
+    await expect(resources.delete(ref, 'uid')).rejects.toMatchObject({ kind: 'NotFound' });
   });
 
   it('other namespaces are not affected', async () => {

@@ -23,8 +23,8 @@ import {
   type CustomResource,
   type Query,
 } from '@standin/kube';
-import type { ApplyResult, ExpectedGeneration, Resources } from '../backend.ts';
-import { checkExpected } from '../expected-generation.ts';
+import type { ApplyResult, ExpectedVersion, Resources } from '../backend.ts';
+import { checkExpected } from '../expected-version.ts';
 import { accountSpec, accountStatus } from '../resources/specs.ts';
 import { problemsOf } from './api-problems.ts';
 import type { ClusterUser } from './cluster-user.ts';
@@ -64,9 +64,9 @@ export const clusterResources = (parts: ResourcesParts): Resources => {
       const result = await write(object, { expected, isDryRun: true });
       return result.ok ? [] : result.problems;
     },
-    delete: async (ref) => {
+    delete: async (ref, uid) => {
       if (!index.serves(ref.namespace)) throw new SourceError('NotFound', notServed(ref.namespace));
-      await asSourceError(user.client.removeByName(objectPath(ref)));
+      await asSourceError(user.client.remove(objectPath(ref), { preconditions: { uid } }));
     },
     watch: (namespace, onChange, signal) => changes.watch(user, { namespace, onChange, signal }),
     readApiKey: (account) => readApiKey(user, account),
@@ -76,13 +76,13 @@ export const clusterResources = (parts: ResourcesParts): Resources => {
 const nameOf = ({ metadata: { namespace, name } }: ResourceObject): string => `${namespace}/${name}`;
 
 interface WriteOptions {
-  readonly expected: ExpectedGeneration;
+  readonly expected: ExpectedVersion;
   readonly isDryRun: boolean;
 }
 
 /**
  * Writes an object. Retries after a conflict, because the operator may update the status between the read and the write. If the
- * generation has changed, the spec has changed since the user read it, and the write is rejected.
+ * version has changed, the spec has changed since the user read it, and the write is rejected.
  */
 const writeAs = async (user: ClusterUser, object: DesiredObject, options: WriteOptions): Promise<ApplyResult> => {
   for (let attempt = 1; ; attempt += 1) {

@@ -21,7 +21,7 @@ export interface DraftedMock {
 const obstacleOf = async ({ resources }: Backend, before: ResourceObject, object: DesiredObject) => {
   const owner = ownerOf(before);
   if (owner !== undefined) return ownershipReason(owner);
-  const problems = await resources.check(object, before.metadata.generation);
+  const problems = await resources.check(object, before.metadata);
   return problems.length === 0 ? undefined : problemText(problems);
 };
 

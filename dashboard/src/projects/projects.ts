@@ -54,7 +54,7 @@ export const deleteProject = async (
   project: ResourceObject,
   { withEndpoints }: { readonly withEndpoints: boolean },
 ): Promise<string | undefined> => {
-  const { namespace, name } = project.metadata;
+  const { namespace, name, uid } = project.metadata;
   const owner = ownerOf(project);
   if (owner !== undefined) return ownershipReason(owner);
   const endpoints = withEndpoints ? await listEndpoints(backend, { namespace, project: name }) : [];
@@ -63,7 +63,10 @@ export const deleteProject = async (
     if (itsOwner !== undefined) return `Cannot delete endpoint ${endpoint.metadata.name}. ${ownershipReason(itsOwner)}`;
   }
   for (const endpoint of endpoints)
-    await backend.resources.delete({ kind: 'Endpoint', namespace, name: endpoint.metadata.name });
-  await backend.resources.delete({ kind: 'Project', namespace, name });
+    await backend.resources.delete(
+      { kind: 'Endpoint', namespace, name: endpoint.metadata.name },
+      endpoint.metadata.uid,
+    );
+  await backend.resources.delete({ kind: 'Project', namespace, name }, uid);
   return undefined;
 };

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { ReplayState, ResourceObject } from '@standin/contract';
 import { parseObject, type ReplaySpec } from '@standin/crds';
-import type { ApplyResult, Backend, ExpectedGeneration } from '../backend.ts';
+import type { ApplyResult, Backend, ExpectedVersion } from '../backend.ts';
 import { desiredOf } from '../resources/manifest-yaml.ts';
 import type { ProjectName, ReplayName } from '../resources/names.ts';
 import { newestFirst } from '../resources/newest-first.ts';
@@ -45,14 +45,13 @@ export const listReplays = async (
   newestFirst((await resources.list('Replay', namespace)).filter((object) => isOf(object, project)));
 
 /**
- * Pauses, resumes or cancels a replay by changing its `spec.state`. Rejects with `Conflict` if the generation differs from
- * `expected`.
+ * Pauses, resumes or cancels a replay by changing its `spec.state`. Rejects with `Conflict` if the version differs from `expected`.
  */
 export const setReplayState = (
   { resources }: Backend,
   replay: ResourceObject,
   state: ReplayState,
-  expected: ExpectedGeneration,
+  expected: ExpectedVersion,
 ): Promise<ApplyResult> => {
   const desired = desiredOf(replay);
   return resources.apply({ ...desired, spec: { ...(desired.spec as object), state } }, expected);

@@ -127,7 +127,7 @@ export const createShare = async (
   }
   const verdict = await awaitVerdict(backend, namespace, name);
   if (verdict?.status === 'False') {
-    await resources.delete({ kind: 'Share', namespace, name });
+    await resources.delete({ kind: 'Share', namespace, name }, applied.object.metadata.uid);
     return { ok: false, reason: verdict.reason === 'NotInPlan' ? 'NotInPlan' : 'Refused', message: verdict.message };
   }
   return { ok: true, name, path: `${SHARE_PATH}${token}`, expiresAt, isAccepted: verdict !== undefined };

@@ -69,6 +69,6 @@ export const revokeShare = async (
 ): Promise<boolean> => {
   const share = await resources.get({ kind: 'Share', namespace, name });
   if (share === undefined || viewOf(share, project, Date.now()) === undefined) return false;
-  await resources.delete({ kind: 'Share', namespace, name });
+  await resources.delete({ kind: 'Share', namespace, name }, share.metadata.uid);
   return true;
 };
