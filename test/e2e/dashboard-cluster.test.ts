@@ -267,6 +267,40 @@ describe('resources', () => {
     await leave(page);
   });
 
+  it('are neither saved nor deleted if another user deleted and created them again in the meantime', async () => {
+    const create = (displayName: string) =>
+      cluster.apply(
+        object('Endpoint', 'again', {
+          ...{ projectRef: { name: 'shop' }, displayName, slug: '/again', method: 'GET' },
+          ...{ action: 'JSON', json: { body: '1' } },
+        }),
+      );
+    const replace = async (displayName: string): Promise<void> => {
+      await cluster.kubectl(['delete', 'mep', 'again', '-n', namespace]);
+      await create(displayName);
+    };
+    const saved = async () =>
+      (await cluster.kubectl(['get', 'mep', 'again', '-n', namespace, '-o', 'jsonpath={.spec.displayName}'])).stdout;
+    await create('First');
+    const page = await open(editor, `/p/${namespace}/shop/endpoints/again/edit`);
+    const version = await page.locator('input[name=version]').inputValue();
+    await page.getByLabel('Name', { exact: true }).fill('Mine');
+    await page.route('**/events**', (route) => route.abort());
+    await replace('Second');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Not saved: both versions changed the same field').waitFor();
+    expect(await saved()).toBe('Second');
+
+    // As from a page that does not show the new object yet.
+    const deletion = await page.request.post(`${dashboard.url}/p/${namespace}/shop/endpoints/again/edit`, {
+      headers: { origin: dashboard.url },
+      form: { intent: 'delete', version },
+    });
+    expect(deletion.status()).toBe(409);
+    expect(await saved()).toBe('Second');
+    await leave(page);
+  });
+
   it('are edited as YAML, without what only the API server writes', async () => {
     await cluster.apply(
       object('Endpoint', 'as-text', {
