@@ -28,7 +28,21 @@ const linesOf = (form: FormData, field: string): ReturnType<typeof filledLines> 
   return typeof text === 'string' ? filledLines(text) : [];
 };
 
-const rulesOf = (form: FormData): RedactionRules => {
+/**
+ * Returns rules as the text of a field with one rule per line. `*`, which matches any characters, replaces what a line cannot contain:
+ * line breaks, and spaces at its ends. Otherwise, the form would show what the rules hide.
+ */
+const textOfRules = (rules: readonly string[]): string =>
+  rules.map((rule) => rule.replaceAll(/[\0\r\n]+|^[ \t]+|[ \t]+$/g, '*')).join('\n');
+
+/** Returns the texts of the form's fields for these rules. */
+export const ruleTextsOf = ({ headers, query, jsonPaths }: RedactionRules): ShareDialogData['rules'] => ({
+  headers: textOfRules(headers),
+  query: textOfRules(query),
+  jsonPaths: textOfRules(jsonPaths),
+});
+
+export const rulesOf = (form: FormData): RedactionRules => {
   const read = (field: string): string[] => linesOf(form, field).map(({ text }) => text);
   return {
     headers: read(RULE_FIELDS.headers),
@@ -46,11 +60,7 @@ export const loadShareDialog = async (context: Context, params: RequestName): Pr
     isInPlan: await isSharingInPlan(backend, project),
     isLocal: backend.mode === 'local',
     alwaysHidden: ALWAYS_HIDDEN,
-    rules: {
-      headers: rules.headers.join('\n'),
-      query: rules.query.join('\n'),
-      jsonPaths: rules.jsonPaths.join('\n'),
-    },
+    rules: ruleTextsOf(rules),
     preview: exchange,
   };
 };
