@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { FORM_LIMITS } from './form-body.ts';
 import { startPages } from './pages-server.testing.ts';
 
@@ -132,4 +132,19 @@ describe('a response', () => {
     expect(head.toString()).toMatch(/^HTTP\/1\.1 400/);
     socket.destroy();
   });
+
+  it.each(['TRACE /projects', 'GET /projects/%', 'GET /projects/%ff'])(
+    'to "%s" writes nothing to the log',
+    async (line) => {
+      const warn = vi.spyOn(console, 'warn');
+      await using pages = await startPages({ projects: {}, 'projects/:name': {} });
+      const socket = connect(pages.port, '127.0.0.1');
+      socket.write(`${line} HTTP/1.1\r\nhost: x\r\n\r\n`);
+      const [head] = (await once(socket, 'data')) as [Buffer];
+      expect(head.toString()).toMatch(/^HTTP\/1\.1 400/);
+      socket.destroy();
+      expect(warn).not.toHaveBeenCalled();
+      warn.mockRestore();
+    },
+  );
 });

@@ -26,6 +26,11 @@ export const servePages = ({ build, contextOf, bodyOf }: ServePagesParts): Reque
       response.status(400).type('text').send('Invalid request target.\n');
       return;
     }
+    // Otherwise, each such request would write to the log: `Request` rejects these methods, and Remix warns about these paths.
+    if (NO_METHODS.includes(request.method) || !isDecodable(request.path)) {
+      response.status(400).type('text').send('Invalid method or path.\n');
+      return;
+    }
     // Rejects the old URLs for route data, because Remix logs a warning for each such request.
     if (new URL(url).searchParams.has('_data')) {
       response.status(400).type('text').send('Pages do not accept ?_data=. Remove it from the URL.\n');
@@ -46,6 +51,18 @@ export const servePages = ({ build, contextOf, bodyOf }: ServePagesParts): Reque
       .then((answered) => send(response, answered))
       .catch(next);
   };
+};
+
+/** Methods that the Fetch API forbids. */
+const NO_METHODS: readonly string[] = ['CONNECT', 'TRACE', 'TRACK'];
+
+const isDecodable = (path: string): boolean => {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 };
 
 const headersOf = ({ headers }: ExpressRequest): Headers => {
