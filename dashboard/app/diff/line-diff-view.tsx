@@ -4,6 +4,8 @@ import type { DiffLine } from '../../src/diff/response-diff.ts';
 export interface LineDiffViewProps {
   readonly label: string;
   readonly lines: readonly DiffLine[];
+  /** Number of added and removed lines, including those that are not in `lines`. */
+  readonly total: number;
 }
 
 const LOOKS = {
@@ -40,23 +42,33 @@ const Line = ({ line }: { readonly line: Exclude<DiffLine, { kind: 'skipped' }> 
  * Shows the differences between two versions of a text, line by line. Each line has its number in the old version, the new version, or
  * both.
  */
-export const LineDiffView = ({ label, lines }: LineDiffViewProps) => (
-  <div
-    role="region"
-    aria-label={label}
-    tabIndex={0}
-    className="max-h-[32rem] overflow-y-auto rounded border border-line py-1 font-mono text-small"
-  >
-    <ol>
-      {lines.map((line, index) =>
-        line.kind === 'skipped' ? (
-          <li key={index} className="bg-panel py-0.5 pl-24 font-sans text-muted">
-            {line.count.toLocaleString('en')} unchanged lines
-          </li>
-        ) : (
-          <Line key={index} line={line} />
-        ),
+export const LineDiffView = ({ label, lines, total }: LineDiffViewProps) => {
+  const changed = lines.filter(({ kind }) => kind === 'removed' || kind === 'added').length;
+  return (
+    <>
+      <div
+        role="region"
+        aria-label={label}
+        tabIndex={0}
+        className="max-h-[32rem] overflow-y-auto rounded border border-line py-1 font-mono text-small"
+      >
+        <ol>
+          {lines.map((line, index) =>
+            line.kind === 'skipped' ? (
+              <li key={index} className="bg-panel py-0.5 pl-24 font-sans text-muted">
+                {line.count.toLocaleString('en')} unchanged lines
+              </li>
+            ) : (
+              <Line key={index} line={line} />
+            ),
+          )}
+        </ol>
+      </div>
+      {changed < total && (
+        <p className="text-muted">
+          Showing the first {changed.toLocaleString('en')} of {total.toLocaleString('en')} changed lines.
+        </p>
       )}
-    </ol>
-  </div>
-);
+    </>
+  );
+};

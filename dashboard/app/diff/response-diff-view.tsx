@@ -126,7 +126,7 @@ const Body = ({ body }: Pick<ResponseDiff, 'body'>) => {
         </>
       );
     case 'text':
-      return <LineDiffView label="Body line differences" lines={body.lines} />;
+      return <LineDiffView label="Body line differences" lines={body.lines} total={body.total} />;
     case 'bytes':
       return (
         <>

@@ -147,7 +147,7 @@ const MockOfExchange = () => {
               <h2 className="font-medium">Manifest changes</h2>
               <CopyButton text={draft.yaml} label="Copy new manifest" />
             </div>
-            <LineDiffView label="Manifest changes" lines={draft.lines} />
+            <LineDiffView label="Manifest changes" lines={draft.lines} total={draft.changedLines} />
           </div>
         </>
       )}

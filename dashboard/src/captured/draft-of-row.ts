@@ -48,6 +48,8 @@ export interface MockChange {
   readonly version: string;
   /** Differences between the manifest before and after the change. */
   readonly lines: readonly DiffLine[];
+  /** Number of added and removed lines, including those that are not in `lines`. */
+  readonly changedLines: number;
   readonly yaml: string;
   readonly dropped: readonly string[];
   readonly decoded: readonly string[];
@@ -78,11 +80,11 @@ export const draftOf = ({ row, endpoint, mode, choice }: DraftInput): Draft => {
   const old = desiredOf(endpoint);
   const object = { ...old, spec: { ...(old.spec as object), ...change } };
   const yaml = manifestYaml(object, mode);
-  const { lines, total } = diffLines(manifestYaml(old, mode), yaml);
-  if (total === 0) return { options, reason: 'The endpoint already returns this response.' };
+  const { lines, total: changedLines } = diffLines(manifestYaml(old, mode), yaml);
+  if (changedLines === 0) return { options, reason: 'The endpoint already returns this response.' };
   const credentials = credentialsIn(entry, mock);
   const version = versionText(endpoint);
-  return { options, object, version, lines, yaml, dropped, decoded, addedType, credentials };
+  return { options, object, version, lines, changedLines, yaml, dropped, decoded, addedType, credentials };
 };
 
 /** Returns what a Share of only this response would hide. Searches the beginning of a long body. */

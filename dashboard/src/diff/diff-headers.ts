@@ -30,20 +30,18 @@ const byName = (headers: readonly HeaderPair[]): Map<string, Values> => {
   return found;
 };
 
-const isSameMultiset = (a: readonly string[], b: readonly string[]): boolean => {
-  const [first, second] = [a.toSorted(), b.toSorted()];
-  return first.length === second.length && first.every((value, index) => value === second[index]);
-};
+const isSameList = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((value, index) => value === b[index]);
 
 /**
  * Returns the headers that differ, in the order of `after`, followed by the removed ones. Ignores the case of names and the order
- * of lines (RFC 9110 section 5.3), but not how often a value repeats.
+ * of lines with different names, but not the order of lines with the same name, which is significant (RFC 9110 section 5.3).
  */
 export const diffHeaders = (before: readonly HeaderPair[], after: readonly HeaderPair[]): HeaderChange[] => {
   const [old, now] = [byName(before), byName(after)];
   return [...new Set([...now.keys(), ...old.keys()])].flatMap((key) => {
     const [was, is] = [old.get(key), now.get(key)];
-    if (isSameMultiset(was?.values ?? [], is?.values ?? [])) return [];
+    if (isSameList(was?.values ?? [], is?.values ?? [])) return [];
     const name = is?.name ?? was?.name ?? key;
     return [{ name, before: was?.values ?? [], after: is?.values ?? [], isPassing: PASSING.has(key) }];
   });

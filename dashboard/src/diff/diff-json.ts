@@ -1,4 +1,5 @@
 import { parseTree, type Node } from 'jsonc-parser';
+import { excerpt } from './excerpt.ts';
 import type { JsonChange } from './response-diff.ts';
 
 const CHANGES_MAX = 500;
@@ -25,15 +26,16 @@ const parse = (text: string): Document | undefined => {
 
 const literal = ({ text }: Document, { offset, length }: Node): string => text.slice(offset, offset + length);
 
-const shown = (document: Document, node: Node | undefined): string | undefined => {
-  if (node === undefined) return undefined;
-  const lines = literal(document, node).split('\n');
-  const text = lines
+const inOneLine = (document: Document, node: Node | undefined): string | undefined =>
+  node &&
+  literal(document, node)
+    .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '')
     .join(' ');
-  return text.length > SHOWN_CHARS_MAX ? `${text.slice(0, SHOWN_CHARS_MAX)}…` : text;
-};
+
+const shown = (text: string | undefined, other: string | undefined): string | undefined =>
+  text === undefined ? undefined : excerpt(text, other, SHOWN_CHARS_MAX);
 
 const childPath = (path: string, key: string): string =>
   /^[A-Za-z_]\w*$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`;
@@ -179,7 +181,8 @@ class JsonComparison {
   #note(path: string, before: Node | undefined, after: Node | undefined): void {
     this.total += 1;
     if (this.changes.length >= CHANGES_MAX) return;
-    this.changes.push({ path, before: shown(this.#before, before), after: shown(this.#after, after) });
+    const [was, is] = [inOneLine(this.#before, before), inOneLine(this.#after, after)];
+    this.changes.push({ path, before: shown(was, is), after: shown(is, was) });
   }
 }
 

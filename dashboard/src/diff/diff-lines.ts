@@ -1,4 +1,5 @@
 import { diffArrays } from 'diff';
+import { excerpt } from './excerpt.ts';
 import type { DiffLine } from './response-diff.ts';
 
 /** Number of unchanged lines to show before and after each change. */
@@ -17,7 +18,8 @@ export interface LineDiff {
   readonly total: number;
 }
 
-const cut = (text: string): string => (text.length > LINE_CHARS_MAX ? `${text.slice(0, LINE_CHARS_MAX)}…` : text);
+/** @param other the line that this one replaces, or that replaces it */
+const cut = (text: string, other?: string): string => excerpt(text, other, LINE_CHARS_MAX);
 
 interface Part {
   readonly count: number;
@@ -76,12 +78,17 @@ export const diffLines = (before: string, after: string): LineDiff => {
   };
   for (const [index, { count, added, removed }] of parts.entries()) {
     if (added || removed) total += count;
+    const [last, next] = [parts[index - 1], parts[index + 1]];
     if (removed)
-      for (let end = atOld + count; atOld < end; atOld += 1)
-        lines.push({ kind: 'removed', before: atOld + 1, text: cut(old[atOld] ?? '') });
+      for (let line = 0; line < count; line += 1, atOld += 1) {
+        const other = next?.added === true && line < next.count ? now[atNow + line] : undefined;
+        lines.push({ kind: 'removed', before: atOld + 1, text: cut(old[atOld] ?? '', other) });
+      }
     else if (added)
-      for (let end = atNow + count; atNow < end; atNow += 1)
-        lines.push({ kind: 'added', after: atNow + 1, text: cut(now[atNow] ?? '') });
+      for (let line = 0; line < count; line += 1, atNow += 1) {
+        const other = last?.removed === true && line < last.count ? old[atOld - last.count + line] : undefined;
+        lines.push({ kind: 'added', after: atNow + 1, text: cut(now[atNow] ?? '', other) });
+      }
     else if (parts.length > 1) pass(count, index === 0 ? 0 : CONTEXT, index === parts.length - 1 ? 0 : CONTEXT);
   }
   return { lines: lines.slice(0, LINES_SHOWN_MAX), total };

@@ -71,7 +71,7 @@ describe('a JSON diff', () => {
 });
 
 describe('headers', () => {
-  it('are compared by name and values, regardless of line order and case', () => {
+  it('are compared by name and values, regardless of case and of the order of different names', () => {
     expect(
       diffHeaders(
         [
@@ -93,6 +93,10 @@ describe('headers', () => {
         ],
       ),
     ).toEqual([{ name: 'Set-Cookie', before: ['a'], after: ['a', 'a'], isPassing: false }]);
+    const hops = (...values: string[]) => values.map((value) => ['via', value] as const);
+    expect(diffHeaders(hops('1.1 a', '1.1 b'), hops('1.1 b', '1.1 a'))).toEqual([
+      { name: 'via', before: ['1.1 a', '1.1 b'], after: ['1.1 b', '1.1 a'], isPassing: false },
+    ]);
   });
 
   it('that change with every response do not make responses different', () => {
@@ -138,6 +142,17 @@ describe('text', () => {
       { kind: 'same', before: 1, after: 1, text: 'same' },
       { kind: 'removed', before: 2, text: 'a' },
     ]);
+  });
+
+  it('shows the difference between long lines, and between long values', () => {
+    const long = (end: string): string => `${'😀'.repeat(5_000)}${end}${'x'.repeat(5_000)}`;
+    const changed = diffLines(`a\n${long('1')}\n${long('3')}`, `a\n${long('2')}\n${long('4')}`).lines.slice(1);
+    const { changes } = diffJson(JSON.stringify({ a: long('1') }), JSON.stringify({ a: long('2') })) ?? { changes: [] };
+    const texts = [...changed.map((line) => ('text' in line ? line.text : '')), changes[0]?.before, changes[0]?.after];
+    expect(texts.map((text = '') => /\d/.exec(text)?.[0])).toEqual(['1', '3', '2', '4', '1', '2']);
+    for (const text of texts) expect([text?.isWellFormed(), (text?.length ?? 0) < 500]).toEqual([true, true]);
+    const [added] = diffLines('a', `a\n${'x'.repeat(1_000)}`).lines.slice(-1);
+    expect(added).toMatchObject({ kind: 'added', text: `${'x'.repeat(400)}…` });
   });
 
   it('can be restored from the unchanged, removed and added lines', () => {
