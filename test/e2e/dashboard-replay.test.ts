@@ -200,6 +200,44 @@ describe('one request', () => {
     expect(sent?.rawHeaders.map((name) => name.toLowerCase())).not.toContain('x-api-key');
   });
 
+  test('keeps the bytes of the body and of the headers that the user did not edit', async () => {
+    const body = '--x\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\nvoilà\r\n--x--\r\n';
+    const word = Buffer.from('voilà').toString('latin1');
+    const { statusCode } = await request(`${run.url}/orders?n=bytes`, {
+      method: 'POST',
+      headers: { 'x-api-key': run.apiKey, 'content-type': 'multipart/form-data; boundary=x', 'x-word': word },
+      body,
+    });
+    expect(statusCode).toBe(200);
+    const [entry] = await logged('query:n=bytes');
+    await onPage(`${SHOP}/traffic/${entry?.id ?? ''}/replay`, async (page) => {
+      await page.getByRole('radio', { name: 'Another URL' }).check();
+      await page.getByLabel('URL', { exact: true }).fill(`${upstream.url}/bytes`);
+      const headers = page.getByLabel('Headers', { exact: true });
+      await headers.fill(`${await headers.inputValue()}\nX-Edited: yes`);
+      await bodyEditor(page).click();
+      await page.keyboard.press('ControlOrMeta+Home');
+      for (let line = 0; line < 3; line += 1) await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('End');
+      await page.keyboard.type('2');
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await onReplay(page);
+      await page.locator('[data-result="200"]').waitFor();
+      await page.getByRole('link', { name: 'Edit and replay' }).click();
+      await bodyEditor(page).waitFor();
+      await page.getByLabel('URL', { exact: true }).fill(`${upstream.url}/again`);
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await onReplay(page);
+      await page.locator('[data-result="200"]').waitFor();
+    });
+    for (const path of ['/bytes', '/again']) {
+      const sent = upstream.received.find(({ url }) => url.startsWith(path));
+      expect(sent?.body.toString('utf8')).toBe(body.replace('1', '12'));
+      expect(sent?.rawHeaders).toContain(word);
+      expect(sent?.rawHeaders).toContain('X-Edited');
+    }
+  });
+
   test('with invalid input shows errors next to their fields and keeps the input', async () => {
     await onPage(`${captured}/replay`, async (page) => {
       await page.getByRole('radio', { name: 'Another URL' }).check();

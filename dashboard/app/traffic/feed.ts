@@ -1,5 +1,5 @@
 import { capWithGap, countItems, endOf, endsWithGap, mergeItems, type FeedItem } from './feed-items.ts';
-import { compareRows, type RowPage, type TrafficRow } from '../requests/traffic-row.ts';
+import { compareRows, type RowCursor, type RowPage, type TrafficRow } from '../requests/traffic-row.ts';
 
 /** Rows that the tail delivers together. The tail is the stream of new requests. */
 export interface RowBatch {
@@ -42,6 +42,8 @@ export class TrafficFeed {
   /** Receive times of the requests in the list and of those that wait, by id. */
   readonly #known = new Map<string, string>();
   #waiting: readonly FeedItem[] = [];
+  /** The last requests that arrived below the end of the list, by id. The next page may have been read before they arrived. */
+  readonly #below = new Map<string, TrafficRow>();
   #state: FeedState;
 
   constructor({ rows, hasOlder }: RowPage, isStopped = false) {
@@ -71,8 +73,14 @@ export class TrafficFeed {
   receive({ rows, skipped }: RowBatch): void {
     const end = this.#state.hasOlder ? endOf(this.#state.items) : undefined;
     const missed = skipped === undefined ? 0 : skipped.count - this.#countKnown(skipped.since, rows.at(-1)?.receivedAt);
+    const unknown = rows.filter(({ id }) => !this.#known.has(id));
     // Rows below the end are part of the next page.
-    const fresh = rows.filter((row) => !this.#known.has(row.id) && (end === undefined || compareRows(row, end) < 0));
+    const fresh = unknown.filter((row) => end === undefined || compareRows(row, end) < 0);
+    for (const row of unknown.slice(fresh.length)) {
+      this.#below.set(row.id, row);
+      const [oldest] = this.#below.size > FEED_LIMITS.waitingRowsMax ? this.#below.keys() : [];
+      if (oldest !== undefined) this.#below.delete(oldest);
+    }
     for (const row of fresh) this.#remember(row);
     const arrived: FeedItem[] = fresh.map((row) => ({ kind: 'row', row }));
     const last = rows.at(-1);
@@ -92,7 +100,17 @@ export class TrafficFeed {
     for (const row of fresh) this.#remember(row);
     const older: readonly FeedItem[] = fresh.map((row) => ({ kind: 'row', row }));
     const { items } = this.#state;
-    this.#change({ items: [...(endsWithGap(items) ? items.slice(0, -1) : items), ...older], hasOlder });
+    const whole = [...(endsWithGap(items) ? items.slice(0, -1) : items), ...older];
+    this.#change({ items: mergeItems(this.#takeBelow(hasOlder ? endOf(whole) : undefined), whole), hasOlder });
+  }
+
+  /** Returns the late requests that the list now reaches, newest first. */
+  #takeBelow(end: RowCursor | undefined): readonly FeedItem[] {
+    const reached = [...this.#below.values()].filter((row) => end === undefined || compareRows(row, end) <= 0);
+    for (const { id } of reached) this.#below.delete(id);
+    const fresh = reached.filter(({ id }) => !this.#known.has(id)).sort(compareRows);
+    for (const row of fresh) this.#remember(row);
+    return fresh.map((row) => ({ kind: 'row', row }));
   }
 
   pause(reason: PauseReason): void {
