@@ -151,10 +151,10 @@ describe('requests that arrive while a request is open', () => {
     const { page, context } = await watched(browser);
     await goto(page, `${run.dashboard}${TRAFFIC}`);
     await expect.poll(() => page.locator('[data-tail]').getAttribute('data-tail')).toBe('live');
-    const asked = Promise.withResolvers<void>();
-    const resumed = Promise.withResolvers<void>();
+    const asked = Promise.withResolvers<undefined>();
+    const resumed = Promise.withResolvers<undefined>();
     await page.route('**/traffic/rows?*', async (route) => {
-      asked.resolve();
+      asked.resolve(undefined);
       await resumed.promise;
       await route.continue();
     });
@@ -164,7 +164,7 @@ describe('requests that arrive while a request is open', () => {
     await waiting(page, ARRIVALS);
     await page.locator('[role=grid]').press('Space');
     await expect.poll(() => page.locator('[data-tail]').getAttribute('data-tail')).toBe('live');
-    resumed.resolve();
+    resumed.resolve(undefined);
     expect(await readAll(page)).toBe(await store.count({ projectUid }));
     await context.close();
   });

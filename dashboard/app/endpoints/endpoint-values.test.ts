@@ -175,7 +175,7 @@ describe('fields of later versions', () => {
       header('a', { value: '2', later: 2 }),
       header('b', { value: '2', later: 3 }),
     ]);
-    expect(saved(([, second, third]) => [{ name: 'c', value: '1' }, second!, third!])).toEqual([
+    expect(saved((rows) => rows.with(0, { name: 'c', value: '1' }))).toEqual([
       header('c', { later: 1 }),
       header('a', { later: 2 }),
       header('b', { later: 3 }),
@@ -196,10 +196,13 @@ describe('fields of later versions', () => {
       responses: [response({ when: { headers: [condition('a', later)] } })],
       forward: { serviceRef: { name: 'orders', ...later } },
     };
-    const after = save(before, ({ delay, credential: was, responses: [first] }) => ({
+    const after = save(before, ({ delay, credential: was, responses }) => ({
       delay: { ...delay, type: 'Uniform', 'uniform.min': '1s', 'uniform.max': '2s' },
       credential: { ...was, 'signature.hmac.header': 'y', 'signature.secretRefs[0].key': 'c' },
-      responses: [{ ...first!, conditions: first!.conditions.map((row) => ({ ...row, value: '2' })) }],
+      responses: responses.map((one) => ({
+        ...one,
+        conditions: one.conditions.map((row) => ({ ...row, value: '2' })),
+      })),
       'spec.forward.serviceRef.port': '80',
     }));
     expect(after).toEqual({

@@ -90,7 +90,8 @@ interface EditProjectProps {
 
 const EditProject = ({ loaded, lost, sent, unsaved }: EditProjectProps) => {
   const isSaving = useNavigation().state !== 'idle';
-  const state = useOpened(loaded, sent);
+  const { version, values } = loaded;
+  const state = useOpened({ version, values }, sent);
   const { opened, refused, conflict } = state;
   return (
     <div>
