@@ -275,10 +275,6 @@ describe('resources', () => {
           ...{ action: 'JSON', json: { body: '1' } },
         }),
       );
-    const replace = async (displayName: string): Promise<void> => {
-      await cluster.kubectl(['delete', 'mep', 'again', '-n', namespace]);
-      await create(displayName);
-    };
     const saved = async () =>
       (await cluster.kubectl(['get', 'mep', 'again', '-n', namespace, '-o', 'jsonpath={.spec.displayName}'])).stdout;
     await create('First');
@@ -286,7 +282,8 @@ describe('resources', () => {
     const version = await page.locator('input[name=version]').inputValue();
     await page.getByLabel('Name', { exact: true }).fill('Mine');
     await page.route('**/events**', (route) => route.abort());
-    await replace('Second');
+    await cluster.kubectl(['delete', 'mep', 'again', '-n', namespace]);
+    await create('Second');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText('Not saved: both versions changed the same field').waitFor();
     expect(await saved()).toBe('Second');
