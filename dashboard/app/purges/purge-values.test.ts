@@ -28,6 +28,9 @@ test.each([
   ['q=a&from=1h', { filter: { search: 'a', from: '2026-11-21T11:00:00.000Z', to: NOW }, reason: 'why' }],
   ['q=a&to=1h', { filter: { search: 'a', to: '2026-11-21T11:00:00.000Z' }, reason: 'why' }],
   ['q=a&requests=All', { filter: { to: NOW }, requests: 'All', reason: 'why' }],
+  // The form hides these fields if all requests are selected.
+  ['from=no+time&to=no+time&requests=All', { filter: { to: NOW }, requests: 'All', reason: 'why' }],
+  ['to=1h&requests=All', { filter: { to: NOW }, requests: 'All', reason: 'why' }],
   // The API server rejects these purges.
   ['to=1h', { filter: { to: '2026-11-21T11:00:00.000Z' }, reason: 'why' }],
   ['requests=all', { filter: { to: NOW }, requests: 'all', reason: 'why' }],

@@ -15,19 +15,21 @@ export const PURGE_FIELDS = ['q', 'from', 'to', 'requests'] as const satisfies r
 
 /**
  * Reads a URL or a form. Converts relative times, such as those of Traffic, to fixed times. Keeps invalid times, so that they are
- * reported.
+ * reported. If all requests are selected, ignores the other fields, which the form then hides.
  */
 export const readPurgeValues = (given: Pick<FormData, 'get'>, now: Date): PurgeValues => {
   const text = (name: keyof PurgeValues): string => {
     const value = given.get(name);
     return typeof value === 'string' ? value.trim() : '';
   };
+  const requests = text('requests');
+  if (requests === 'All') return { q: '', from: '', to: '', requests };
   const { since, until } = resolveRange(readTimeRange(text('from'), text('to')), now);
   return {
     q: text('q'),
     from: since?.toISOString() ?? text('from'),
     to: until?.toISOString() ?? text('to'),
-    requests: text('requests'),
+    requests,
   };
 };
 
