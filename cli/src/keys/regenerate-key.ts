@@ -3,7 +3,7 @@ import { listText } from '@standin/contract';
 import { progressIn, type KeyRegenerationStatus } from '@standin/crds';
 import { PlainError } from '../plain-error.ts';
 import type { AccountChoice } from '../server/choose-account.ts';
-import { EXIT_TIMEOUT, followOperation, persistently } from '../server/follow-operation.ts';
+import { createOperation, EXIT_TIMEOUT, followOperation } from '../server/follow-operation.ts';
 import { isConfirmed, stderr, stdout } from '../terminal.ts';
 import type { KeyClient } from './key-client.ts';
 
@@ -38,10 +38,11 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
 
   const name = `regenerate-${randomBytes(4).toString('hex')}`;
   const deadline = performance.now() + options.timeoutMs;
-  await persistently(deadline, () => client.create(ref, name));
-  stderr.line(`KeyRegeneration ${ref.namespace}/${name} of account ${title}`);
+  const regeneration = `KeyRegeneration ${ref.namespace}/${name}`;
+  await createOperation(deadline, regeneration, () => client.create(ref, name));
+  stderr.line(`${regeneration} of account ${title}`);
   const status = await followOperation(deadline, {
-    title: `KeyRegeneration ${ref.namespace}/${name}`,
+    title: regeneration,
     read: () => client.status(ref, name),
     hasEnded: (now) => outcomeOf(now).kind !== 'under-way',
     format: formatProgress,

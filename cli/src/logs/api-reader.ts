@@ -5,9 +5,10 @@ import { rememberIds } from '@standin/logstore';
 import { z } from 'zod';
 import { ServerError, type ApiClient } from '../server/api-client.ts';
 import { checkEndpoint } from '../server/endpoints.ts';
+import { outageNotice } from '../server/outage-notice.ts';
 import { requestsPath, withProjectNames } from '../server/projects.ts';
 import { searchOf, type LogChoice } from './log-choice.ts';
-import { outageNotice, type Listed, type LogReader } from './log-reader.ts';
+import type { Listed, LogReader } from './log-reader.ts';
 
 const listSchema = z.object({ items: z.array(summarySchema) });
 const problemSchema = z.object({ detail: z.string() });

@@ -1,6 +1,5 @@
 import type { LogEntry } from '@standin/exchange';
 import type { LogCursor } from '@standin/logstore';
-import { stderr } from '../terminal.ts';
 import type { LineEntry } from './format-entry.ts';
 
 /** The fields that a list of captured requests needs. */
@@ -26,15 +25,3 @@ export interface LogReader {
   checkNames(): Promise<void>;
   close(): Promise<void>;
 }
-
-/** An outage is reported once, and again at this interval while it lasts. */
-const NOTICE_INTERVAL_MS = 30_000;
-
-export const outageNotice = (): ((error: unknown) => void) => {
-  let saidAt = -Infinity;
-  return (error) => {
-    if (performance.now() - saidAt < NOTICE_INTERVAL_MS) return;
-    saidAt = performance.now();
-    stderr.line(`standin: ${(error as Error).message}; trying again`);
-  };
-};

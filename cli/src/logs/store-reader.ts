@@ -7,7 +7,7 @@ import { PlainError } from '../plain-error.ts';
 import { missingObject, missingProject } from '../server/projects.ts';
 import { readRunFile } from '../server/run-file.ts';
 import type { LogChoice } from './log-choice.ts';
-import { outageNotice, type LogReader } from './log-reader.ts';
+import type { LogReader } from './log-reader.ts';
 
 export interface StoreReaderOptions {
   /** The data folder. Opened only without `clickhouseUrl`, when no `standin dev` process is using it. */

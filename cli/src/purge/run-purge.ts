@@ -3,7 +3,7 @@ import { phraseListText } from '@standin/contract';
 import { progressIn, type PurgeStatus } from '@standin/crds';
 import { PlainError } from '../plain-error.ts';
 import { ServerError } from '../server/api-client.ts';
-import { EXIT_TIMEOUT, followOperation, persistently } from '../server/follow-operation.ts';
+import { createOperation, EXIT_TIMEOUT, followOperation } from '../server/follow-operation.ts';
 import type { ProjectChoice } from '../server/projects.ts';
 import { isConfirmed, stderr, stdout } from '../terminal.ts';
 import type { PurgeClient, PurgeRequest } from './purge-client.ts';
@@ -32,7 +32,7 @@ export const runPurge = async (client: PurgeClient, request: PurgeRequest, optio
 
   const name = `purge-${randomBytes(4).toString('hex')}`;
   const deadline = performance.now() + timeoutMs;
-  await persistently(deadline, () => client.create(project, name, request));
+  await createOperation(deadline, `Purge ${name}`, () => client.create(project, name, request));
   stderr.line(`Purge ${name}`);
   const status = await followOperation(deadline, {
     title: `Purge ${name}`,

@@ -8,19 +8,44 @@ import { replayMany } from './run-replay.ts';
 // The command unreferences the channel to its parent process, which here is the test runner.
 afterEach(() => process.channel?.ref());
 
+const refused = (status: number): ServerError => new ServerError(`refused with ${status}`, { status, code: '' });
+
+interface ReplayOptions {
+  readonly onFirstRead?: () => void;
+  /** The errors with which the first attempts to create the Replay fail. */
+  readonly creations?: readonly ServerError[];
+  /** The error with which the first attempt to read the results fails. */
+  readonly results?: ServerError;
+}
+
 /**
  * Replays one request with an API whose Replay has these statuses, one per read. The Replay does not exist while the status is
  * undefined, or after the last status.
  */
-const replay = (statuses: readonly (ReplayStatus | undefined)[], onFirstRead: () => void = () => undefined) => {
+const replay = (
+  statuses: readonly (ReplayStatus | ServerError | undefined)[],
+  { onFirstRead = () => undefined, creations = [], results }: ReplayOptions = {},
+) => {
   const left = [...statuses];
+  const creationsLeft = [...creations];
+  const resultsLeft = results === undefined ? [] : [results];
   const answer = ({ method = 'GET', path }: ApiRequest): unknown => {
-    if (method === 'POST') return {};
+    if (method === 'POST') {
+      const error = creationsLeft.shift();
+      if (error !== undefined) throw error;
+      return {};
+    }
     if (path.endsWith(':count')) return { count: 1 };
-    if (path.endsWith('/requests') || path.endsWith('/results')) return { items: [] };
+    if (path.endsWith('/requests')) return { items: [] };
+    if (path.endsWith('/results')) {
+      const error = resultsLeft.shift();
+      if (error !== undefined) throw error;
+      return { items: [] };
+    }
     if (method === 'GET' && left.length === statuses.length) onFirstRead();
     const status = method === 'GET' ? left.shift() : undefined;
     if (status === undefined) throw new ServerError('There is no such replay.', { status: 404, code: '' });
+    if (status instanceof ServerError) throw status;
     return { status };
   };
   const ask = (request: ApiRequest) => new Promise((resolve) => resolve(answer(request)));
@@ -47,6 +72,36 @@ describe('a Replay that is followed', () => {
 
   test('ends the command with an error when it is deleted, even if the user cancels it', async () => {
     const cancel = (): unknown => process.listeners('SIGINT').at(-1)?.('SIGINT');
-    await expect(replay([{ phase: 'Running' }], cancel)).rejects.toThrow('was deleted');
+    await expect(replay([{ phase: 'Running' }], { onFirstRead: cancel })).rejects.toThrow('was deleted');
+  });
+
+  // Otherwise, a script would send the requests again.
+  test.each([0, 429, 503])('does not end the command when a read is refused with %i', async (status) => {
+    expect(await replay([refused(status), { phase: 'Running' }, refused(status), { phase: 'Succeeded' }])).toBe(true);
+  });
+
+  test('continues when the server no longer lets the command read it, which the error says', async () => {
+    const continues = {
+      message: expect.stringMatching(
+        /^Replay \S+ continues, but the command cannot follow it: refused with 401/,
+      ) as string,
+      exitCode: 5,
+    };
+    await expect(replay([{ phase: 'Running' }, refused(401)])).rejects.toMatchObject(continues);
+  });
+
+  test('is created once if the response to its creation is lost', async () => {
+    expect(await replay([{ phase: 'Succeeded' }], { creations: [refused(0), refused(409)] })).toBe(true);
+  });
+
+  test('is not created if the server refuses it', async () => {
+    await expect(replay([], { creations: [refused(403)] })).rejects.toMatchObject({
+      message: 'refused with 403',
+      exitCode: 1,
+    });
+  });
+
+  test.each([503, 403])('has succeeded even if its results are refused with %i', async (status) => {
+    expect(await replay([{ phase: 'Succeeded' }], { results: refused(status) })).toBe(true);
   });
 });

@@ -4,7 +4,7 @@ import type { LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
 import { PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
-import { statusOfNew } from '../server/follow-operation.ts';
+import { createOperation, persistently, statusOfNew } from '../server/follow-operation.ts';
 import { isConfirmed, stderr, stdout, type Line } from '../terminal.ts';
 import { formatResponse, formatFilterPlan, formatOnePlan, formatProgress, formatResult } from './format-replay.ts';
 import type { ReplayClient, ReplayRef } from './replay-client.ts';
@@ -38,6 +38,8 @@ export interface ManyOptions extends RunReplayOptions {
 const POLL_MS = 200;
 const PROGRESS_MS = 1_000;
 const FAILURES_SHOWN = 10;
+/** How long to wait for a server that does not respond before the Replay starts and after it ends. While it runs, there is no limit. */
+const OUTAGE_MS_MAX = 30_000;
 
 const say = (lines: readonly Line[], colour = false): void => {
   for (const line of lines) stderr.line(line, colour);
@@ -61,7 +63,7 @@ export const replayOne = async (client: ReplayClient, options: OneOptions): Prom
   const done = await carryOut(client, project, spec);
   if (output === 'text') return showOne(client, entry, done);
   const { path, status } = done;
-  const answer = await client.answer(path, id);
+  const answer = await readEnded(() => client.answer(path, id));
   stdout.json(answer ?? { error: messageOf(status) });
   return status.phase === 'Succeeded';
 };
@@ -72,8 +74,19 @@ interface EndedReplay {
   readonly status: ReplayStatus;
 }
 
+/**
+ * Reads a result of an ended Replay. If it cannot be read, prints the reason and resolves with undefined, because the exit code
+ * depends only on whether the requests were sent.
+ */
+const readEnded = <T>(read: () => Promise<T>): Promise<T | undefined> =>
+  persistently(performance.now() + OUTAGE_MS_MAX, read).catch((error: unknown) => {
+    if (!(error instanceof PlainError)) throw error;
+    say([`the results of the replay cannot be shown: ${error.message}`]);
+    return undefined;
+  });
+
 const showOne = async (client: ReplayClient, entry: LogEntry, { path, status }: EndedReplay): Promise<boolean> => {
-  const answer = await client.answer(path, entry.id);
+  const answer = await readEnded(() => client.answer(path, entry.id));
   if (answer === undefined) say([messageOf(status)]);
   else {
     say(formatResponse(answer, entry));
@@ -107,25 +120,31 @@ export const replayMany = async (client: ReplayClient, options: ManyOptions): Pr
   const { path, status } = await carryOut(client, project, spec);
   if (output === 'json') stdout.json(status);
   else for (const line of formatResult(status)) stdout.line(line);
-  for (const { requestId, error } of await client.failures(path, FAILURES_SHOWN)) say([`  ${requestId}: ${error}`]);
+  const failures = await readEnded(() => client.failures(path, FAILURES_SHOWN));
+  for (const { requestId, error } of failures ?? []) say([`  ${requestId}: ${error}`]);
   return status.phase === 'Succeeded';
 };
 
 const FINAL: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed', 'Cancelled']);
 
-/** Creates the Replay and follows it until it ends. Ctrl-C cancels it. Rejects with a `PlainError` if the Replay is deleted. */
+/**
+ * Creates the Replay and follows it until it ends. Ctrl-C cancels it. Rejects with a `PlainError` if the Replay is deleted, and with
+ * the exit code `EXIT_TIMEOUT` if it continues but cannot be followed.
+ */
 const carryOut = async (client: ReplayClient, project: ReplayRef, spec: ReplaySpec): Promise<EndedReplay> => {
-  const name = newReplayName();
-  const path = await client.create({ namespace: project.namespace, name }, spec);
+  const ref = { namespace: project.namespace, name: newReplayName() };
+  const title = `Replay ${ref.name}`;
+  const path = client.path(ref, spec);
+  await createOperation(performance.now() + OUTAGE_MS_MAX, title, () => client.create(ref, spec));
   const stop = awaitStop();
   stop.signal.addEventListener('abort', () => {
     say(['cancelling; requests in flight will finish (press Ctrl-C again to exit without waiting)']);
-    client.setState(path, 'Cancelled').catch((error: unknown) => {
+    persistently(Infinity, () => client.setState(path, 'Cancelled')).catch((error: unknown) => {
       say([`cannot cancel the replay: ${error instanceof Error ? error.message : String(error)}`]);
     });
   });
   try {
-    const read = statusOfNew({ title: `Replay ${name}`, read: () => client.status(path) });
+    const read = statusOfNew(Infinity, { title, read: () => client.status(path) });
     return { path, status: await follow(read) };
   } finally {
     stop.done();

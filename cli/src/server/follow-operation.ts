@@ -2,8 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { PlainError } from '../plain-error.ts';
 import { stderr } from '../terminal.ts';
 import { ServerError } from './api-client.ts';
+import { outageNotice } from './outage-notice.ts';
 
-/** Exit code of a command that stops waiting. The operation that it started, such as a Purge, continues. */
+/** Exit code of a command that stops waiting. The operation that it started, such as a Purge, continues or may have been
+ * created. */
 export const EXIT_TIMEOUT = 5;
 
 const POLL_MS = 100;
@@ -21,16 +23,30 @@ interface Followed<Status> {
 }
 
 /**
- * Returns a function that reads the status of a new object. The status is empty while the object is not visible yet. Rejects with a
- * `PlainError` if the object was deleted.
+ * Creates the object of an operation. `create` may be called again if its response is lost. Rejects with a `PlainError` with the exit code
+ * `EXIT_TIMEOUT` if it is unknown at the deadline whether the object exists.
  */
-export const statusOfNew = <Status>({
-  title,
-  read,
-}: Pick<Followed<Status>, 'title' | 'read'>): (() => Promise<Partial<Status>>) => {
+export const createOperation = (deadline: number, title: string, create: () => Promise<void>): Promise<void> =>
+  persistently(deadline, create).catch((error: unknown) => {
+    if (!isOutage(error)) throw error;
+    throw new PlainError(`${title} may have been created: ${error.message}`, { cause: error, exitCode: EXIT_TIMEOUT });
+  });
+
+/**
+ * Returns a function that reads the status of a new object, until the deadline after transient failures. The status is empty while
+ * the object is not visible yet. Rejects with a `PlainError` if the object was deleted, or if it continues but cannot be read.
+ */
+export const statusOfNew = <Status>(
+  deadline: number,
+  { title, read }: Pick<Followed<Status>, 'title' | 'read'>,
+): (() => Promise<Partial<Status>>) => {
   let missingUntil = performance.now() + VISIBLE_MS_MAX;
   return async () => {
-    const status = await read();
+    const status = await persistently(deadline, read).catch((error: unknown) => {
+      if (!(error instanceof PlainError)) throw error;
+      const message = `${title} continues, but the command cannot follow it: ${error.message}`;
+      throw new PlainError(message, { cause: error, exitCode: EXIT_TIMEOUT });
+    });
     if (status !== undefined) missingUntil = 0;
     else if (performance.now() >= missingUntil) throw new PlainError(`${title} was deleted before it ended`);
     return status ?? {};
@@ -45,9 +61,9 @@ export const followOperation = async <Status>(
   deadline: number,
   { hasEnded, format, ...object }: Followed<Status>,
 ): Promise<Partial<Status>> => {
-  const read = statusOfNew(object);
+  const read = statusOfNew(deadline, object);
   for (let said = ''; ;) {
-    const status = await persistently(deadline, read);
+    const status = await read();
     if (hasEnded(status) || performance.now() >= deadline) return status;
     const progress = format(status);
     if (progress !== said) stderr.line(progress);
@@ -56,15 +72,18 @@ export const followOperation = async <Status>(
   }
 };
 
+const isOutage = (error: unknown): error is ServerError => error instanceof ServerError && error.isPassing;
+
 /** Retries after transient failures, such as a dashboard restart, until the deadline. */
 export const persistently = async <T>(deadline: number, work: () => Promise<T>): Promise<T> => {
+  const notice = outageNotice();
   for (;;) {
     try {
       return await work();
     } catch (error) {
-      if (!(error instanceof ServerError && error.isPassing)) throw error;
-      if (performance.now() < deadline) await delay(POLL_MS);
-      else throw new PlainError(error.message, { cause: error, exitCode: EXIT_TIMEOUT });
+      if (!isOutage(error) || performance.now() >= deadline) throw error;
+      notice(error);
+      await delay(POLL_MS);
     }
   }
 };
