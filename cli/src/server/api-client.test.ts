@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { apiPath, type ApiClient } from './api-client.ts';
+import { ANSWER_LIMITS, apiClient, apiPath, type ApiClient } from './api-client.ts';
 import { openServer } from './connect.ts';
 
 const ANSWER_BYTES_MAX = 1024 * 1024;
@@ -36,6 +36,53 @@ it('sends the token, and uses the path in the URL', async () => {
     a: 1,
   });
   expect(seen).toEqual([['/behind/a/path/api/v1/projects?q=a%26b', 'Bearer t']]);
+});
+
+/** Serves only requests with the newest of these tokens. `found` are the ones that the client finds, one per call. */
+const withTokens = async (given: string | undefined, found: readonly string[]) => {
+  const left = [...found];
+  const newest = found.at(-1);
+  const seen: (string | undefined)[] = [];
+  const server = createServer(({ headers: { authorization } }, response) => {
+    seen.push(authorization);
+    if (authorization === `Bearer ${newest}`) response.end('{}');
+    else response.writeHead(401).end('{"code": "unauthorized", "detail": "The token has expired."}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = apiClient(new URL(`http://localhost:${(server.address() as AddressInfo).port}`), {
+    given,
+    findToken: found.length === 0 ? undefined : () => Promise.resolve(left.shift() ?? 'none'),
+    limits: ANSWER_LIMITS,
+  });
+  return { client, seen, close: () => server.close() };
+};
+
+it.each([
+  ['that it found', undefined, ['new']],
+  ['that it started with', 'old', ['new']],
+] as const)('replaces a token %s when the server no longer accepts it', async (_, given, found) => {
+  const { client, seen, close } = await withTokens(given, found);
+  expect(await client.ask({ path: '/' }, anything)).toEqual({});
+  const { lines } = await client.lines({ path: '/' });
+  for await (const line of lines) expect(line).toBe('{}');
+  expect(seen).toEqual([given && `Bearer ${given}`, 'Bearer new', 'Bearer new']);
+  close();
+});
+
+it('replaces each token once, so that a server that accepts none is not asked for ever', async () => {
+  const { client, seen, close } = await withTokens(undefined, ['old', 'older', 'new']);
+  await expect(client.ask({ path: '/' }, anything)).rejects.toThrow('The token has expired.');
+  await expect(client.ask({ path: '/' }, anything)).rejects.toThrow('The token has expired.');
+  expect(await client.ask({ path: '/' }, anything)).toEqual({});
+  expect(seen).toEqual([undefined, ...['old', 'old', 'older', 'older', 'new'].map((token) => `Bearer ${token}`)]);
+  close();
+});
+
+it('does not replace a token that the user gave', async () => {
+  const { client, seen, close } = await withTokens('given', []);
+  await expect(client.ask({ path: '/' }, anything)).rejects.toThrow('The token has expired.');
+  expect(seen).toEqual(['Bearer given']);
+  close();
 });
 
 it('reports the server’s message, and whether a retry may help', async () => {

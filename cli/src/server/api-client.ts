@@ -101,8 +101,11 @@ export const ANSWER_LIMITS: AnswerLimits = {
 };
 
 interface ClientOptions {
-  /** Called when the server requires a token. */
-  readonly findToken: FindToken;
+  /**
+   * Called when the server requires a token, or no longer accepts the last one, because tokens expire while a command runs. Undefined
+   * if only `given` may be sent.
+   */
+  readonly findToken: FindToken | undefined;
   /** A token that is sent from the first request, even if the server does not require one. */
   readonly given: string | undefined;
   readonly limits: AnswerLimits;
@@ -136,7 +139,7 @@ export const apiClient = (base: URL, options: ClientOptions): ApiClient => {
   };
   const send = async (request: ApiRequest): Promise<Response> => {
     let response = await attempt(request);
-    if (response.status === 401 && token === undefined) {
+    if (response.status === 401 && findToken !== undefined) {
       await response.body?.cancel();
       token = await findToken({ server: base, service: response.headers.get(SERVICE_HEADER) ?? undefined });
       response = await attempt(request);

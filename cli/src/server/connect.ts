@@ -50,7 +50,7 @@ export const openServer = (
     );
   }
   const given = token === '' ? undefined : token;
-  return apiClient(base, { findToken: kubeconfigToken(trustServer), given, limits });
+  return apiClient(base, { findToken: given === undefined ? kubeconfigToken(trustServer) : undefined, given, limits });
 };
 
 /** Covers the first dashboard build, and a cluster that responds slowly. */
@@ -98,7 +98,9 @@ const isServed = ({ url }: LocalApi): Promise<boolean> =>
 /** Connects to `standin dev`, which never receives a kubeconfig's token. */
 const localClient = (dataDir: string, { url, token, hasPages }: LocalApi): ApiClient =>
   apiClient(new URL(url), {
-    ...{ findToken: needsNoToken, given: token, limits: ANSWER_LIMITS },
+    findToken: token === undefined ? needsNoToken : undefined,
+    given: token,
+    limits: ANSWER_LIMITS,
     local: {
       ...{ hasPages, token },
       checkRunning: async () => {

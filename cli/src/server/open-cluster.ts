@@ -33,32 +33,34 @@ export const openKubeClient = ({ kubeconfig, context }: ServerOptions): KubeClie
  */
 export const openCluster = async (options: ServerOptions): Promise<ApiClient> => {
   const { systemNamespace = SYSTEM_NAMESPACE, serviceAccount, token } = options;
-  const client = openKubeClient(options);
-  try {
+  const given = token === '' ? undefined : token;
+  const findToken = (client: KubeClient): Promise<string> =>
+    serviceAccount === undefined ? ownToken(client.config) : tokenFor(client, serviceAccount);
+  const withClient = async <T>(use: (client: KubeClient) => Promise<T>): Promise<T> => {
+    const client = openKubeClient(options);
+    try {
+      return await use(client);
+    } finally {
+      await client.close();
+    }
+  };
+  return withClient(async (client) => {
     const target = await findDashboard(client, systemNamespace);
-    const given =
-      token || (await (serviceAccount === undefined ? ownToken(client.config) : tokenFor(client, serviceAccount)));
     return apiClient(new URL(`http://dashboard.${systemNamespace}`), {
-      ...{ given, limits: ANSWER_LIMITS },
-      fetch: refindingFetch(podFetch(client.config, target), async () => {
-        const again = openKubeClient(options);
-        try {
-          return podFetch(again.config, await findDashboard(again, systemNamespace));
-        } finally {
-          await again.close();
-        }
-      }),
+      given: given ?? (await findToken(client)),
+      findToken: given === undefined ? () => withClient(findToken) : undefined,
+      limits: ANSWER_LIMITS,
+      fetch: refindingFetch(podFetch(client.config, target), () =>
+        withClient(async (again) => podFetch(again.config, await findDashboard(again, systemNamespace))),
+      ),
       publicUrl: () => {
         if (target.publicUrl !== undefined) return new URL(target.publicUrl);
         throw new PlainError(
           'the dashboard has no URL that browsers can reach: set dashboard.url in the values of the chart, pass --server, or run standin dashboard to forward a port',
         );
       },
-      findToken: () => Promise.reject(new PlainError('the dashboard requires a token')),
     });
-  } finally {
-    await client.close();
-  }
+  });
 };
 
 /** Returns a `fetch` that calls `find` for another one after a failure, because the pod may have been replaced. */
