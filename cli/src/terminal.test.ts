@@ -1,6 +1,6 @@
-import { Writable } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { formatLine, outputTo, styled, wantsColour } from './terminal.ts';
+import { formatLine, isConfirmed, outputTo, styled, wantsColour } from './terminal.ts';
 
 const HOSTILE = 'a\x1b[31m\r\n\x9b2J\u202eb';
 const SHOWN = String.raw`a\x1b[31m\x0d\x0a\x9b2J\u202eb`;
@@ -60,4 +60,25 @@ test.each([
   [{ isTerminal: false }, {}, false],
 ])('whether colour is used for %j with %j: %s', (stream, env, wanted) => {
   expect(wantsColour(stream, env)).toBe(wanted);
+});
+
+// Standard error may be redirected to a file, and then the terminal itself handles Ctrl-C.
+test.each([
+  ['Ctrl-C', '\x03', true, false],
+  ['Ctrl-D', '\x04', true, false],
+  ['the end of the input', null, false, false],
+  ['y', 'y\n', true, true],
+  ['an empty line', '\n', false, false],
+] as const)('a question that %s ends is not an error', async (_, keys, isTTY, isYes) => {
+  const input = Object.assign(new PassThrough(), { isTTY: true });
+  const output = Object.assign(new PassThrough().resume(), { isTTY });
+  const confirmed = isConfirmed('Send?', 'no terminal', { input, output });
+  if (keys === null) input.end();
+  else input.write(keys);
+  expect(await confirmed).toBe(isYes);
+});
+
+test('a question without a terminal is an error that says what to do', async () => {
+  const streams = { input: new PassThrough(), output: new PassThrough() };
+  await expect(isConfirmed('Send?', 'add --yes', streams)).rejects.toThrow('add --yes');
 });

@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import process from 'node:process';
 import { createInterface } from 'node:readline/promises';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { styleText } from 'node:util';
 import { printable, printableJson } from '@standin/contract';
 import { PlainError } from './plain-error.ts';
@@ -77,16 +78,34 @@ export const outputTo = (stream: Writable & { readonly isTTY?: boolean }): Outpu
 export const stdout = outputTo(process.stdout);
 export const stderr = outputTo(process.stderr);
 
+/** Where a question is asked. */
+interface Terminal {
+  readonly input: Readable & { readonly isTTY?: boolean };
+  readonly output: Writable;
+}
+
 /**
- * Asks a question at the terminal. Resolves with true for yes. Rejects with a `PlainError` if there is no terminal.
+ * Asks a question at the terminal. Resolves with true for yes, and with false for anything else, including Ctrl-C and Ctrl-D.
+ * Rejects with a `PlainError` if there is no terminal.
  *
  * @param otherwise the error message, which says what to do without a terminal
  */
-export const isConfirmed = async (question: string, otherwise: string): Promise<boolean> => {
-  if (!process.stdin.isTTY) throw new PlainError(otherwise);
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+export const isConfirmed = async (
+  question: string,
+  otherwise: string,
+  { input, output }: Terminal = { input: process.stdin, output: process.stderr },
+): Promise<boolean> => {
+  if (input.isTTY !== true) throw new PlainError(otherwise);
+  const terminal = createInterface({ input, output });
+  // When the input ends, the question itself never settles.
+  const closed = once(terminal, 'close').then(() => '');
   try {
-    return /^y(es)?$/i.test((await terminal.question(printable(`${question} [y/N] `))).trim());
+    const asked = terminal.question(printable(`${question} [y/N] `)).catch((error: unknown) => {
+      if ((error as Error).name !== 'AbortError') throw error;
+      output.write('\n');
+      return '';
+    });
+    return /^y(es)?$/i.test((await Promise.race([asked, closed])).trim());
   } finally {
     terminal.close();
   }
