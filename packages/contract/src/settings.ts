@@ -58,6 +58,18 @@ const inputFromEnv = (schema: SettingsSchema, env: Readonly<Record<string, strin
   return input;
 };
 
+/** Returns the message with the variable of the setting, and for a list with the number of the item. */
+const formatIssue = (
+  settings: readonly SettingDescription[],
+  { path, message }: Pick<z.core.$ZodIssue, 'path' | 'message'>,
+): string => {
+  const setting = settings.find((known) => known.path === path.slice(0, known.path.split('.').length).join('.'));
+  // A rule about several settings.
+  if (setting === undefined) return message;
+  const index = path[setting.path.split('.').length];
+  return typeof index === 'number' ? `${setting.env}: item ${index + 1}: ${message}` : `${setting.env}: ${message}`;
+};
+
 /**
  * Parses and freezes a process's settings. A `STANDIN_` variable without a setting is an error, so that a typo does not silently
  * leave a default in place. Variables that begin with one of `otherPrefixes` belong to other programs and are ignored. Throws a
@@ -76,7 +88,7 @@ export const parseSettings = <S extends SettingsSchema>(
     .map((name) => `${name}: unknown setting; docs/reference/configuration.md lists all settings`);
   const result = schema.safeParse(inputFromEnv(schema, env));
   if (!result.success) {
-    problems.push(...result.error.issues.map((issue) => `${envName(issue.path.map(String))}: ${issue.message}`));
+    problems.push(...result.error.issues.map((issue) => formatIssue(settings, issue)));
   }
   if (!result.success || problems.length > 0) throw new SettingsError(problems.join('\n'));
   return Object.freeze(result.data);
