@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
 import process from 'node:process';
+import { pathToFileURL } from 'node:url';
 import { nodePath, root } from './ensure-installed.js';
 
 const FIRST_NODE_WITH_TYPE_STRIPPING = [22, 19];
@@ -12,7 +13,8 @@ export const runMain = async (args) => {
   const [oldestMajor, oldestMinor] = FIRST_NODE_WITH_TYPE_STRIPPING;
   if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
     process.argv = [process.execPath, main, ...args];
-    await import(main);
+    // In a path, `#` and `%` would be parts of a URL.
+    await import(pathToFileURL(main).href);
     return;
   }
   // The child has its own process group: Ctrl-C reaches only this process, which forwards it once. The IPC channel ends the child

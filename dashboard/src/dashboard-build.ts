@@ -27,6 +27,8 @@ const LOCKFILE = '../package-lock.json';
 /** The number of builds to keep, including the current one. Other processes may still use older builds. */
 const BUILDS_KEPT = 3;
 const HASH_LENGTH = 16;
+/** Characters that Vite interprets when they are in a path. It only warns about them, and the build then fails with other errors. */
+const VITE_CANNOT = /[#?*]/;
 const OUTPUT_SHOWN_CHARS = 4_000;
 
 /** Thrown if a build fails. `message` contains the bundler's output. */
@@ -48,6 +50,11 @@ export const ensureDashboardBuild = async (onBuild: () => void = () => undefined
     await utimes(folder, new Date(), new Date()).catch(() => undefined);
     return folder;
   }
+  const [character] = VITE_CANNOT.exec(DASHBOARD) ?? [];
+  if (character !== undefined)
+    throw new DashboardBuildError(
+      `cannot build the dashboard: Vite does not support ${character} in the path ${DASHBOARD}. Move the checkout to another folder`,
+    );
   onBuild();
   const unfinished = `${folder}.${process.pid}.tmp`;
   try {

@@ -1,3 +1,6 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -6,13 +9,17 @@ import {
   HOST,
   KEY,
   PATH,
+  quiet,
   request,
   sha256,
   startTestGateway,
+  testSettings,
   URI,
   WITH_KEY,
   type TestGateway,
 } from './gateway.testing.ts';
+import { MemorySink } from './deliver/memory-sink.testing.ts';
+import { runGateway } from './gateway.ts';
 import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
 
 const BODY_MAX = 64 * 1024;
@@ -288,4 +295,17 @@ describe('a connection', () => {
     expect(answer?.status).toBe(413);
     await client.closed();
   });
+});
+
+test.each(['port', 'admin'])('a gateway whose %s is in use closes everything that it opened', async (which) => {
+  const dir = await mkdtemp(path.join(tmpdir(), 'standin-gateway-'));
+  const taken = Number(new URL(stand.gateway.url).port);
+  const settings = testSettings(
+    dir,
+    which === 'port' ? { port: taken } : { admin: { host: '127.0.0.1', port: taken } },
+  );
+  const sink = new MemorySink();
+  await expect(runGateway({ settings, logger: quiet, logSink: sink })).rejects.toThrow('EADDRINUSE');
+  expect([sink.isClosed, await readdir(path.join(settings.dataDir, 'spool'))]).toEqual([true, []]);
+  await rm(dir, { recursive: true });
 });

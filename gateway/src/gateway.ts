@@ -169,6 +169,13 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     config: store,
     recorder: spool,
   });
+  // What is open before the gateway listens would keep the process running.
+  const release = async (error: unknown): Promise<never> => {
+    await spool.close();
+    await spool.removeFolder();
+    await Promise.all([egress.close(), sink.close(), tracing?.stop()]);
+    throw error;
+  };
   const receiver = await Receiver.listen({
     settings,
     onExchange: (exchange, target, verdict) => pipeline.handle(exchange, target, verdict),
@@ -177,14 +184,13 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
       refusals.add({ code, project: '', isCallerKnown: false, who: 'other', where: '' });
       onRejected?.({ code, status: REJECTIONS[code].status, method: '', path: '' });
     },
-  });
+  }).catch(release);
 
   const notReadyBecause = () => reasonsNotReady(pipeline, store, spool);
   const admin = await listenAdmin({ ...settings.admin, registry: metrics.registry, notReadyBecause }).catch(
     async (error: unknown) => {
       await receiver.close();
-      await spool.close();
-      throw error;
+      return release(error);
     },
   );
   exposeCertificateExpiry(metrics.registry, () => readFile(path.join(settings.operator.tls.dir, 'tls.crt')));

@@ -55,6 +55,21 @@ describe('standin dev exits with code 1 and a one-line error that says what to d
     expect(await processesWith(data)).toBe('');
   });
 
+  test('another process takes the port while standin dev starts', async () => {
+    const port = await freePort();
+    const { manifests, data } = await newFolders();
+    const dev = startTextDev(['dev', manifests, '--data', data, '--gateway-port', String(port)]);
+    // It has chosen the port and does not listen yet.
+    await dev.waitForLine('Starting', (line) => line.startsWith('Starting'), 30_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    const line = `standin: port ${port} is in use: stop the process that uses it, or choose another port`;
+    await dev.waitForLine('the error', (text) => text === line, 30_000);
+    expect(await dev.ended()).toEqual({ code: 1, signal: null });
+    server.close();
+    expect(await processesWith(data)).toBe('');
+  });
+
   test('the manifest directory is missing', async () => {
     const missing = path.join(await createTempFolder('dev'), 'missing');
     expectPlain(await standin(['dev', missing]), `${missing} does not exist: specify a directory of manifests`);

@@ -7,7 +7,7 @@ import { openLogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { EngineAddress } from '@standin/engine';
 import { openEngine } from '../open-engine.ts';
-import { PlainError } from '../plain-error.ts';
+import { isPortTaken, PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
 import { stdout } from '../terminal.ts';
 import { checkReadable, copyQuickstart, prepareDataDir } from './check-input.ts';
@@ -81,8 +81,13 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
   const store = openLogStore(clickhouse);
   try {
     await store.migrate();
-    const address = { gatewayPort, dataDir, clickhouse };
-    const standin = await startStandin({ ...options, ...address, store, logger, output });
+    const start = (port: number): ReturnType<typeof startStandin> =>
+      startStandin({ ...options, gatewayPort: port, dataDir, clickhouse, store, logger, output });
+    const standin = await start(gatewayPort).catch(async (error: unknown) => {
+      // Another process has taken the port in the meantime, and any other port will do.
+      if (options.gatewayPort !== 0 || !isPortTaken(error)) throw error;
+      return start(await choosePort(0));
+    });
     let dashboard: Awaited<ReturnType<typeof startDashboard>> | undefined;
     // Without pages, only commands use the API, and they read the token from the run file.
     const needsToken = options.requireToken || !options.dashboard;

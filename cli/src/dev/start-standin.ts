@@ -146,6 +146,10 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     ...{ refused, logger: logger.child({ process: 'gateway' }) },
     logSink: announceRows(store, startedAt, (request) => output.request(request)),
     onRejected: (rejected) => output.rejected(rejected),
+  }).catch(async (error: unknown) => {
+    // Otherwise, the operator would keep the process running.
+    await operator.stop();
+    throw error;
   });
 
   return {
