@@ -35,7 +35,7 @@ const networkPolicy = group({
   dashboardEgress: kubernetesList
     .default([])
     .describe(
-      'Additional egress rules for the dashboard, for example for an OIDC provider or a ClickHouse server on a different port.',
+      'Additional egress rules for the dashboard, for example for a ClickHouse Service whose pods listen on a different port.',
     ),
 });
 

@@ -43,8 +43,8 @@ export const CHART_COMPONENTS = {
   dashboard: {
     schema: clusterDashboardSettings,
     byTemplate: [
-      ...['host', 'port', 'admin.', 'url', 'service', 'kubeconfig', 'watch.', 'session.key', 'session.previousKey'],
-      ...['oidc.clientSecret', 'clickhouse.', 'operator.'],
+      ...['host', 'port', 'admin.', 'url', 'service', 'gatewayUrl', 'kubeconfig', 'watch.', 'session.key'],
+      ...['session.previousKey', 'oidc.clientSecret', 'clickhouse.', 'operator.'],
     ],
   },
 } as const satisfies Record<string, ChartComponent>;

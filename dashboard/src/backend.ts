@@ -35,6 +35,8 @@ export type DashboardMode = 'local' | 'cluster';
  */
 export interface Backend {
   readonly mode: DashboardMode;
+  /** Base URL at which this process reaches the gateways. Undefined if it uses the URLs in statuses. */
+  readonly gatewayUrl?: string | undefined;
   readonly resources: Resources;
   readonly logs: Logs;
 }

@@ -47,6 +47,7 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
     config: own.config,
     index: followResourceIndex(ownView('index')),
     store,
+    gatewayUrl: settings.gatewayUrl,
     gatherRefusals: operatorRefusals({ urls, tlsDir: tls.dir, logger }),
     logger: logger.child({ stage: 'cluster' }),
   });

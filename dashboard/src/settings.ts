@@ -53,6 +53,11 @@ export const clusterDashboardSettings = z
       .describe(
         'The dashboard’s Service, as NAMESPACE/NAME. The CLI uses it to recognize the dashboard behind kubectl port-forward.',
       ),
+    gatewayUrl: httpUrlSetting
+      .optional()
+      .describe(
+        'Base URL at which the dashboard reaches the gateways, to send requests for users. Unset: the URL in the status of each endpoint.',
+      ),
     trustedProxies: listSetting(
       z.string().refine(isNetwork, 'must be an address or a network, such as 10.0.0.7 or 10.0.0.0/8'),
     )

@@ -24,6 +24,8 @@ export interface RenderOptions {
   readonly namespace?: string;
   /** `name=value`, for --set. */
   readonly set?: readonly string[];
+  /** `name=value`, for --set-string. */
+  readonly setText?: readonly string[];
   /** Renders only these templates of the chart, such as `templates/operator/rbac.yaml`. */
   readonly only?: readonly string[];
 }
@@ -36,11 +38,12 @@ const renders = new Map<string, Promise<string>>();
  * parts leave. Rejects with Helm's error output.
  */
 export const renderChart = (options: RenderOptions = {}): Promise<string> => {
-  const { chartCase = 'default', namespace = SYSTEM_NAMESPACE, set = [], only = [] } = options;
+  const { chartCase = 'default', namespace = SYSTEM_NAMESPACE, set = [], setText = [], only = [] } = options;
   const args = [
     ...['template', 'standin', path.join(CHARTS, 'standin'), '--namespace', namespace],
     ...['--values', valuesFileOf(chartCase)],
     ...set.flatMap((value) => ['--set', value]),
+    ...setText.flatMap((value) => ['--set-string', value]),
     ...only.flatMap((template) => ['--show-only', template]),
   ];
   const key = args.join('\n');

@@ -89,6 +89,39 @@ const WORKLOADS = [
   ['Deployment', 'standin-dashboard'],
 ] as const;
 
+describe('text that looks like a number or a boolean', () => {
+  const TEXT = /^(name|namespace|host|.*ClassName|.*Name|key|app\.kubernetes\.io\/.*)$/;
+  const wrong = (value: unknown, path: string): readonly string[] =>
+    typeof value === 'object' && value !== null
+      ? Object.entries(value).flatMap(([key, inner]) => [
+          ...(TEXT.test(key) && typeof inner !== 'object' && typeof inner !== 'string' ? [`${path}.${key}`] : []),
+          ...wrong(inner, `${path}.${key}`),
+        ])
+      : [];
+
+  // These are valid names in Kubernetes.
+  it('remains text', async () => {
+    const components = ['gateway', 'operator', 'dashboard'].flatMap((name) => [
+      ...[`${name}.priorityClassName=true`, `${name}.serviceAccount.name=12`],
+    ]);
+    const routes = ['gateway', 'dashboard'].flatMap((name) => [
+      ...[`${name}.ingress.className=on`, `${name}.ingress.host=*.1e3`, `${name}.ingress.tlsSecret=5`],
+    ]);
+    const others = ['nameOverride=77', 'gateway.persistence.storageClass=8', 'tls.certManager.issuerRef.name=6'];
+    const secrets = [
+      'clickhouse.existingSecret=99',
+      'clickhouse.passwordKey=1e9',
+      'dashboard.session.existingSecret=4',
+    ];
+    const rendered = await renderChart({
+      namespace: '123',
+      set: [NO_CRDS, 'gateway.ingress.enabled=true', 'dashboard.ingress.enabled=true', 'tls.certManager.enabled=true'],
+      setText: [...components, ...routes, ...others, ...secrets, 'watch.namespaces[0]=1e1'],
+    });
+    expect(objectsOf(rendered).flatMap((object) => wrong(object, object.kind))).toEqual([]);
+  });
+});
+
 describe('the embedded ClickHouse', () => {
   it('is used by all components with its own user', async () => {
     const objects = await render(...EMBEDDED);
@@ -257,16 +290,6 @@ describe('network policies', () => {
     );
   };
 
-  it('let the operator send replays to gateways with restricted access', async () => {
-    const gateway = (await policies('networkPolicy.gatewayFrom[0].namespaceSelector.matchLabels.team=ingress')).get(
-      'standin-gateway',
-    );
-    expect(gateway?.ingress[0]?.from).toMatchObject([
-      { namespaceSelector: { matchLabels: { team: 'ingress' } } },
-      { podSelector: { matchLabels: { 'app.kubernetes.io/component': 'operator' } } },
-    ]);
-  });
-
   it('also allow egress to pods by selector, which some network plugins require', async () => {
     const all = await policies('clickhouse.migrationsJob.enabled=true');
     for (const component of ['gateway', 'operator', 'drain', 'migrations']) {
@@ -396,6 +419,51 @@ describe('the gateways’ traffic', () => {
       loadBalancerSourceRanges: ['192.0.2.0/24'],
     });
     expect(await refusal('gateway.service.loadBalancerSourceRanges={192.0.2.0}')).toContain('loadBalancerSourceRanges');
+  });
+
+  // The API server rejects these fields for other types.
+  it.for([
+    ['externalTrafficPolicy=Local', ['ClusterIP']],
+    ['loadBalancerClass=a.example/b', ['ClusterIP', 'NodePort']],
+    ['loadBalancerSourceRanges={192.0.2.0/24}', ['ClusterIP', 'NodePort']],
+  ] as const)('has a Service whose type allows its options: %s', async ([option, refused]) => {
+    for (const component of ['gateway', 'dashboard'])
+      for (const type of ['ClusterIP', 'NodePort', 'LoadBalancer'] as const) {
+        const result = await refusal(`${component}.service.type=${type}`, `${component}.service.${option}`);
+        const [name] = option.split('=');
+        if ((refused as readonly string[]).includes(type))
+          expect(result).toContain(`${component}.service.${name} requires`);
+        else expect(result).toBe('accepted');
+      }
+  });
+
+  it.for([
+    ['the first host of the HTTPRoute', ['httpRoute.hostnames={a.example,b.example}'], 'https://a.example'],
+    ['the first host without a wildcard', ['httpRoute.hostnames={*.a.example,b.example}'], 'https://b.example'],
+    ['no wildcard host of the HTTPRoute', ['httpRoute.hostnames={*.a.example}'], undefined],
+    ['the host of the Ingress', ['ingress.host=a.example'], 'http://a.example'],
+    ['the host of the Ingress with TLS', ['ingress.host=a.example', 'ingress.tlsSecret=tls'], 'https://a.example'],
+    [
+      'the first host of the Ingress without a wildcard',
+      ['ingress.host=*.a.example', 'ingress.extraHosts[0].host=b.example', 'ingress.extraHosts[0].tlsSecret=tls'],
+      'https://b.example',
+    ],
+    ['no wildcard host of the Ingress', ['ingress.host=*.a.example'], undefined],
+    ['the URL in the values', ['url=https://c.example', 'httpRoute.hostnames={a.example}'], 'https://c.example'],
+  ] as const)('has a public URL from %s', async ([, set, expected]) => {
+    const route = set.some((value) => value.startsWith('ingress'))
+      ? ['ingress.enabled=true']
+      : ['httpRoute.enabled=true', 'httpRoute.parentRefs[0].name=shared'];
+    const values = ['gateway', 'dashboard'].flatMap((name) => [...route, ...set].map((value) => `${name}.${value}`));
+    const objects = await render(...values);
+    const urlOf = (name: string, variable: string) =>
+      envOf(named(objects, 'Deployment', `standin-${name}`)).get(variable)?.value;
+    const inside = 'http://standin-gateway.standin-system.svc.cluster.local';
+    expect(urlOf('operator', 'STANDIN_GATEWAY_URL')).toBe(expected ?? inside);
+    expect(urlOf('dashboard', 'STANDIN_URL')).toBe(expected);
+    // Users' requests and replays do not leave the cluster.
+    expect(urlOf('dashboard', 'STANDIN_GATEWAY_URL')).toBe(inside);
+    expect(urlOf('operator', 'STANDIN_REPLAY_GATEWAY_URL')).toBe(inside);
   });
 
   it('is served for all hosts of the Ingress, each with its own certificate', async () => {

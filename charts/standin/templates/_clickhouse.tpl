@@ -85,12 +85,12 @@
     defaultMode: 0440
     sources:
       - secret:
-          name: {{ . }}
-          items: [{ key: {{ $clickhouse.passwordKey }}, path: password }]
+          name: {{ . | quote }}
+          items: [{ key: {{ $clickhouse.passwordKey | quote }}, path: password }]
       # Without a user name, the user is `default`.
       - secret:
-          name: {{ . }}
-          items: [{ key: {{ $clickhouse.usernameKey }}, path: username }]
+          name: {{ . | quote }}
+          items: [{ key: {{ $clickhouse.usernameKey | quote }}, path: username }]
           optional: true
 {{- end }}
 {{- end -}}

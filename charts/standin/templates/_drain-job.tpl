@@ -8,7 +8,7 @@ apiVersion: batch/v1
 kind: Job
 metadata:
   generateName: {{ include "standin.fullname" . }}-drain-
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .Release.Namespace | quote }}
   labels:
     {{- include "standin.labels" $call | nindent 4 }}
 spec:

@@ -19,8 +19,8 @@
 {{- end -}}
 
 {{- define "standin.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "standin.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/name: {{ include "standin.name" .root | quote }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
@@ -38,7 +38,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{/* Optional: "annotations". */}}
 {{- define "standin.metadata" -}}
 name: {{ include "standin.componentName" . }}
-namespace: {{ .root.Release.Namespace }}
+namespace: {{ .root.Release.Namespace | quote }}
 labels:
   {{- include "standin.labels" . | nindent 2 }}
 {{- with .annotations }}
@@ -87,14 +87,29 @@ annotations:
 {{- printf "https://%s-operator.%s.svc.%s:9443" (include "standin.fullname" .) .Release.Namespace .Values.clusterDomain -}}
 {{- end -}}
 
-{{/* URL of the Ingress or HTTPRoute. Empty if there is none. Call with the component's values. */}}
+{{/*
+URL of the Ingress or HTTPRoute: the first host name without a wildcard. Empty if there is none. Call with the component's values.
+*/}}
 {{- define "standin.publicUrl" -}}
 {{- if .url -}}
 {{- .url -}}
-{{- else if .ingress.enabled -}}
-{{- printf "%s://%s" (ternary "https" "http" (ne .ingress.tlsSecret "")) .ingress.host -}}
-{{- else if and .httpRoute.enabled .httpRoute.hostnames -}}
-{{- printf "https://%s" (first .httpRoute.hostnames) -}}
+{{- else if or .ingress.enabled .httpRoute.enabled -}}
+{{- $urls := list -}}
+{{- if .ingress.enabled -}}
+{{- range prepend .ingress.extraHosts (pick .ingress "host" "tlsSecret") -}}
+{{- $urls = append $urls (printf "%s://%s" (ternary "https" "http" (not (empty .tlsSecret))) .host) -}}
+{{- end -}}
+{{- else -}}
+{{- range .httpRoute.hostnames -}}
+{{- $urls = append $urls (printf "https://%s" .) -}}
+{{- end -}}
+{{- end -}}
+{{- range $url := $urls -}}
+{{- if not (contains "*" $url) -}}
+{{- $url -}}
+{{- break -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 

@@ -35,3 +35,9 @@
     {{- end }}
 {{- end }}
 {{- end -}}
+
+{{/* The port of a URL. */}}
+{{- define "standin.urlPort" -}}
+{{- $url := urlParse . -}}
+{{- trimPrefix ":" (regexFind ":[0-9]+$" $url.host) | default (ternary "443" "80" (eq $url.scheme "https")) -}}
+{{- end -}}

@@ -4,7 +4,7 @@ The common part of all pods. Call with (dict "root" $ "component" "gateway" "use
 */}}
 {{- define "standin.podSpec" -}}
 {{- $values := .values | default (index .root.Values .component) -}}
-serviceAccountName: {{ .serviceAccount | default (include "standin.serviceAccountName" .) }}
+serviceAccountName: {{ .serviceAccount | default (include "standin.serviceAccountName" .) | quote }}
 automountServiceAccountToken: {{ .usesApi }}
 # Otherwise, Kubernetes adds STANDIN_…_SERVICE_HOST for each Service, and processes reject unknown settings.
 enableServiceLinks: false
@@ -13,7 +13,7 @@ imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with $values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with $values.extraInitContainers }}
 initContainers:

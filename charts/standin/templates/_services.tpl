@@ -1,6 +1,15 @@
 {{/* The Service of a component that callers or browsers reach. Call with (dict "root" $ "component" "gateway"). */}}
 {{- define "standin.publicService" -}}
 {{- $service := (index .root.Values .component).service -}}
+{{- /* The API server rejects these fields for other types. */ -}}
+{{- if and $service.externalTrafficPolicy (eq $service.type "ClusterIP") -}}
+{{- fail (printf "%s.service.externalTrafficPolicy requires %s.service.type NodePort or LoadBalancer" .component .component) -}}
+{{- end -}}
+{{- range $name := list "loadBalancerClass" "loadBalancerSourceRanges" -}}
+{{- if and (index $service $name) (ne $service.type "LoadBalancer") -}}
+{{- fail (printf "%s.service.%s requires %s.service.type LoadBalancer" $.component $name $.component) -}}
+{{- end -}}
+{{- end -}}
 apiVersion: v1
 kind: Service
 metadata:
@@ -24,7 +33,7 @@ apiVersion: v1
 kind: Service
 metadata:
   name: {{ include "standin.componentName" . }}-pods
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ .root.Release.Namespace | quote }}
   labels:
     {{- include "standin.labels" . | nindent 4 }}
 spec:

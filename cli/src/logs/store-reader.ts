@@ -7,6 +7,7 @@ import { PlainError } from '../plain-error.ts';
 import { missingObject, missingProject } from '../server/projects.ts';
 import { readRunFile } from '../server/run-file.ts';
 import type { LogChoice } from './log-choice.ts';
+import { outageNotice } from '../server/outage-notice.ts';
 import type { LogReader } from './log-reader.ts';
 
 export interface StoreReaderOptions {

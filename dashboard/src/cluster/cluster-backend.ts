@@ -16,6 +16,8 @@ export interface ClusterParts {
   readonly index: ResourceIndex;
   readonly store: LogStore;
   readonly gatherRefusals: GatherRefusals;
+  /** See `Backend`. */
+  readonly gatewayUrl: string | undefined;
   readonly logger: Logger;
 }
 
@@ -27,7 +29,14 @@ export interface ClusterBackends {
 }
 
 /** Creates backends that read and write a cluster with the token of each user. */
-export const clusterBackends = ({ config, index, store, gatherRefusals, logger }: ClusterParts): ClusterBackends => {
+export const clusterBackends = ({
+  config,
+  index,
+  store,
+  gatherRefusals,
+  gatewayUrl,
+  logger,
+}: ClusterParts): ClusterBackends => {
   const users = clusterUsers(config);
   const reviews = new AccessReviews();
   const changes = new LiveChanges(reviews, logger);
@@ -36,6 +45,7 @@ export const clusterBackends = ({ config, index, store, gatherRefusals, logger }
       const user = users.as(token);
       return {
         mode: 'cluster',
+        gatewayUrl,
         resources: clusterResources({ user, reviews, index, changes }),
         logs: clusterLogs({ user, reviews, store, gatherRefusals }),
       };

@@ -1,7 +1,10 @@
 import type { HeaderPair } from '@standin/contract';
-import { accountOfProject } from '../accounts/accounts.ts';
+import type { ResourceObject } from '@standin/contract';
+import { getAccount } from '../accounts/accounts.ts';
 import type { Backend } from '../backend.ts';
+import { gatewayUrl, getProject } from '../projects/projects.ts';
 import type { ProjectName } from '../resources/names.ts';
+import { projectSpec } from '../resources/specs.ts';
 
 /** A request to an endpoint. Header values are latin1, as on the wire. */
 export interface RequestToSend {
@@ -36,14 +39,19 @@ export const sendRequest = async (
   project: ProjectName,
   { method, url, headers: given, body }: RequestToSend,
 ): Promise<SendResult> => {
-  const apiKey = await backend.resources.readApiKey(await accountOfProject(backend, project));
+  const owner = await getProject(backend, project);
+  const account = projectSpec(owner).accountRef?.name ?? '';
+  const apiKey = await backend.resources.readApiKey(
+    await getAccount(backend, { namespace: project.namespace, account }),
+  );
   if (apiKey === undefined) return { error: 'The account has no API key yet. See Settings → API key for the reason.' };
+  const target = reachableUrl(url, owner, backend.gatewayUrl);
   const startedAt = performance.now();
   try {
     const headers = new Headers(given.map(([name, value]): [string, string] => [name, value]));
     if (!headers.has(KEY_HEADER)) headers.set(KEY_HEADER, apiKey);
     const signal = AbortSignal.timeout(SEND_MS_MAX);
-    const response = await fetch(url, {
+    const response = await fetch(target, {
       method,
       redirect: 'manual',
       headers,
@@ -58,8 +66,20 @@ export const sendRequest = async (
       rejected: response.headers.get('standin-rejected') ?? undefined,
     };
   } catch (error) {
-    return { error: reasonOf(error, new URL(url).origin) };
+    return { error: reasonOf(error, new URL(target).origin) };
   }
+};
+
+/**
+ * Returns the URL of an endpoint with the base at which this process reaches the gateways, if there is one. The URL in the status is
+ * for callers. It may lead through a load balancer that this process cannot reach.
+ */
+export const reachableUrl = (url: string, project: ResourceObject, base: string | undefined): string => {
+  const callers = gatewayUrl(project);
+  if (base === undefined || callers === undefined) return url;
+  const { pathname, search } = new URL(url);
+  const prefix = new URL(callers).pathname.replace(/\/$/, '');
+  return `${base.replace(/\/+$/, '')}${pathname.slice(prefix.length)}${search}`;
 };
 
 const beginningOf = async ({ body }: Response): Promise<{ bytes: Uint8Array; isCut: boolean }> => {
