@@ -6,7 +6,7 @@ export { ownCertificates, type CertificateSource, type CertificateStore } from '
 export { noGatewayPods } from './gateways/gateway-pods.ts';
 export { noGatewayMemory, type GatewayMemory } from './gateways/gateway-memory.ts';
 export { identifiedSource } from './identity/identified-source.ts';
-export { identitySecrets } from './identity/identity-secrets.ts';
+export { identitySecrets, INSTALLATION_SECRET } from './identity/identity-secrets.ts';
 export { LEASE_NAME, soleLeader, type Leadership, type Term } from './publish/leadership.ts';
 export { ledgerConfigMaps, ledgerFiles, type LedgerStore } from './quota/ledger-store.ts';
 export { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';

@@ -13,7 +13,11 @@ export interface Reference {
   readonly component: string;
 }
 
-export type DataObject = KubeObject & { readonly data?: Readonly<Record<string, string>> };
+export type DataObject = KubeObject & {
+  readonly data?: Readonly<Record<string, string>>;
+  /** Of a ConfigMap. */
+  readonly binaryData?: Readonly<Record<string, string>>;
+};
 
 const PLURALS: Readonly<Record<Kind, string>> = {
   ...{ Secret: 'secrets', ConfigMap: 'configmaps', ServiceAccount: 'serviceaccounts' },
@@ -21,7 +25,8 @@ const PLURALS: Readonly<Record<Kind, string>> = {
 
 /** Returns what the pods of a component need: mounted and read Secrets and ConfigMaps, and the ServiceAccount. */
 const referencesOf = ({ name: component, workload }: Component): readonly Reference[] => {
-  const { serviceAccountName, containers, volumes = [] } = workload.spec.template.spec;
+  const { serviceAccountName, volumes = [], ...spec } = workload.spec.template.spec;
+  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
   const sources = volumes.flatMap((volume) => [volume, ...(volume.projected?.sources ?? [])]);
   const values = containers.flatMap(({ env = [] }) => env).map(({ valueFrom = {} }) => valueFrom);
   const groups = containers.flatMap(({ envFrom = [] }) => envFrom);
@@ -79,7 +84,9 @@ export const checkReferences = async (
       const components = [...new Set(users.map(({ component }) => component))].join(' and ');
       if (object === undefined)
         return [failed(check, `${kind} ${namespace}/${name} is missing. The pods of ${components} need it.`, remedy)];
-      const missing = users.flatMap(({ keys }) => keys).filter((key) => object.data?.[key] === undefined);
+      const missing = users
+        .flatMap(({ keys }) => keys)
+        .filter((key) => object.data?.[key] === undefined && object.binaryData?.[key] === undefined);
       return [...new Set(missing)].map((key) =>
         failed(check, `${kind} ${namespace}/${name} has no key ${key}. The pods of ${components} need it.`, remedy),
       );

@@ -1,97 +1,176 @@
 import { API_GROUP, KINDS, RESOURCES } from '@standin/contract';
-import type { KubeClient } from '@standin/kube';
+import { listAll, resourcePath, type KubeClient } from '@standin/kube';
+import { INSTALLATION_SECRET, LEASE_NAME } from '@standin/operator';
 import { failed, passed, type Finding } from './finding.ts';
 import { componentOf, variable, type Installation } from './installation.ts';
 
 const CHECK = 'Permissions';
 const REVIEW = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
 
-/** A permission that the operator needs. */
+/** A permission of a component. */
 export interface Right {
   readonly group: string;
   readonly resource: string;
   readonly subresource?: string;
+  /** If undefined, the permission is for all objects. */
+  readonly name?: string;
   readonly verbs: readonly string[];
-}
-
-const plural = (kind: (typeof KINDS)[number]): string => RESOURCES[kind].plural;
-
-/** What the operator needs in the namespaces that it serves, as in charts/standin/templates/operator/rbac.yaml. */
-export const SERVED: readonly Right[] = [
-  ...KINDS.map((kind) => ({ group: API_GROUP, resource: plural(kind), verbs: ['list', 'watch'] })),
-  ...KINDS.map((kind) => ({ group: API_GROUP, resource: plural(kind), subresource: 'status', verbs: ['patch'] })),
-  { group: API_GROUP, resource: plural('Account'), verbs: ['get'] },
-  { group: '', resource: 'services', verbs: ['list', 'watch'] },
-  { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] },
-];
-export const SECRETS: Right = { group: '', resource: 'secrets', verbs: ['get', 'create', 'update'] };
-/** What it needs in its own namespace. */
-export const OWN: readonly Right[] = [
-  { group: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'create', 'update'] },
-  { group: '', resource: 'configmaps', verbs: ['get', 'list', 'create', 'update', 'delete'] },
-  { group: '', resource: 'pods', verbs: ['get'] },
-  SECRETS,
-];
-
-interface Scoped extends Right {
   /** Undefined for all namespaces. */
   readonly namespace?: string;
 }
 
-/** Asks the API server whether the operator has its permissions. Rejects with `ApiError` if this user must not ask. */
-export const checkRights = async (client: KubeClient, installation: Installation): Promise<readonly Finding[]> => {
+/** What the ServiceAccount of a component needs. */
+export interface AccountRights {
+  readonly component: 'operator' | 'dashboard';
+  readonly account: string;
+  readonly rights: readonly Right[];
+}
+
+const plural = (kind: (typeof KINDS)[number]): string => RESOURCES[kind].plural;
+/** The kinds that the operator deletes after they end. */
+const DELETED = ['Replay', 'Share', 'KeyRegeneration'] as const;
+const NAMESPACES: Right = { group: '', resource: 'namespaces', verbs: ['list', 'watch'] };
+const SECRETS: Right = { group: '', resource: 'secrets', verbs: ['get', 'create', 'update'] };
+const EVENTS: Right = { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] };
+
+/** What the operator needs in the namespaces that it serves, as in charts/standin/templates/operator/rbac.yaml. */
+const SERVED: readonly Right[] = [
+  ...KINDS.map((kind) => ({ group: API_GROUP, resource: plural(kind), verbs: ['list', 'watch'] })),
+  ...KINDS.map((kind) => ({ group: API_GROUP, resource: plural(kind), subresource: 'status', verbs: ['patch'] })),
+  ...DELETED.map((kind) => ({ group: API_GROUP, resource: plural(kind), verbs: ['get', 'delete'] })),
+  { group: API_GROUP, resource: plural('Account'), verbs: ['get'] },
+  { group: '', resource: 'services', verbs: ['list', 'watch'] },
+  EVENTS,
+];
+
+/** What the dashboard itself needs, as in charts/standin/templates/dashboard/rbac.yaml. */
+const SHOWN: readonly Right[] = [
+  ...(['Account', 'Project', 'Share'] as const).map((kind) => ({
+    group: API_GROUP,
+    resource: plural(kind),
+    verbs: ['list', 'watch'],
+  })),
+  { group: API_GROUP, resource: plural('Share'), verbs: ['get'] },
+];
+
+/** What the operator needs in its own namespace. */
+const ownRights = (installation: Installation): readonly Right[] => {
   const operator = componentOf(installation, 'operator');
-  const account = operator?.workload.spec.template.spec.serviceAccountName;
-  if (account === undefined) return [];
-  const { namespace } = installation;
+  const certificates = variable(operator, 'STANDIN_STREAM_CERTIFICATE_SECRET');
+  const issuesCertificates =
+    certificates !== undefined && variable(operator, 'STANDIN_STREAM_CERTIFICATE_DIR') === undefined;
+  return [
+    { group: 'coordination.k8s.io', resource: 'leases', verbs: ['create'] },
+    { group: 'coordination.k8s.io', resource: 'leases', name: LEASE_NAME, verbs: ['get', 'update'] },
+    { group: '', resource: 'configmaps', verbs: ['get', 'list', 'create', 'update', 'delete'] },
+    { group: '', resource: 'pods', verbs: ['get'] },
+    { group: '', resource: 'secrets', verbs: ['create'] },
+    { group: '', resource: 'secrets', name: INSTALLATION_SECRET, verbs: ['get'] },
+    ...(issuesCertificates ? [{ group: '', resource: 'secrets', name: certificates, verbs: ['get', 'update'] }] : []),
+    ...drainRights(installation),
+  ];
+};
+
+/** What the operator needs for the volumes of removed gateways. */
+const drainRights = (installation: Installation): readonly Right[] => {
+  const operator = componentOf(installation, 'operator');
+  const gateways = variable(operator, 'STANDIN_DRAIN_STATEFUL_SET');
+  const hasVolumes = componentOf(installation, 'gateway')?.kind === 'StatefulSet';
+  if (variable(operator, 'STANDIN_DRAIN_JOB_TEMPLATE') === undefined || gateways === undefined)
+    return hasVolumes ? [{ group: '', resource: 'persistentvolumeclaims', verbs: ['list'] }] : [];
+  return [
+    { group: '', resource: 'persistentvolumeclaims', verbs: ['list', 'watch', 'patch'] },
+    { group: '', resource: 'pods', verbs: ['list', 'watch'] },
+    { group: 'apps', resource: 'statefulsets', name: gateways, verbs: ['list', 'watch'] },
+    { group: 'batch', resource: 'jobs', verbs: ['list', 'watch', 'create', 'delete'] },
+    EVENTS,
+  ];
+};
+
+const selectorOf = (installation: Installation): string | undefined =>
+  variable(componentOf(installation, 'operator'), 'STANDIN_WATCH_NAMESPACE_SELECTOR');
+
+/**
+ * Returns what the components need with the settings of their Deployments. `selected` are the namespaces that the label selector of
+ * the installation selects, each of which has its own Role for Secrets.
+ */
+export const rightsOf = (installation: Installation, selected: readonly string[]): readonly AccountRights[] => {
+  const listed =
+    variable(componentOf(installation, 'operator'), 'STANDIN_WATCH_NAMESPACES')?.split(',').filter(Boolean) ?? [];
+  const isSelective = selectorOf(installation) !== undefined;
+  const inServed = (rights: readonly Right[]): readonly Right[] =>
+    listed.length === 0 ? rights : listed.flatMap((namespace) => rights.map((right) => ({ ...right, namespace })));
+  const rights = {
+    operator: [
+      ...inServed(isSelective ? [...SERVED, NAMESPACES] : [...SERVED, SECRETS]),
+      ...selected.map((namespace) => ({ ...SECRETS, namespace })),
+      ...ownRights(installation).map((right) => ({ ...right, namespace: installation.namespace })),
+    ],
+    dashboard: inServed(isSelective ? [...SHOWN, NAMESPACES] : SHOWN),
+  };
+  return (['operator', 'dashboard'] as const).flatMap((component) => {
+    const account = componentOf(installation, component)?.workload.spec.template.spec.serviceAccountName;
+    return account === undefined ? [] : [{ component, account, rights: rights[component] }];
+  });
+};
+
+/**
+ * Asks the API server whether the operator and the dashboard have their permissions. Rejects with `ApiError` if this user must not
+ * ask.
+ */
+export const checkRights = async (client: KubeClient, installation: Installation): Promise<readonly Finding[]> => {
+  const selected = await selectedNamespaces(client, selectorOf(installation));
+  const findings: Finding[] = [];
+  for (const rights of rightsOf(installation, selected))
+    findings.push(await checkAccount(client, installation.namespace, rights));
+  return findings;
+};
+
+const selectedNamespaces = async (client: KubeClient, selector: string | undefined): Promise<readonly string[]> => {
+  if (selector === undefined) return [];
+  const path = resourcePath({ group: '', version: 'v1', plural: 'namespaces' });
+  const { items } = await listAll(client, path, { query: { labelSelector: selector } });
+  return items.map(({ metadata }) => metadata.name);
+};
+
+const checkAccount = async (
+  client: KubeClient,
+  namespace: string,
+  { component, account, rights }: AccountRights,
+): Promise<Finding> => {
   const user = `system:serviceaccount:${namespace}:${account}`;
-  const rights = rightsOf(installation).flatMap((right) => right.verbs.map((verb) => ({ ...right, verb })));
-  const missing = await Promise.all(
-    rights.map(async ({ verb, namespace: scope, ...right }) => {
-      const resourceAttributes = { ...attributesOf(right), verb, ...(scope !== undefined && { namespace: scope }) };
-      const { status } = await client.create<{ readonly status: { readonly allowed: boolean } }>(REVIEW, {
-        ...{ apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' },
-        spec: { user, groups: GROUPS(namespace), resourceAttributes },
-      });
-      if (status.allowed) return [];
-      const name = [right.resource, right.subresource].filter(Boolean).join('/');
-      return [`${verb} ${name} in ${scope === undefined ? 'all namespaces' : `namespace ${scope}`}`];
-    }),
+  const groups = ['system:authenticated', 'system:serviceaccounts', `system:serviceaccounts:${namespace}`];
+  const missing: string[] = [];
+  // One right at a time, because there may be a hundred namespaces.
+  for (const right of rights) {
+    const verbs = await Promise.all(
+      right.verbs.map(async (verb) => {
+        const { status } = await client.create<{ readonly status: { readonly allowed: boolean } }>(REVIEW, {
+          apiVersion: 'authorization.k8s.io/v1',
+          kind: 'SubjectAccessReview',
+          spec: { user, groups, resourceAttributes: { ...right, verbs: undefined, verb } },
+        });
+        return status.allowed ? [] : [verb];
+      }),
+    );
+    missing.push(...verbs.flat().map((verb) => `${verb} ${describe(right)}`));
+  }
+  if (missing.length === 0)
+    return passed(CHECK, `ServiceAccount ${namespace}/${account} has the permissions of the ${component}.`);
+  return failed(
+    CHECK,
+    `ServiceAccount ${namespace}/${account} lacks permissions: ${listOf(missing)}.`,
+    `Run helm upgrade with rbac.create=true, or grant what charts/standin/templates/${component}/rbac.yaml grants. ` +
+      'Namespaces that are selected by label also need the Role in docs/guides/install.md.',
   );
-  const names = missing.flat();
-  return names.length === 0
-    ? [passed(CHECK, `ServiceAccount ${namespace}/${account} has the permissions of the operator.`)]
-    : [
-        failed(
-          CHECK,
-          `ServiceAccount ${namespace}/${account} lacks permissions: ${listOf(names)}.`,
-          'Run helm upgrade with rbac.create=true, or grant what charts/standin/templates/operator/rbac.yaml grants.',
-        ),
-      ];
+};
+
+const describe = ({ resource, subresource, name, namespace }: Right): string => {
+  const what = [resource, subresource].filter(Boolean).join('/');
+  const where = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`;
+  return `${what}${name === undefined ? '' : ` ${name}`} in ${where}`;
 };
 
 const NAMES_MAX = 4;
 const listOf = (names: readonly string[]): string =>
   `${names.slice(0, NAMES_MAX).join(', ')}${names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : ''}`;
-
-const GROUPS = (namespace: string): readonly string[] => [
-  ...['system:authenticated', 'system:serviceaccounts', `system:serviceaccounts:${namespace}`],
-];
-
-const attributesOf = ({ group, resource, subresource }: Omit<Right, 'verbs'>) => ({
-  ...{ group, resource },
-  ...(subresource !== undefined && { subresource }),
-});
-
-/** Returns what the operator needs with the settings of its Deployment. */
-const rightsOf = (installation: Installation): readonly Scoped[] => {
-  const operator = componentOf(installation, 'operator');
-  const listed = variable(operator, 'STANDIN_WATCH_NAMESPACES')?.split(',').filter(Boolean) ?? [];
-  // With a selector, each namespace has its own Role for Secrets, which the conditions of its Accounts report.
-  const served = variable(operator, 'STANDIN_WATCH_NAMESPACE_SELECTOR') === undefined ? [...SERVED, SECRETS] : SERVED;
-  const scopes = listed.length === 0 ? [{}] : listed.map((namespace) => ({ namespace }));
-  return [
-    ...scopes.flatMap((scope) => served.map((right) => ({ ...right, ...scope }))),
-    ...OWN.map((right) => ({ ...right, namespace: installation.namespace })),
-  ];
-};

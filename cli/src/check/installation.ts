@@ -26,15 +26,18 @@ interface VolumeSource {
   readonly configMap?: FileSource;
 }
 
+interface Container {
+  readonly name: string;
+  readonly image: string;
+  readonly env?: readonly EnvVar[];
+  readonly envFrom?: readonly { readonly secretRef?: FileSource; readonly configMapRef?: FileSource }[];
+  readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
+}
+
 interface PodSpec {
   readonly serviceAccountName?: string;
-  readonly containers: readonly {
-    readonly name: string;
-    readonly image: string;
-    readonly env?: readonly EnvVar[];
-    readonly envFrom?: readonly { readonly secretRef?: FileSource; readonly configMapRef?: FileSource }[];
-    readonly ports?: readonly { readonly name?: string; readonly containerPort: number }[];
-  }[];
+  readonly containers: readonly Container[];
+  readonly initContainers?: readonly Container[];
   readonly volumes?: readonly (VolumeSource & {
     readonly name: string;
     readonly projected?: { readonly sources: readonly VolumeSource[] };

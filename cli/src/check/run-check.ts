@@ -27,7 +27,7 @@ export const runCheck = async (
   if (installation.components.length === 0) return [...crds, ...workloads];
   const { metrics, findings } = await readMetrics(client, installation);
   const rest = await Promise.all([
-    orUnknown('Leader', checkLeader(client, namespace, now)),
+    orUnknown('Leader', checkLeader(client, namespace)),
     orUnknown('ServiceAccounts', checkReferences(client, installation, 'ServiceAccount')),
     orUnknown('ConfigMaps', checkReferences(client, installation, 'ConfigMap')),
     orUnknown('Secrets', checkReferences(client, installation, 'Secret')),
