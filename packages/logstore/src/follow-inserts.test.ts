@@ -301,6 +301,24 @@ test('a feed that is closed twice does not affect the poller of a later reader',
   third.close();
 });
 
+test('the end of all polling closes the feeds that wait, and those that are opened later', async () => {
+  const stand = newStand();
+  const feeds = [open(stand), open(stand), open(stand, 'other')];
+  for (const feed of feeds) await told(feed);
+  const waiting = feeds.map((feed) => feed.next());
+  stand.close();
+  expect(await Promise.all(waiting)).toEqual([[], [], []]);
+  const later = open(stand);
+  for (const feed of [...feeds, later]) {
+    expect(feed.isClosed).toBe(true);
+    // A closed feed never waits.
+    for (let call = 0; call < 2; call += 1) expect(await feed.next()).toEqual([]);
+  }
+  const asked = stand.asked.length;
+  for (let turns = 0; turns < 50; turns += 1) await turn();
+  expect(stand.asked.length).toBe(asked);
+});
+
 test('polling stops when the last reader has left', async () => {
   const stand = newStand();
   const [first, second] = [open(stand), open(stand)];

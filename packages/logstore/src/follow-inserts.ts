@@ -8,10 +8,12 @@ export interface InsertFeed {
   /**
    * Resolves with the milliseconds of `inserted_at` that have rows which the reader has not received. These milliseconds may also
    * contain rows that the reader has received. The first call resolves with an empty list as soon as no later insert can be missed.
-   * Later calls resolve when there are new rows, when the log responds again after a failure, or when the feed is closed. Rejects
-   * when a poll fails or takes too long.
+   * Later calls resolve when there are new rows, when the log responds again after a failure, or when the feed is closed. A closed
+   * feed never waits. Rejects when a poll fails or takes too long.
    */
   next(): Promise<readonly number[]>;
+  /** Whether the reader has closed the feed, or the log store is closed. */
+  readonly isClosed: boolean;
   close(): void;
 }
 
@@ -55,10 +57,15 @@ class Feed implements InsertFeed {
   /** Whether `next` must resolve, even with an empty list. */
   #isDue = false;
   #woken: PromiseWithResolvers<void> = Promise.withResolvers();
+  #isClosed = false;
 
   constructor(pollIntervalMs: number, onClose: (feed: Feed) => void) {
     this.pollIntervalMs = pollIntervalMs;
     this.#onClose = onClose;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
   }
 
   tell(stamps: Iterable<number>): void {
@@ -75,6 +82,7 @@ class Feed implements InsertFeed {
 
   async next(): Promise<readonly number[]> {
     await this.#woken.promise;
+    if (this.#isClosed) return [];
     this.#woken = Promise.withResolvers();
     if (this.#failure !== undefined) {
       const { error } = this.#failure;
@@ -89,6 +97,7 @@ class Feed implements InsertFeed {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#onClose(this);
     this.#woken.resolve();
   }
@@ -141,6 +150,10 @@ class Poller {
 
   end(): void {
     this.#ended.abort();
+  }
+
+  close(): void {
+    for (const feed of this.#feeds) feed.close();
   }
 
   async run(): Promise<void> {
@@ -238,10 +251,16 @@ const noAnswer = (): LogStoreError =>
     ...{ kind: 'retryable', code: 'ETIMEDOUT' },
   });
 
+const closedFeed = (pollIntervalMs: number): InsertFeed => {
+  const feed = new Feed(pollIntervalMs, () => undefined);
+  feed.close();
+  return feed;
+};
+
 export interface InsertFollower {
   /** Reports inserts from now on. Readers of the same project share one poller. */
   follow(options: FollowOptions): InsertFeed;
-  /** Ends all polling. */
+  /** Closes all feeds, and with them ends all polling. A feed that is opened later is closed. */
   close(): void;
 }
 
@@ -250,8 +269,10 @@ const scopeKey = ({ projectUid, namespace, project }: InsertScope): string =>
 
 export const createInsertFollower = (source: InsertSource): InsertFollower => {
   const pollers = new Map<string, Poller>();
+  let isClosed = false;
   return {
     follow: ({ pollIntervalMs, ...scope }) => {
+      if (isClosed) return closedFeed(pollIntervalMs);
       const key = scopeKey(scope);
       const running = pollers.get(key);
       const poller = running ?? new Poller(source, scope);
@@ -265,8 +286,8 @@ export const createInsertFollower = (source: InsertSource): InsertFollower => {
       return feed;
     },
     close: () => {
-      for (const poller of pollers.values()) poller.end();
-      pollers.clear();
+      isClosed = true;
+      for (const poller of pollers.values()) poller.close();
     },
   };
 };

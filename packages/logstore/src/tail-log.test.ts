@@ -63,7 +63,7 @@ const newLog = (...rows: LogSummary[]) => {
       .sort((a, b) => (a.receivedAt < b.receivedAt ? -1 : 1));
   };
   const store = { summaries, follow: follower.follow.bind(follower) } as unknown as LogStore;
-  return { asked, failures, rows, store, elapse: (ms: number) => (clockMs += ms) };
+  return { asked, failures, rows, store, close: () => follower.close(), elapse: (ms: number) => (clockMs += ms) };
 };
 
 test('a tail shows each row once, including late rows, regardless of how often its millisecond is read', async () => {
@@ -142,6 +142,22 @@ test('a tail ends when it is aborted between polls', async () => {
   stop.abort();
   expect(await next).toEqual({ done: true, value: undefined });
 });
+
+test.each([undefined, new Error('closed')])(
+  'a tail ends when the log store is closed, after the error %s',
+  async (failure) => {
+    const { asked, store, failures, close } = newLog();
+    const tail = tailSummaries(store, ALL, new AbortController().signal, {
+      pollIntervalMs: 1,
+      onFailure: () => undefined,
+    });
+    const next = tail.next();
+    while (asked.length === 0) await turn();
+    if (failure !== undefined) failures.polls.push(failure);
+    close();
+    expect(await next).toEqual({ done: true, value: undefined });
+  },
+);
 
 test.each(['summaries', 'polls'] as const)('a tail rejects if the %s fails', async (kind) => {
   const { failures, store } = newLog(summary(1, 9_000));

@@ -113,10 +113,11 @@ async function* foundPages(
   let toRead: Inserted[] = [];
   let isFirst = true;
   try {
-    while (!isAborted(signal)) {
+    while (!isAborted(signal) && !feed.isClosed) {
       try {
         if (toRead.length === 0) {
           const stamps = await feed.next();
+          if (feed.isClosed) return;
           // From this point on, every inserted row is announced.
           toRead = isFirst ? [{ insertedSince: new Date(Math.max(0, newestMs - UNDER_WAY_MS)) }] : inParts(stamps);
           isFirst = false;
@@ -157,7 +158,7 @@ async function* unseenPages(
 }
 
 /**
- * Follows the log until `signal` aborts. Yields summaries of entries received since `filter.since` (by default, from now on),
+ * Follows the log until `signal` aborts or the log store is closed. Yields summaries of entries received since `filter.since` (by default, from now on),
  * each one once. Follows the time at which ClickHouse stored the rows, so that rows that a gateway delivers late, after an
  * outage, are also shown. Within a read, the oldest row comes first, and a row that arrives late is shown late. Rejects with a
  * `LogStoreError` when a read fails, unless there is an `onFailure`, in which case it neither misses nor repeats a row.

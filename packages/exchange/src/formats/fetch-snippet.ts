@@ -1,4 +1,5 @@
 import type { HeaderPair } from '@standin/contract';
+import { listText } from '@standin/contract/list-text';
 import type { RequestEntry } from './request-message.ts';
 import {
   API_KEY_VARIABLE,
@@ -11,18 +12,12 @@ import {
 import type { Snippet, SnippetOptions } from './snippet.ts';
 import { toBase64, wireBytes } from './wire-bytes.ts';
 
-/** Headers that fetch sets itself or rejects. */
-const SET_BY_FETCH: ReadonlySet<string> = new Set([
-  'host',
-  'connection',
-  'content-length',
-  'transfer-encoding',
-  'keep-alive',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-]);
+/** Headers that fetch sets itself. */
+const SET_BY_FETCH: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding']);
+/** Headers that fetch rejects. */
+const REJECTED_BY_FETCH: ReadonlySet<string> = new Set(['keep-alive', 'te', 'trailer', 'upgrade', 'expect']);
+const isSendable = ([name]: HeaderPair): boolean =>
+  !SET_BY_FETCH.has(name.toLowerCase()) && !REJECTED_BY_FETCH.has(name.toLowerCase());
 
 /** Returns a string literal in ASCII. All of its content is visible, and it is also safe inside a page. */
 const literal = (text: string): string =>
@@ -56,22 +51,36 @@ const bodyOf = ({ id, request }: RequestEntry & { readonly id: string }): FetchB
   return { lines: [`  body: Uint8Array.from(atob(${base64}), (character) => character.charCodeAt(0)),`], notes: [] };
 };
 
+/** Returns whether fetch sends the captured target. URLs have no fragment, no `..` and no `\\` in what is sent. */
+const isSentUnchanged = (baseUrl: string, target: string, captured: string): boolean => {
+  const sent = URL.parse(baseUrl + target);
+  const { origin, pathname } = new URL(baseUrl);
+  return sent?.href === `${origin}${pathname.replace(/\/$/, '')}${captured}`;
+};
+
 /** Returns a call to fetch for Node, Deno, Bun or a browser, as JavaScript statements that need top-level await. */
 export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, options: SnippetOptions = {}): Snippet => {
   const { method, request } = entry;
   const body = bodyOf(entry);
   const hasKey = request.headers.some(([name]) => isApiKeyHeader(name));
-  // A target consists of bytes. Bytes outside ASCII are percent-encoded, as in a URL.
+  // A target consists of bytes. Bytes outside ASCII are percent-encoded, as in a URL, and `#`, because a fragment is not sent.
   const target = request.target.replace(
-    /[^!-~]/g,
+    /[^!-~]|#/g,
     (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+  const baseUrl = baseUrlOf(entry, options);
+  const rejected = new Map(
+    request.headers
+      .filter(([name]) => REJECTED_BY_FETCH.has(name.toLowerCase()))
+      .toReversed()
+      .map(([name]) => [name.toLowerCase(), name]),
   );
   const lines = [
     ...(hasKey ? [`const apiKey = globalThis.process?.env.${API_KEY_VARIABLE} ?? prompt('Account API key');`] : []),
-    `const response = await fetch(${literal(baseUrlOf(entry, options) + target)}, {`,
+    `const response = await fetch(${literal(baseUrl + target)}, {`,
     `  method: ${literal(method)},`,
     '  headers: [',
-    ...request.headers.filter(([name]) => !SET_BY_FETCH.has(name.toLowerCase())).map(headerLine),
+    ...request.headers.filter(isSendable).map(headerLine),
     '  ],',
     ...body.lines,
     // The snippet shows a redirect, like the gateway, which does not follow redirects.
@@ -85,6 +94,14 @@ export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, opti
       ? [`The log does not contain the API key. Node reads it from ${API_KEY_VARIABLE}, and a browser asks for it.`]
       : []),
     ...body.notes,
+    ...(isSentUnchanged(baseUrl, target, request.target)
+      ? []
+      : ['fetch cannot send this path and query unchanged. Use cURL instead.']),
+    ...(rejected.size > 0
+      ? [
+          `fetch cannot send the header${rejected.size > 1 ? 's' : ''} ${listText([...rejected.values()].toReversed())}.`,
+        ]
+      : []),
     ...(method === 'GET' && request.body !== ''
       ? ['fetch does not support a GET request with a body. Use cURL instead.']
       : []),

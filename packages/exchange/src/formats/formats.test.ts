@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { hasControls } from '@standin/contract';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toLogEntry } from '../log-entry.ts';
+import { toLogEntry, type LogEntry } from '../log-entry.ts';
 import { anyLogRow, newLogRow } from '../log-row.testing.ts';
 import { curlCommand } from './curl-command.ts';
 import { fetchSnippet } from './fetch-snippet.ts';
@@ -73,6 +73,37 @@ describe('curl', () => {
 });
 
 describe('fetch', () => {
+  const TARGET_NOTE = 'fetch cannot send this path and query unchanged. Use cURL instead.';
+  const withRequest = (change: Partial<LogEntry['request']>): LogEntry => {
+    return { ...entry, request: { ...entry.request, ...change } };
+  };
+
+  it.each(['/a#b?c=1', '/a/../b', '/a/%2e/b', '/a\\b', '/a"b', '/%zz#', '/\xe9'])(
+    'has a note if it sends another target than %s',
+    (target) => {
+      const { text, notes } = fetchSnippet(withRequest({ target }), { baseUrl: 'http://gateway' });
+      expect(notes).toContain(TARGET_NOTE);
+      const [, url = ''] = /fetch\((".*?[^\\]"), \{$/m.exec(text) ?? [];
+      // A fragment would not be sent at all.
+      expect(new URL(JSON.parse(url) as string).hash).toBe('');
+    },
+  );
+
+  it.each(['/', '/a//b', '/a?b=c&d', '/%E9', '/a;b=1,2'])('has no note if it sends the target %s', (target) => {
+    expect(fetchSnippet(withRequest({ target }), { baseUrl: 'http://gateway/base' }).notes).toEqual([]);
+  });
+
+  it('names the headers that it cannot send', () => {
+    const headers = [
+      ['Host', 'a'],
+      ['Expect', '100-continue'],
+      ['TE', 'trailers'],
+      ['te', 'gzip'],
+      ['x-a', '1'],
+    ] as const;
+    expect(fetchSnippet(withRequest({ headers })).notes).toEqual(['fetch cannot send the headers Expect and TE.']);
+  });
+
   let server: RawServer;
   beforeAll(async () => {
     server = await startRawServer();
@@ -96,7 +127,10 @@ describe('fetch', () => {
     for (const [index, one] of sample.entries()) {
       const { method, request } = one;
       const got = arrived.get(String(index));
-      expect(got?.requestLine.split(' ')[0]).toBe(method);
+      const [sentMethod, sentTarget] = got?.requestLine.split(' ') ?? [];
+      expect(sentMethod).toBe(method);
+      const isUnchanged = !fetchSnippet(one, { baseUrl: server.url }).notes.includes(TARGET_NOTE);
+      expect(sentTarget === request.target, request.target).toBe(isUnchanged);
       expect(got?.body.toString('latin1'), fetchSnippet(one).text).toBe(latin1Text(wireBytes(request)));
       const key = request.headers.some(([name]) => name.toLowerCase() === 'x-api-key');
       expect(got?.headers.some(([name, value]) => name.toLowerCase() === 'x-api-key' && value === 'the-key')).toBe(key);

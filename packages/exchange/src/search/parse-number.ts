@@ -25,10 +25,26 @@ export const parseStatusValue = (text: string): Amount | undefined => {
     const from = Number(hundreds) * 100;
     return { kind: 'range', field: 'status', from, to: from + 99 };
   }
-  return parseAmount('status', text, /^([1-9]\d{2})$/, ([, digits]) => Number(digits));
+  return parseAmount('status', text, /^([1-9]\d{2})$/, ([, digits]) => whole(BigInt(digits ?? '')));
 };
 
-const withUnit = /^(\d{1,16}(?:\.\d{1,6})?)([a-z]*)$/i;
+/** A written number. The log contains whole numbers, so a comparison with a fraction is one with a whole number next to it. */
+interface Written {
+  readonly floor: number;
+  readonly ceil: number;
+}
+
+const whole = (value: bigint): Written => ({ floor: Number(value), ceil: Number(value) });
+
+/** Returns `digits` × `scale` / 10 ^ `decimals`. Floating-point arithmetic would make fractions of whole numbers. */
+const scaled = (digits: string, decimals: number, scale: number): Written => {
+  const dividend = BigInt(digits) * BigInt(scale);
+  const divisor = 10n ** BigInt(decimals);
+  const floor = dividend / divisor;
+  return { floor: Number(floor), ceil: Number(floor * divisor === dividend ? floor : floor + 1n) };
+};
+
+const withUnit = /^(\d{1,16})(?:\.(\d{1,6}))?([a-z]*)$/i;
 
 const parseWithUnit = (
   field: NumberField,
@@ -36,12 +52,12 @@ const parseWithUnit = (
   units: Readonly<Record<string, number>>,
   unitless: string | undefined,
 ): Amount | undefined =>
-  parseAmount(field, text, withUnit, ([, number, unit]) => {
+  parseAmount(field, text, withUnit, ([, integer = '', fraction = '', unit]) => {
     const name = unit === '' ? unitless : unit?.toLowerCase();
     const scale = name !== undefined && Object.hasOwn(units, name) ? units[name] : undefined;
-    if (scale === undefined) return number === '0' ? 0 : undefined;
-    const value = Math.round(Number(number) * scale);
-    return Number.isSafeInteger(value) ? value : undefined;
+    if (scale === undefined) return integer === '0' && fraction === '' ? whole(0n) : undefined;
+    const value = scaled(integer + fraction, fraction.length, scale);
+    return Number.isSafeInteger(value.ceil) ? value : undefined;
   });
 
 /** Parses strings such as `>250ms`, `<1.5s` and `100ms-2s`. Every duration except 0 needs a unit. */
@@ -56,18 +72,33 @@ const parseAmount = (
   field: NumberField,
   text: string,
   form: RegExp,
-  valueOf: (match: RegExpExecArray) => number | undefined,
+  valueOf: (match: RegExpExecArray) => Written | undefined,
 ): Amount | undefined => {
-  const read = (part: string): number | undefined => {
+  const read = (part: string): Written | undefined => {
     const match = form.exec(part);
     return match === null ? undefined : valueOf(match);
   };
+  // No number in the log is negative.
+  const nothing: Amount = { kind: 'compare', field, comparison: '<', value: 0 };
   const ends = text.split('-');
   if (ends.length === 2) {
     const [from, to] = ends.map(read);
-    return from === undefined || to === undefined || from > to ? undefined : { kind: 'range', field, from, to };
+    if (from === undefined || to === undefined || from.floor > to.floor || from.ceil > to.ceil) return undefined;
+    return from.ceil > to.floor ? nothing : { kind: 'range', field, from: from.ceil, to: to.floor };
   }
-  const [, sign, number = ''] = comparisonText.exec(text) ?? [];
+  const [, sign = '=', number = ''] = comparisonText.exec(text) ?? [];
   const value = read(number);
-  return value === undefined ? undefined : { kind: 'compare', field, comparison: (sign ?? '=') as Comparison, value };
+  if (value === undefined) return undefined;
+  if (sign === '=' && value.floor !== value.ceil) return nothing;
+  const comparison = sign as Comparison;
+  return { kind: 'compare', field, comparison, value: ROUNDED[comparison] === 'up' ? value.ceil : value.floor };
+};
+
+/** How a fraction is rounded so that the same whole numbers match. */
+const ROUNDED: Readonly<Record<Comparison, 'up' | 'down'>> = {
+  '=': 'down',
+  '>': 'down',
+  '>=': 'up',
+  '<': 'up',
+  '<=': 'down',
 };

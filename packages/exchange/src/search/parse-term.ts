@@ -77,7 +77,7 @@ const parseField = (name: PlainField, value: ValueToken, text: string): Term => 
       return parseStatusValue(written) ?? refuse(value, statusAdvice(written));
     case 'duration':
       return (
-        withoutEquality(parseDurationValue(written), value) ??
+        withoutEquality(parseDurationValue(written), { value, written }) ??
         refuse(value, 'A duration needs a comparison and a unit (us, ms, s or m), as in dur:>250ms or dur:100ms-2s.')
       );
     case 'size':
@@ -108,8 +108,11 @@ const emptyAdvice = (name: PlainField): string => {
 };
 
 /** Rejects an exact duration, because users do not know durations to the microsecond. */
-const withoutEquality = (amount: ReturnType<typeof parseDurationValue>, value: ValueToken): typeof amount => {
-  if (amount?.kind !== 'compare' || amount.comparison !== '=') return amount;
+const withoutEquality = (
+  amount: ReturnType<typeof parseDurationValue>,
+  { value, written }: { readonly value: ValueToken; readonly written: string },
+): typeof amount => {
+  if (amount === undefined || /[<>-]/.test(written)) return amount;
   return refuse(value, 'A duration needs a comparison, as in dur:>250ms, dur:<=1s or dur:100ms-2s.');
 };
 
