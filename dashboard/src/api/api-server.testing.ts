@@ -69,6 +69,7 @@ const quietFeed = (): InsertFeed => {
       isFirst = false;
       return Promise.resolve([]);
     },
+    isClosed: false,
     close: () => closed.resolve([]),
   };
 };
