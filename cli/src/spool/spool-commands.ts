@@ -85,7 +85,9 @@ const showQuarantine = async (dir: string, output: 'text' | 'json'): Promise<voi
   });
   // Loaded on demand, because a static import would slow down every command.
   const { readQuarantine } = await import('@standin/gateway');
-  const all = await readQuarantine(dir);
+  const all = await readQuarantine(dir).catch((error: unknown) => {
+    throw new PlainError(`the quarantine of ${dir} ${refusal(error)}`, { cause: error });
+  });
   for (const one of all) {
     if (output === 'json') stdout.json(entryOf(one));
     else for (const line of linesOf(one)) stdout.line(line);
@@ -96,10 +98,10 @@ const showQuarantine = async (dir: string, output: 'text' | 'json'): Promise<voi
 
 const entryOf = ({ row, ...about }: Quarantined) => ({ ...about, ...(row !== undefined && { row: toLogEntry(row) }) });
 
-const linesOf = ({ at, kind, reason, bytes, file, row }: Quarantined): readonly string[] => {
+const linesOf = ({ at, kind, reason, bytes, file, row, problem }: Quarantined): readonly string[] => {
   const what =
     row === undefined
-      ? `${kind} of ${bytes} bytes`
+      ? `${kind}${bytes === undefined ? '' : ` of ${bytes} bytes`}`
       : `${row.namespace}/${row.endpoint} ${row.method} ${row.path} ${row.id}`;
-  return [`${at}  ${what}`, `  ${reason}`, `  ${file}`];
+  return [`${at}  ${what}`, `  ${reason}`, ...(problem === undefined ? [] : [`  ${problem}`]), `  ${file}`];
 };

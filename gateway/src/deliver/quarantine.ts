@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { LogRow } from '@standin/contract';
 import { decodeRow, LOG_COLUMNS, RowBinaryReader } from '@standin/logstore';
@@ -24,9 +24,12 @@ const description = z.object({
 export interface Quarantined extends Readonly<z.infer<typeof description>> {
   /** The file that contains the bytes. */
   readonly file: string;
-  readonly bytes: number;
+  /** Undefined if the file cannot be read. */
+  readonly bytes: number | undefined;
   /** The decoded row, or undefined if it cannot be decoded. */
   readonly row: LogRow | undefined;
+  /** Why a part of the entry cannot be read. */
+  readonly problem?: string;
 }
 
 /** Relative to the spool folder. */
@@ -71,20 +74,45 @@ export class Quarantine {
   }
 }
 
-/** Returns the quarantine entries in a spool folder, oldest first. */
+/**
+ * Returns the quarantine entries in a spool folder, oldest first. An entry that cannot be read is listed with the problem. Without its
+ * description, it counts as damage since it was written.
+ */
 export const readQuarantine = async (spoolDir: string): Promise<Quarantined[]> => {
   const folder = path.join(spoolDir, FOLDER);
-  const found = await Promise.all(
-    (await filesIn(folder)).map(async (name) => {
-      const file = path.join(folder, name);
-      const bytes = await readFile(file);
-      const text = await readFile(file.replace(/\.bin$/, DESCRIPTION_SUFFIX), 'utf8');
-      const about = description.parse(JSON.parse(text));
-      return { ...about, file, bytes: bytes.length, row: rowOf(about, bytes) };
-    }),
-  );
+  const found = await Promise.all((await filesIn(folder)).map((name) => readEntry(path.join(folder, name))));
   return found.sort((one, other) => (one.at < other.at ? -1 : 1));
 };
+
+const readEntry = async (file: string): Promise<Quarantined> => {
+  const [bytes, text] = await Promise.allSettled([
+    readFile(file),
+    readFile(file.replace(/\.bin$/, DESCRIPTION_SUFFIX), 'utf8').then((json) => description.parse(JSON.parse(json))),
+  ]);
+  const problems = [
+    ...(bytes.status === 'rejected' ? [`cannot read the file: ${messageOf(bytes.reason)}`] : []),
+    ...(text.status === 'rejected' ? [`cannot read the description: ${messageOf(text.reason)}`] : []),
+  ];
+  const about = text.status === 'fulfilled' ? text.value : await withoutDescription(file);
+  return {
+    ...about,
+    file,
+    bytes: bytes.status === 'fulfilled' ? bytes.value.length : undefined,
+    row: bytes.status === 'fulfilled' ? rowOf(about, bytes.value) : undefined,
+    ...(problems.length > 0 && { problem: problems.join('; ') }),
+  };
+};
+
+const withoutDescription = async (file: string): Promise<z.infer<typeof description>> => {
+  const at = await stat(file).then(
+    ({ mtime }) => mtime,
+    () => new Date(0),
+  );
+  return { kind: 'damage', reason: 'unknown', at: at.toISOString() };
+};
+
+const messageOf = (error: unknown): string =>
+  error instanceof z.ZodError ? 'it has an unknown format' : (error as Error).message;
 
 const rowOf = ({ kind, columnCount }: z.infer<typeof description>, bytes: Buffer): LogRow | undefined => {
   if (kind !== 'row' || columnCount !== LOG_COLUMNS.length) return undefined;
