@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ClickHouseSettings } from '@clickhouse/client';
 import type { Logger } from 'pino';
 import type { ClickHouse } from './clickhouse.ts';
 import { LogStoreError } from './log-store-error.ts';
 import { expandMacros, loadMigrations, macrosOf } from './migrations.ts';
 import type { MigrationTarget } from './migrations.ts';
-import { appliedMigrations } from './schema-state.ts';
+import { decodeAll } from './run-query.ts';
+import { appliedMigrations, readSchemaState } from './schema-state.ts';
 
 const CREATE_DATABASE = 'CREATE DATABASE IF NOT EXISTS @database@ @on_cluster@';
 const CREATE_MIGRATIONS = `
@@ -35,20 +37,61 @@ const withRetries = async (task: () => Promise<void>): Promise<void> => {
 };
 
 /**
+ * The settings for a statement with ON CLUSTER, which waits for every replica. A replica that is down runs it when it is back. By
+ * default, the statement would wait for that replica longer than the client waits for the statement, and fail each time.
+ */
+export const onClusterSettings = ({ cluster }: MigrationTarget): ClickHouseSettings =>
+  cluster === undefined
+    ? {}
+    : { distributed_ddl_task_timeout: 15, distributed_ddl_output_mode: 'null_status_on_timeout' };
+
+const TABLES = ['log', 'log_local', 'replay_results', 'purged_permits'] as const;
+
+/**
+ * Returns whether all nodes of the cluster that respond have the tables. A node that was added later has none, although the
+ * migrations are recorded as applied.
+ */
+const everyNodeHasTables = async (clickhouse: ClickHouse, { database, cluster }: MigrationTarget): Promise<boolean> => {
+  const everywhere = (table: string): string => `clusterAllReplicas({cluster:String}, system, ${table})`;
+  const sql = `SELECT (SELECT count() FROM ${everywhere('tables')} WHERE database = {database:String} AND name IN {tables:Array(String)})
+    >= (SELECT count() FROM ${everywhere('one')}) * ${TABLES.length} FORMAT RowBinary`;
+  const params = { cluster, database, tables: [...TABLES] };
+  const settings: ClickHouseSettings = { skip_unavailable_shards: 1 };
+  const answer = await clickhouse.run('look for nodes without tables', { sql, params, settings });
+  return decodeAll(answer, (reader) => reader.uint8())[0] === 1;
+};
+
+/** Returns whether nothing needs to be done. In a cluster, each statement waits for all replicas, so none is run without need. */
+const isUpToDate = async (clickhouse: ClickHouse, target: MigrationTarget): Promise<boolean> => {
+  const { kind } = await readSchemaState(clickhouse, target);
+  if (kind !== 'current' && kind !== 'newer') return false;
+  if (target.cluster === undefined) return true;
+  return everyNodeHasTables(clickhouse, target).catch((error: unknown) => {
+    // The user may lack the permission to ask. All statements can be repeated.
+    if (error instanceof LogStoreError) return false;
+    throw error;
+  });
+};
+
+/**
  * Creates the database and brings its tables up to date. Any number of processes can call this at once and at every start,
  * because statements are idempotent and migrations from a newer version are kept.
  */
 export const migrate = async (clickhouse: ClickHouse, target: MigrationTarget, logger?: Logger): Promise<void> => {
   const macros = macrosOf(target);
+  const settings = onClusterSettings(target);
   const migrations = await loadMigrations(target);
   await withRetries(async () => {
+    if (await isUpToDate(clickhouse, target)) return;
     for (const sql of [CREATE_DATABASE, CREATE_MIGRATIONS]) {
-      await clickhouse.run('create the database', { sql: expandMacros(sql, macros), inDatabase: false });
+      await clickhouse.run('create the database', { sql: expandMacros(sql, macros), settings, inDatabase: false });
     }
     const done = await appliedMigrations(clickhouse);
+    const lacksTables = migrations.every(({ number }) => done.has(number));
     for (const { number, name, statements } of migrations) {
+      if (done.has(number) && !lacksTables) continue;
+      for (const sql of statements) await clickhouse.run(`apply the migration ${name}`, { sql, settings });
       if (done.has(number)) continue;
-      for (const sql of statements) await clickhouse.run(`apply the migration ${name}`, { sql });
       await clickhouse.run(`record the migration ${name}`, {
         sql: 'INSERT INTO migrations (number, name) SELECT {number:UInt32}, {name:String}',
         params: { number, name },

@@ -2,6 +2,7 @@ import type { ClickHouseSettings } from '@clickhouse/client';
 import type { Filter } from '@standin/exchange/search';
 import type { ClickHouse } from './clickhouse.ts';
 import { conditionsOf, type Conditions } from './log-filter.ts';
+import { onClusterSettings } from './migrate.ts';
 import type { MigrationTarget } from './migrations.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS } from './run-query.ts';
@@ -164,7 +165,7 @@ const purgeDay = async (
     await clickhouse.run('delete requests', {
       sql: `ALTER TABLE ${local}${onCluster} DELETE IN PARTITION '${day}' WHERE ${chosen}`,
       params,
-      settings: WITHOUT_WAITING,
+      settings: { ...WITHOUT_WAITING, ...onClusterSettings(place) },
     });
   }
 };
