@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { LIMITS, booleanSetting, httpUrlSetting, listSetting, logLevelSetting, portSetting } from '@standin/contract';
-import { isCidr, isTarget } from '@standin/egress';
+import { isCertificates, isCidr, isTarget } from '@standin/egress';
 import { z } from 'zod';
 
 const bytes = z.coerce.number().int().min(1_024);
@@ -201,7 +201,11 @@ export const gatewaySettings = z.object({
         .describe(
           'Comma-separated HOST:PORT pairs that are never allowed as upstreams, in addition to ClickHouse, the operator’s config stream and the gateway’s own metrics.',
         ),
-      ca: z.string().optional().describe('PEM certificates to trust for upstreams, in addition to the machine’s own.'),
+      ca: z
+        .string()
+        .refine(isCertificates, 'must be one or more PEM certificates, which begin with -----BEGIN CERTIFICATE-----')
+        .optional()
+        .describe('PEM certificates to trust for upstreams, in addition to the machine’s own.'),
     })
     .prefault({}),
   drainMs: milliseconds

@@ -10,6 +10,7 @@ import {
 } from '@standin/contract';
 import {
   checkUpstreamUrl,
+  isCertificates,
   isCidr,
   isTarget,
   parseTarget,
@@ -102,6 +103,7 @@ export const operatorSettings = z.object({
         ),
       ca: z
         .string()
+        .refine(isCertificates, 'must be one or more PEM certificates, which begin with -----BEGIN CERTIFICATE-----')
         .optional()
         .describe('PEM certificates of the CAs to trust for replay targets, in addition to the system’s CAs.'),
     })

@@ -119,8 +119,8 @@ const dial = (
     },
   };
   if (!isTls) return connectTcp(common);
-  // An IP address is not a server name (RFC 6066).
-  const servername = isIP(target.hostname) === 0 ? target.hostname : '';
+  // An IP address is not a server name, and a server name has no trailing dot (RFC 6066).
+  const servername = isIP(target.hostname) === 0 ? target.hostname.replace(/\.$/, '') : '';
   const secureContext = options.secureContext === undefined ? {} : { secureContext: options.secureContext };
   return connectTls({ ...common, ...secureContext, servername, ALPNProtocols: ['http/1.1'] });
 };

@@ -30,6 +30,17 @@ export const tooManyLines = (): EgressError =>
 
 const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
 
+/** What OpenSSL adds to its errors, in addition to a message with addresses in memory and lines of its source code. */
+const isOfOpenSsl = (error: Error): error is Error & { readonly reason: string } =>
+  'library' in error && 'reason' in error && typeof error.reason === 'string';
+
+/** Returns why a connection or a response failed, without what only the developers of Node and OpenSSL need. */
+const reasonOf = (error: Error): string =>
+  isOfOpenSsl(error) ? error.reason : error.message.replace(/[;\n].*/s, '').replace(/\.$/, '');
+
+/** The codes with which Node refuses a certificate are the names of OpenSSL's X509_V_ERR_ constants, without that prefix. */
+const CERTIFICATE_CODE = /CERT|ISSUER|_CA$|CRL|SELF_SIGNED|LEAF_SIGNATURE/;
+
 /** Returns the error for a failed connection. `where` is the requested origin. */
 export const connectError = (error: unknown, where: string): EgressError => {
   if (error instanceof EgressError) return error;
@@ -44,7 +55,15 @@ export const connectError = (error: unknown, where: string): EgressError => {
   if (code === 'ECONNREFUSED') return say(`${where} refused the connection.`);
   if (code === 'ETIMEDOUT')
     return new EgressError('upstream_timeout', `${where} did not accept a connection in time.`, options);
-  return say(`Could not connect to ${where}: ${'address' in reason ? code : reason.message}.`);
+  // The message contains all names and addresses of the certificate.
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return new EgressError('upstream_unreachable', `The certificate of ${where} is for another host name.`, {
+      cause: error,
+      detail: reason.message,
+    });
+  if (CERTIFICATE_CODE.test(code) && !isOfOpenSsl(reason))
+    return say(`The certificate of ${where} is not trusted: ${reasonOf(reason)}.`);
+  return say(`Could not connect to ${where}: ${'address' in reason ? code : reasonOf(reason)}.`);
 };
 
 const BROKE_OFF = new Set([
@@ -84,5 +103,5 @@ export const exchangeError = (error: unknown, inBody: boolean): EgressError => {
   if (brokeOff(cause)) {
     return fail('upstream_unreachable', 'The upstream closed the connection before it responded.');
   }
-  return fail('upstream_invalid', `The upstream's response is not valid HTTP/1.1: ${cause.message}.`);
+  return fail('upstream_invalid', `The upstream's response is not valid HTTP/1.1: ${reasonOf(cause)}.`);
 };

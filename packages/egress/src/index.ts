@@ -1,4 +1,5 @@
 export { checkUpstreamUrl, isCidr, type AddressPolicy, type CheckOptions } from './address-policy.ts';
+export { isCertificates } from './certificates.ts';
 export { createEgress, type Egress, type EgressOptions, type UpstreamRequest } from './egress.ts';
 export { EgressError } from './egress-error.ts';
 export { type UpstreamAnswer } from './exchange.ts';

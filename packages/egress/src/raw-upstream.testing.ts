@@ -57,11 +57,14 @@ export const startRawUpstream = (
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
 /** Creates a CA and a certificate for `name` that the CA has signed, both as PEM. */
-export const makeCertificate = async (name: string): Promise<{ ca: string; cert: string; key: string }> => {
+export const makeCertificate = async (
+  name: string,
+  { ip, notAfter }: { readonly ip?: string; readonly notAfter?: Date } = {},
+): Promise<{ ca: string; cert: string; key: string }> => {
   x509.cryptoProvider.set(webcrypto);
   const generate = () => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const [caKeys, keys] = await Promise.all([generate(), generate()]);
-  const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) };
+  const validity = { notBefore: new Date(Date.now() - 60_000), notAfter: notAfter ?? new Date(Date.now() + 3_600_000) };
   const ca = await x509.X509CertificateGenerator.createSelfSigned({
     ...validity,
     name: 'CN=Test CA',
@@ -76,7 +79,12 @@ export const makeCertificate = async (name: string): Promise<{ ca: string; cert:
     publicKey: keys.publicKey,
     signingKey: caKeys.privateKey,
     signingAlgorithm: ALGORITHM,
-    extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: name }])],
+    extensions: [
+      new x509.SubjectAlternativeNameExtension([
+        { type: 'dns', value: name },
+        ...(ip === undefined ? [] : [{ type: 'ip' as const, value: ip }]),
+      ]),
+    ],
   });
   const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
   return { ca: ca.toString('pem'), cert: cert.toString('pem'), key: x509.PemConverter.encode(pkcs8, 'PRIVATE KEY') };
