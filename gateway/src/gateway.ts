@@ -143,6 +143,23 @@ const reasonsNotReady = (pipeline: Pipeline, store: ConfigStore, spool: Spool): 
   ...(spool.isFull ? ['the spool or its disk is full'] : []),
 ];
 
+interface OpenParts {
+  readonly spool: Spool;
+  readonly egress: Egress;
+  readonly sink: LogSink;
+  readonly tracing: Tracing | undefined;
+}
+
+/** Returns a function that closes what is open before the gateway listens, which would keep the process running, and rethrows. */
+const releasing =
+  ({ spool, egress, sink, tracing }: OpenParts) =>
+  async (error: unknown): Promise<never> => {
+    await spool.close();
+    await spool.removeFolder();
+    await Promise.all([egress.close(), sink.close(), tracing?.stop()]);
+    throw error;
+  };
+
 /** Resolves when the gateway is listening. `/readyz` reports whether it already has a configuration. */
 export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { settings, logger, onRejected } = options;
@@ -169,13 +186,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     config: store,
     recorder: spool,
   });
-  // What is open before the gateway listens would keep the process running.
-  const release = async (error: unknown): Promise<never> => {
-    await spool.close();
-    await spool.removeFolder();
-    await Promise.all([egress.close(), sink.close(), tracing?.stop()]);
-    throw error;
-  };
+  const release = releasing({ spool, egress, sink, tracing });
   const receiver = await Receiver.listen({
     settings,
     onExchange: (exchange, target, verdict) => pipeline.handle(exchange, target, verdict),

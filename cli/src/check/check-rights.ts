@@ -1,7 +1,7 @@
 import { API_GROUP, KINDS, RESOURCES } from '@standin/contract';
-import { listAll, resourcePath, type KubeClient } from '@standin/kube';
+import { ApiError, listAll, resourcePath, type KubeClient } from '@standin/kube';
 import { INSTALLATION_SECRET, LEASE_NAME } from '@standin/operator';
-import { failed, passed, type Finding } from './finding.ts';
+import { failed, passed, unknown, type Finding } from './finding.ts';
 import { componentOf, variable, type Installation } from './installation.ts';
 
 const CHECK = 'Permissions';
@@ -119,8 +119,13 @@ export const rightsOf = (installation: Installation, selected: readonly string[]
  * ask.
  */
 export const checkRights = async (client: KubeClient, installation: Installation): Promise<readonly Finding[]> => {
-  const selected = await selectedNamespaces(client, selectorOf(installation));
   const findings: Finding[] = [];
+  const selected = await selectedNamespaces(client, selectorOf(installation)).catch((error: unknown) => {
+    if (!(error instanceof ApiError) || error.status !== 403) throw error;
+    const message = `The permissions on Secrets in the selected namespaces are unknown: ${error.message}.`;
+    findings.push(unknown(CHECK, message, 'Run the check with more permissions (docs/guides/kubectl.md).'));
+    return [];
+  });
   for (const rights of rightsOf(installation, selected))
     findings.push(await checkAccount(client, installation.namespace, rights));
   return findings;

@@ -5,7 +5,7 @@ import type { LogRow, ObjectRef, ResourceSource, ServiceSource } from '@standin/
 import type { Backend, PublicSharesSource } from '@standin/dashboard';
 import { RefusedTargets } from '@standin/egress';
 import { formatTime } from '@standin/exchange';
-import { gatewaySettings, runGateway, type LogSink } from '@standin/gateway';
+import { gatewaySettings, runGateway, type GatewaySettings, type LogSink } from '@standin/gateway';
 import {
   certificateFile,
   directorySource,
@@ -74,6 +74,7 @@ export interface RunningStandin {
 }
 
 const LOOPBACK = '127.0.0.1';
+const ANY_PORT = { host: LOOPBACK, port: 0 };
 const SETTLE_POLL_MS = 20;
 /**
  * How long a gateway that stops waits for running requests, and then for the delivery to the log. This time is short, because a
@@ -90,13 +91,12 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   const inData = (...parts: string[]): string => path.join(dataDir, ...parts);
   const egress = { allowPrivate: !options.denyPrivateUpstreams };
   const refused = new RefusedTargets([]);
-  const listenAnywhere = { host: LOOPBACK, port: 0 };
   const url = `http://localhost:${options.gatewayPort}`;
 
   const operatorConfig = operatorSettings.parse({
     name: 'dev',
-    stream: listenAnywhere,
-    admin: listenAnywhere,
+    stream: ANY_PORT,
+    admin: ANY_PORT,
     gatewayUrl: url,
     egress,
     secretPollMs: 1_000,
@@ -129,20 +129,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
       output.problems(problems.map((problem) => ({ ...problem, where: inOrigin(problem.where) }))),
   });
   const gateway = await runGateway({
-    settings: gatewaySettings.parse({
-      name: 'dev',
-      host: LOOPBACK,
-      port: options.gatewayPort,
-      admin: listenAnywhere,
-      dataDir: inData('gateway'),
-      operator: { urls: [operator.streamUrl], tls: { dir: inData('tls', 'gateway') } },
-      clickhouse: { ...options.clickhouse, migrate: false },
-      apiKeyHeader: { name: options.apiKeyHeader },
-      egress,
-      drainMs: 0,
-      drainTimeoutMs: DRAIN_MS,
-      logLevel: 'info',
-    }),
+    settings: devGatewaySettings(options, operator.streamUrl),
     ...{ refused, logger: logger.child({ process: 'gateway' }) },
     logSink: announceRows(store, startedAt, (request) => output.request(request)),
     onRejected: (rejected) => output.rejected(rejected),
@@ -171,6 +158,25 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     stop: () => gateway.stop().then(() => operator.stop()),
   };
 };
+
+const devGatewaySettings = (
+  { dataDir, gatewayPort, clickhouse, apiKeyHeader, denyPrivateUpstreams }: StandinOptions,
+  streamUrl: string,
+): GatewaySettings =>
+  gatewaySettings.parse({
+    name: 'dev',
+    host: LOOPBACK,
+    port: gatewayPort,
+    admin: ANY_PORT,
+    dataDir: path.join(dataDir, 'gateway'),
+    operator: { urls: [streamUrl], tls: { dir: path.join(dataDir, 'tls', 'gateway') } },
+    clickhouse: { ...clickhouse, migrate: false },
+    apiKeyHeader: { name: apiKeyHeader },
+    egress: { allowPrivate: !denyPrivateUpstreams },
+    drainMs: 0,
+    drainTimeoutMs: DRAIN_MS,
+    logLevel: 'info',
+  });
 
 /**
  * Returns the log as the destination for this process's gateway. Calls `announce` with each request received after `since` as soon

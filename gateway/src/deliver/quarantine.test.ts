@@ -14,7 +14,7 @@ afterEach(() => rm(dir, { recursive: true }));
 
 /** Adds a row, and returns the path of its files without their ending. */
 const add = async (row: string): Promise<string> => {
-  const before = await readdir(folder).catch(() => []);
+  const before = await readdir(folder).catch((): string[] => []);
   await new Quarantine(dir).addRow({ row: Buffer.from(row), columnCount: 1, reason: row });
   const added = (await readdir(folder)).find((name) => name.endsWith('.bin') && !before.includes(name));
   return path.join(folder, (added ?? '').replace(/\.bin$/, ''));

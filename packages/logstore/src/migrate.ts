@@ -43,7 +43,7 @@ const withRetries = async (task: () => Promise<void>): Promise<void> => {
 export const onClusterSettings = ({ cluster }: MigrationTarget): ClickHouseSettings =>
   cluster === undefined
     ? {}
-    : { distributed_ddl_task_timeout: 15, distributed_ddl_output_mode: 'null_status_on_timeout' };
+    : { distributed_ddl_task_timeout: '15', distributed_ddl_output_mode: 'null_status_on_timeout' };
 
 const TABLES = ['log', 'log_local', 'replay_results', 'purged_permits'] as const;
 

@@ -109,25 +109,26 @@ async function* foundPages(
   const { projectUid, namespace, project } = filter;
   const feed = store.follow({ projectUid, namespace, project, pollIntervalMs });
   const close = (): void => feed.close();
+  const isOver = (): boolean => signal.aborted || feed.isClosed;
   signal.addEventListener('abort', close);
   let toRead: Inserted[] = [];
   let isFirst = true;
   try {
-    while (!isAborted(signal) && !feed.isClosed) {
+    while (!isOver()) {
       try {
         if (toRead.length === 0) {
           const stamps = await feed.next();
-          if (feed.isClosed) return;
           // From this point on, every inserted row is announced.
           toRead = isFirst ? [{ insertedSince: new Date(Math.max(0, newestMs - UNDER_WAY_MS)) }] : inParts(stamps);
           isFirst = false;
         }
+        if (isOver()) return;
         let newestReadMs = newestMs;
         for await (const page of pagesOfAll(store, read, toRead, signal)) {
           yield page;
           newestReadMs = Math.max(newestReadMs, ...page.map(({ insertedAtMs }) => insertedAtMs));
         }
-        if (isAborted(signal)) return;
+        if (isOver()) return;
         // Set only after the whole read, because pages are ordered by `received_at`. After a part of them, older inserts may be
         // missing.
         newestMs = newestReadMs;
