@@ -172,6 +172,32 @@ describe.for(CHART_CASES)('the network policies with %s-values.yaml', (chartCase
 });
 
 describe('the network policies', () => {
+  const policies = async (...set: string[]) => {
+    const { objects } = await rendering('default', set);
+    const found = objects.filter(({ kind }) => kind === 'NetworkPolicy');
+    return new Map(found.map(({ metadata: { name }, spec }) => [name, spec as Policy] as const));
+  };
+
+  it('also allow egress to pods by selector, which some network plugins require', async () => {
+    const all = await policies('clickhouse.migrationsJob.enabled=true');
+    for (const component of ['gateway', 'operator', 'drain', 'migrations']) {
+      const rules = all.get(`standin-${component}`)?.egress;
+      expect(
+        rules?.flatMap(({ to = [] }) => to),
+        component,
+      ).toContainEqual({ namespaceSelector: {} });
+    }
+  });
+
+  it('have no rule without a peer if no peer is set', async () => {
+    const all = await policies('networkPolicy.metricsFrom=null', 'networkPolicy.apiServerPorts=null');
+    const open = [...all].flatMap(([name, { ingress, egress }]) =>
+      [...ingress, ...egress].filter(({ ports }) => ports === null).map(() => name),
+    );
+    expect(open).toEqual([]);
+    expect(JSON.stringify(all.get('standin-operator')?.ingress)).not.toContain('metrics');
+  });
+
   it('allow an OpenID Connect provider on any port', async () => {
     const oidc = ['dashboard.settings.oidc.issuer=https://login.example.com:8443', 'dashboard.url=https://a.example'];
     const { calls } = await rendering('default', oidc);

@@ -277,40 +277,6 @@ describe('cert-manager certificates', () => {
   });
 });
 
-describe('network policies', () => {
-  interface Rule {
-    readonly ports?: unknown;
-    readonly from?: readonly unknown[];
-    readonly to?: readonly unknown[];
-  }
-  const policies = async (...set: string[]) => {
-    const found = (await render(...set)).filter(({ kind }) => kind === 'NetworkPolicy');
-    return new Map(
-      found.map(({ metadata: { name }, spec }) => [name, spec as { ingress: Rule[]; egress: Rule[] }] as const),
-    );
-  };
-
-  it('also allow egress to pods by selector, which some network plugins require', async () => {
-    const all = await policies('clickhouse.migrationsJob.enabled=true');
-    for (const component of ['gateway', 'operator', 'drain', 'migrations']) {
-      const rules = all.get(`standin-${component}`)?.egress;
-      expect(
-        rules?.flatMap(({ to = [] }) => to),
-        component,
-      ).toContainEqual({ namespaceSelector: {} });
-    }
-  });
-
-  it('have no rule without a peer if no peer is set', async () => {
-    const all = await policies('networkPolicy.metricsFrom=null', 'networkPolicy.apiServerPorts=null');
-    const open = [...all].flatMap(([name, { ingress, egress }]) =>
-      [...ingress, ...egress].filter(({ ports }) => ports === null).map(() => name),
-    );
-    expect(open).toEqual([]);
-    expect(JSON.stringify(all.get('standin-operator')?.ingress)).not.toContain('metrics');
-  });
-});
-
 describe('pods', () => {
   const contexts = async (...set: string[]) =>
     (await render(...set))

@@ -36,6 +36,15 @@ test('counts the permits of every replica, each once', async () => {
   expect(await store.permits(BLOCKS)).toEqual(new Map([['block', 3]]));
 });
 
+test('gives a table to a node that lacks it, although all migrations are recorded as applied', async () => {
+  const query = queryOf(clickHouse);
+  const exists = (): Promise<string> => query('EXISTS TABLE standin.purged_permits');
+  await query('DROP TABLE standin.purged_permits');
+  expect(await exists()).toBe('0');
+  await store.migrate();
+  expect(await exists()).toBe('1');
+});
+
 test('does not count permits while a replica is unavailable, because it may have rows that the others lack', async () => {
   const degraded = openLogStore({ ...clickHouse, cluster: DEGRADED_CLUSTER });
   await expect(degraded.permits(BLOCKS)).rejects.toThrow('code 279');
