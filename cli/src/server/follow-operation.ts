@@ -4,8 +4,7 @@ import { stderr } from '../terminal.ts';
 import { ServerError } from './api-client.ts';
 import { outageNotice } from './outage-notice.ts';
 
-/** Exit code of a command that stops waiting. The operation that it started, such as a Purge, continues or may have been
- * created. */
+/** Exit code of a command that stops waiting. The operation that it started, such as a Purge, continues or may have been created. */
 export const EXIT_TIMEOUT = 5;
 
 const POLL_MS = 100;

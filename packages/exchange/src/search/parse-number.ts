@@ -25,7 +25,7 @@ export const parseStatusValue = (text: string): Amount | undefined => {
     const from = Number(hundreds) * 100;
     return { kind: 'range', field: 'status', from, to: from + 99 };
   }
-  return parseAmount('status', text, /^([1-9]\d{2})$/, ([, digits]) => whole(BigInt(digits ?? '')));
+  return parseAmount('status', text, /^([1-9]\d{2})$/, ([, digits]) => whole(Number(digits)));
 };
 
 /** A written number. The log contains whole numbers, so a comparison with a fraction is one with a whole number next to it. */
@@ -34,15 +34,7 @@ interface Written {
   readonly ceil: number;
 }
 
-const whole = (value: bigint): Written => ({ floor: Number(value), ceil: Number(value) });
-
-/** Returns `digits` × `scale` / 10 ^ `decimals`. Floating-point arithmetic would make fractions of whole numbers. */
-const scaled = (digits: string, decimals: number, scale: number): Written => {
-  const dividend = BigInt(digits) * BigInt(scale);
-  const divisor = 10n ** BigInt(decimals);
-  const floor = dividend / divisor;
-  return { floor: Number(floor), ceil: Number(floor * divisor === dividend ? floor : floor + 1n) };
-};
+const whole = (value: number): Written => ({ floor: value, ceil: value });
 
 const withUnit = /^(\d{1,16})(?:\.(\d{1,6}))?([a-z]*)$/i;
 
@@ -55,9 +47,12 @@ const parseWithUnit = (
   parseAmount(field, text, withUnit, ([, integer = '', fraction = '', unit]) => {
     const name = unit === '' ? unitless : unit?.toLowerCase();
     const scale = name !== undefined && Object.hasOwn(units, name) ? units[name] : undefined;
-    if (scale === undefined) return integer === '0' && fraction === '' ? whole(0n) : undefined;
-    const value = scaled(integer + fraction, fraction.length, scale);
-    return Number.isSafeInteger(value.ceil) ? value : undefined;
+    if (scale === undefined) return integer === '0' && fraction === '' ? whole(0) : undefined;
+    // Floating-point arithmetic on the number as a whole would make fractions of whole numbers, as with 1.1 * 1e6.
+    const base = Number(integer) * scale;
+    const rest = (Number(fraction) * scale) / 10 ** fraction.length;
+    const ceil = base + Math.ceil(rest);
+    return Number.isSafeInteger(ceil) ? { floor: base + Math.floor(rest), ceil } : undefined;
   });
 
 /** Parses strings such as `>250ms`, `<1.5s` and `100ms-2s`. Every duration except 0 needs a unit. */
@@ -90,15 +85,7 @@ const parseAmount = (
   const value = read(number);
   if (value === undefined) return undefined;
   if (sign === '=' && value.floor !== value.ceil) return nothing;
-  const comparison = sign as Comparison;
-  return { kind: 'compare', field, comparison, value: ROUNDED[comparison] === 'up' ? value.ceil : value.floor };
-};
-
-/** How a fraction is rounded so that the same whole numbers match. */
-const ROUNDED: Readonly<Record<Comparison, 'up' | 'down'>> = {
-  '=': 'down',
-  '>': 'down',
-  '>=': 'up',
-  '<': 'up',
-  '<=': 'down',
+  // Rounded so that the same whole numbers match.
+  const isUp = sign === '>=' || sign === '<';
+  return { kind: 'compare', field, comparison: sign as Comparison, value: isUp ? value.ceil : value.floor };
 };
