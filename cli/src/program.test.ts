@@ -65,6 +65,25 @@ describe('the first help', () => {
   });
 });
 
+describe('an option with a number', () => {
+  const numeric = leaves(program).flatMap((command) =>
+    command.options
+      .filter(({ flags }: Option) => /<(n|port)>$/.test(flags))
+      .map((option) => [`${pathOf(command)} ${option.long ?? ''}`, option] as const),
+  );
+
+  it.each(numeric)('accepts only digits: %s', (_name, { parseArg }) => {
+    expect(parseArg?.<unknown>('7', undefined)).toBe(7);
+    for (const text of ['', ' ', '7.5', '-7', '0x7', '7e0', 'seven', '9'.repeat(20)]) {
+      expect(() => parseArg?.<unknown>(text, undefined)).toThrow(/^must be a /);
+    }
+  });
+
+  it('exists in the commands that have one', () => {
+    expect(numeric.map(([name]) => name)).toContain('standin admin drain --quiet-seconds');
+  });
+});
+
 describe('completion', () => {
   const namesOf: NamesOf = (what, given) =>
     Promise.resolve([{ word: `${what}-${given['project'] ?? 'any'}`, description: '' }]);

@@ -4,17 +4,11 @@ import { z } from 'zod';
 import { addLogServerOptions, logServerOptions } from '../clickhouse-options.ts';
 import { withExamples } from '../examples.ts';
 import { PlainError } from '../plain-error.ts';
+import { portArgument } from '../whole-number.ts';
 import type { ResourcesFrom } from './start-standin.ts';
 
 /** The directory of manifests that `standin dev` uses, and creates if necessary, if no other is given. */
 const OWN_DIRECTORY = 'standin';
-
-const portArgument = (text: string): number => {
-  const port = Number(text);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new InvalidArgumentError('must be a port: 0 to 65535.');
-  return port;
-};
 
 const outputArgument = (text: string): 'text' | 'json' => {
   if (text !== 'text' && text !== 'json') throw new InvalidArgumentError('must be text or json.');

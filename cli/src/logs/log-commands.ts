@@ -7,6 +7,7 @@ import { addLogServerOptions, logServerOptions } from '../clickhouse-options.ts'
 import { withExamples } from '../examples.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 import { LOG_OUTPUTS } from './log-choice.ts';
+import { wholeNumber } from '../whole-number.ts';
 import { parseSearch, parseSince, parseStatus } from './parse-arguments.ts';
 import type { ReadLogOptions } from './read-log.ts';
 
@@ -37,13 +38,7 @@ const choice =
     return found;
   };
 
-const limitArgument = (text: string): number => {
-  const limit = Number(text);
-  if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw new InvalidArgumentError(`must be a number from 1 to ${LIMIT_MAX}.`);
-  }
-  return limit;
-};
+const limitArgument = wholeNumber(1, LIMIT_MAX);
 
 export const addLogCommands = (program: Command, colour: boolean): void => {
   // Loaded on demand, because `standin --help` and `standin validate` do not need a ClickHouse client.

@@ -1,23 +1,15 @@
 import process from 'node:process';
 import { LIMITS, METHODS } from '@standin/contract';
 import type { ReplaySpec } from '@standin/crds';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { EXAMPLE_ID, withExamples } from '../examples.ts';
 import { parseSearch, parseSince } from '../logs/parse-arguments.ts';
 import { PlainError } from '../plain-error.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
+import { wholeNumber } from '../whole-number.ts';
 import type { ReplayClient } from './replay-client.ts';
 import { addHeader, editOf, parseTarget, RATE_MAX, type Header } from './replay-spec.ts';
-
-const integerUpTo =
-  (max: number) =>
-  (text: string): number => {
-    const value = Number(text);
-    if (!Number.isInteger(value) || value < 1 || value > max)
-      throw new InvalidArgumentError(`must be a number from 1 to ${max}.`);
-    return value;
-  };
 
 const searchArgument = (text: string) => ({ text, filter: parseSearch(text) });
 
@@ -85,13 +77,13 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
     .option(
       '--limit <n>',
       'maximum number of requests, oldest first',
-      integerUpTo(LIMITS.replayRequestsMax),
+      wholeNumber(1, LIMITS.replayRequestsMax),
       LIMITS.replayRequestsMax,
     )
     .option(
       '--rate <n>',
       'maximum number of requests per second',
-      integerUpTo(RATE_MAX),
+      wholeNumber(1, RATE_MAX),
       LIMITS.replayRatePerSecondDefault,
     )
     .option('--ordered', 'send one at a time, in the order in which they were received')

@@ -2,12 +2,13 @@ import { stat } from 'node:fs/promises';
 import process from 'node:process';
 import { toLogEntry } from '@standin/exchange';
 import type { Quarantined } from '@standin/gateway';
-import { InvalidArgumentError, Option, type Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { addClickHouseOptions, clickHouseSchema } from '../clickhouse-options.ts';
 import { withExamples } from '../examples.ts';
 import { PlainError, refusal } from '../plain-error.ts';
 import { stdout } from '../terminal.ts';
+import { wholeNumber } from '../whole-number.ts';
 
 const DIR = '<DIR>';
 const DIR_TEXT = 'a gateway’s spool: the spool folder in its data folder (.standin/gateway/spool for standin dev)';
@@ -22,12 +23,11 @@ const drainSchema = clickHouseSchema.extend({
 
 const quarantineSchema = z.object({ output: z.enum(['text', 'json']) });
 
-const secondsArgument = (text: string): number => {
-  const seconds = Number(text);
-  if (!Number.isInteger(seconds) || seconds < 0)
-    throw new InvalidArgumentError('must be a whole number of seconds, 0 or more.');
-  return seconds;
-};
+const secondsArgument = wholeNumber(
+  0,
+  Number.MAX_SAFE_INTEGER / 1_000,
+  'must be a whole number of seconds, 0 or more.',
+);
 
 /** Adds the commands for the folder where a gateway keeps rows until ClickHouse has them. */
 export const addSpoolCommands = (admin: Command): void => {
@@ -42,7 +42,7 @@ export const addSpoolCommands = (admin: Command): void => {
   addClickHouseOptions(drain)
     .option(
       '--quiet-seconds <n>',
-      'treat a gateway as stopped if it has not written anything for this long, and also remove its last file',
+      'remove the last file of a gateway process that has ended only if it has not changed for this long',
       secondsArgument,
       600,
     )

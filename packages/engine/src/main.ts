@@ -49,7 +49,7 @@ const readArguments = (): Arguments => {
       process.exit(0);
     }
     const port = Number(values.port);
-    if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    if (!/^\d+$/.test(values.port) || port > 65_535)
       throw new Error(`--port must be a port from 0 to 65535, not ${values.port}`);
     return { host: values.host, port, data: values.data, login: values.login, config: values.config };
   } catch (error) {
