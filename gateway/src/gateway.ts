@@ -238,7 +238,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     const bytes = await delivery.stop(settings.drainTimeoutMs);
     if (bytes > 0) logger.warn({ bytes, folder: spool.folder }, 'undelivered rows remain on disk until the next start');
     // If permits could not be returned, the folder stays so that the next process can settle them.
-    if (await gate.close()) await spool.removeFolder();
+    await spool.leave({ isSettled: await gate.close() });
     await client.stop();
     await starting;
     await Promise.all([sink.close(), admin.close(), tracing?.stop()]);

@@ -63,7 +63,7 @@ export const gatewaySettings = z.object({
         ),
       quietMs: timeout
         .default(LIMITS.spoolQuietMs)
-        .describe('How long another process’s segment must be unchanged before it counts as abandoned.'),
+        .describe('How long the last segment of an earlier process must be unchanged before it is removed.'),
     })
     .prefault({}),
   operator: z

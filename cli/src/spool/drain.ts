@@ -9,7 +9,7 @@ import { stderrLogger } from '../stderr-logger.ts';
 import { stdout } from '../terminal.ts';
 
 export interface DrainOptions extends ClickHouseOptions {
-  /** A gateway counts as stopped if it has not written anything for this long. */
+  /** The last file of a gateway process that has ended is removed if it has not changed for this long. */
   readonly quietSeconds: number;
   /** Whether the command fails if anything is left, or if the operator could not be notified. */
   readonly expectEmpty: boolean;
@@ -28,8 +28,10 @@ export const drain = async (dir: string, options: DrainOptions): Promise<void> =
   const logger = stderrLogger();
   const sink = openLogStore({ ...logStoreAddress(options), logger });
   const stop = awaitStop();
-  const { operatorUrls, operatorTls: tlsDir } = options;
-  const operator = operatorUrls === undefined ? undefined : { urls: operatorUrls.split(','), tlsDir };
+  const { operatorUrls = '', operatorTls: tlsDir } = options;
+  // An empty variable counts as unset.
+  const urls = operatorUrls.split(',').filter((url) => url.trim() !== '');
+  const operator = urls.length === 0 ? undefined : { urls, tlsDir };
   try {
     if (options.expectEmpty && (await isNeverUsed(dir))) {
       stdout.line('0 rows delivered: no gateway has written to this folder');
@@ -66,7 +68,11 @@ const isNeverUsed = async (dir: string): Promise<boolean> => {
   );
 };
 
-const expectEmpty = ({ quarantined, leftBytes, unreported }: Drained, isReported: boolean): void => {
+const expectEmpty = ({ quarantined, leftBytes, inUse, unreported }: Drained, isReported: boolean): void => {
+  if (inUse > 0)
+    throw new PlainError(
+      'a gateway or another drain still uses this folder: run the command again when no gateway uses it any longer',
+    );
   if (quarantined > 0) throw new PlainError('rows remain in quarantine: inspect them with standin admin quarantine');
   if (leftBytes > 0)
     throw new PlainError('files remain because their gateway may still be writing: run the command again later');
@@ -76,11 +82,12 @@ const expectEmpty = ({ quarantined, leftBytes, unreported }: Drained, isReported
     );
 };
 
-const describe = ({ rows, quarantined, leftBytes, gaveUp }: Drained): string =>
+const describe = ({ rows, quarantined, leftBytes, inUse, gaveUp }: Drained): string =>
   [
     `${rows} ${rows === 1 ? 'row' : 'rows'} delivered`,
     ...(quarantined > 0 ? [`${quarantined} in quarantine (standin admin quarantine shows them)`] : []),
-    ...(leftBytes > 0 && !gaveUp
+    ...(inUse > 0 ? ['the rest is left to a running gateway or another drain, which delivers it'] : []),
+    ...(leftBytes > 0 && inUse === 0 && !gaveUp
       ? [`${leftBytes} delivered bytes kept for now because their gateway may still be writing`]
       : []),
   ].join('; ');

@@ -1,5 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { LogRow } from '@standin/contract';
@@ -7,8 +18,10 @@ import { encodeRow, LOG_COLUMNS, LogStoreError, type InsertBatch } from '@standi
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { quiet } from '../gateway.testing.ts';
 import { encodeHeader, FRAME_HEAD_BYTES, newSegmentHeader, putFrameHead } from '../record/spool/segment-format.ts';
-import { testRow } from '../record/spool/spool.testing.ts';
-import { Spool } from '../record/spool/spool.ts';
+import { nodeDisk } from '../record/spool/spool-disk.ts';
+import { isSegmentName } from '../record/spool/spool-folder.ts';
+import { FaultyDisk, diskError, testRow } from '../record/spool/spool.testing.ts';
+import { Spool, type SpoolOptions } from '../record/spool/spool.ts';
 import { ByteBudget } from '../request/byte-budget.ts';
 import { Delivery, type DeliveryOptions } from './delivery.ts';
 import { DrainedFolders } from './drained-folders.ts';
@@ -29,20 +42,26 @@ const idsOf = (rows: readonly LogRow[]): string[] => rows.map(({ id }) => id);
 const startOn = async (
   dir: string,
   sink: MemorySink,
-  { migrate = false, onDrained = () => Promise.resolve() }: Partial<DeliveryOptions> = {},
+  {
+    migrate = false,
+    onDrained = () => Promise.resolve(),
+    disk = nodeDisk,
+  }: Partial<DeliveryOptions> & Pick<SpoolOptions, 'disk'> = {},
 ) => {
   const quietMs = 600_000;
   const limits = { bytesMax: 10_000_000, segmentBytes: 1_000_000, reserveBytes: 0, quietMs };
   const budget = new ByteBudget(100_000_000);
-  const spool = await Spool.open({ dir, durability: 'process', budget, logger: quiet, ...limits });
+  const spool = await Spool.open({ dir, durability: 'process', budget, logger: quiet, disk, ...limits });
   const delivery = new Delivery({ sink, spool, migrate, quietMs, onDrained, logger: quiet });
   delivery.start();
-  const stop = async (timeoutMs = 5_000): Promise<number> => {
+  const stopNow = async (timeoutMs: number): Promise<number> => {
     await spool.close();
     const left = await delivery.stop(timeoutMs);
-    await spool.removeFolder();
+    await spool.leave({ isSettled: true });
     return left;
   };
+  let stopped: Promise<number> | undefined;
+  const stop = (timeoutMs = 5_000): Promise<number> => (stopped ??= stopNow(timeoutMs));
   cleanups.push(() => stop(0));
   return { spool, delivery, stop };
 };
@@ -59,12 +78,14 @@ const setUp = async (options = {}) => {
   return { dir, sink, ...(await startOn(dir, sink, options)) };
 };
 
-/** Copies a process's folder under another name, as if the process had been killed. */
-const crash = async (dir: string, spool: Spool): Promise<string> => {
-  const left = path.join(dir, `0${randomUUID().slice(1)}`);
+/** Copies a process's folder under another name, which begins with `digit`, as if the process had been killed. */
+const crash = async (dir: string, spool: Spool, digit = '0'): Promise<string> => {
+  const left = path.join(dir, `${digit}${randomUUID().slice(1)}`);
   // The delivery in progress would remove the copy as long as it is empty.
   const copy = path.join(tmpdir(), path.basename(left));
-  await cp(spool.folder, copy, { recursive: true });
+  await mkdir(copy);
+  for (const name of (await readdir(spool.folder)).filter(isSegmentName))
+    await copyFile(path.join(spool.folder, name), path.join(copy, name));
   await rename(copy, left);
   return left;
 };
@@ -188,7 +209,7 @@ describe('a forwarded request', () => {
     await spool.request(row);
     await spool.exchange(testRow({ query: 'other' }));
     await sink.until(({ rows }) => rows.length === 1);
-    expect(await readdir(spool.folder)).toHaveLength(1);
+    expect((await readdir(spool.folder)).filter(isSegmentName)).toHaveLength(1);
     await spool.exchange(answerTo(row));
     expect(await stop()).toBe(0);
     expect(sink.rows.map(({ query, outcome }) => [query, outcome])).toEqual([
@@ -242,7 +263,7 @@ describe('the spool of an earlier process', () => {
     const { dir, folder, rows, sink, file } = await leave(3);
     const whole = await readFile(file);
     await writeFile(file, whole.subarray(0, whole.length - 10));
-    await (await startOn(dir, sink)).delivery.stop(0);
+    await (await startOn(dir, sink)).stop(0);
     const first = await startOn(dir, sink);
     await sink.until(({ rows: taken }) => taken.length === 2);
     await first.stop();
@@ -307,12 +328,21 @@ describe('the spool of an earlier process', () => {
     expect(onDrained).not.toHaveBeenCalled();
   });
 
-  test('is taken from a live process, which then accepts no more requests', async () => {
-    const { dir, spool, stop } = await setUp();
-    const other = await startOn(dir, new MemorySink());
-    await expect.poll(async () => (await readdir(dir)).includes(path.basename(spool.folder))).toBe(false);
-    expect(await spool.exchange(testRow())).toBe(false);
-    await Promise.all([stop(0), other.stop()]);
+  test('is not touched while that process is alive, even if it is idle', async () => {
+    const { dir, sink, spool } = await setUp();
+    const copied = Promise.withResolvers<undefined>();
+    sink.onInsert = () => copied.promise;
+    await spool.exchange(testRow());
+    // This folder follows the live one, so both have been looked at when its row is delivered.
+    await crash(dir, spool, 'f');
+    copied.resolve(undefined);
+    await sink.until(({ rows }) => rows.length === 1);
+    const otherSink = new MemorySink();
+    const other = await startOn(dir, otherSink);
+    await otherSink.until(({ rows }) => rows.length === 1);
+    expect(await spool.exchange(testRow())).toBe(true);
+    await sink.until(({ rows }) => rows.length === 2);
+    expect(other.delivery.oldestReceivedMs).toBe(-Infinity);
   });
 
   test.each([

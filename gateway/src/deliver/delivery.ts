@@ -15,7 +15,7 @@ export interface DeliveryOptions {
   readonly spool: Spool;
   /** Whether to update the tables before the first insert. */
   readonly migrate: boolean;
-  /** A segment of another process counts as abandoned after this time without a change. */
+  /** The last segment of an earlier process is removed after this time without a change. */
   readonly quietMs: number;
   /**
    * Called for each earlier process whose records are all in ClickHouse, unless the quarantine has files. The call is repeated
@@ -89,7 +89,7 @@ export class Delivery {
   get oldestReceivedMs(): number {
     const { spool } = this.#options;
     const hasLeftRows = this.#inserter.hasGivenUp.aborted && spool.guard.storedBytes > 0;
-    if (!this.#isPrepared || this.#orphans.bytes > 0 || hasLeftRows) return -Infinity;
+    if (!this.#isPrepared || this.#orphans.mayHaveRecords || hasLeftRows) return -Infinity;
     return Math.min(this.#next?.receivedMs ?? Infinity, spool.oldestReceivedMs);
   }
 
@@ -118,6 +118,8 @@ export class Delivery {
     await this.#running;
     clearTimeout(timer);
     this.#inserter.giveUp();
+    // Unlocks the folder of another process that was being delivered.
+    await this.#orphanSteps?.return(undefined);
     return spool.guard.storedBytes - this.#orphans.bytes;
   }
 

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rename, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { FakeOperator } from '../config/fake-operator.testing.ts';
 import { makeStreamCertificates } from '../config/stream-certificates.testing.ts';
 import { reportDrained } from '../config/report-drained.ts';
@@ -18,17 +18,26 @@ const INCARNATION = '01938f5e-0000-7000-8000-000000000000';
 let dir: string;
 let sink: MemorySink;
 
+const openSpool = (): Promise<Spool> =>
+  Spool.open({
+    dir,
+    durability: 'process',
+    bytesMax: 10_000_000,
+    segmentBytes: 1_000_000,
+    reserveBytes: 0,
+    quietMs: QUIET_MS,
+    budget: new ByteBudget(100_000_000),
+    logger: quiet,
+  });
+
 /** Creates the spool of a gateway that stopped while ClickHouse was unavailable. */
 beforeEach(async () => {
   dir = await mkdtemp(path.join(tmpdir(), 'standin-drain-'));
   sink = new MemorySink();
-  const limits = { bytesMax: 10_000_000, segmentBytes: 1_000_000, reserveBytes: 0, quietMs: QUIET_MS };
-  const spool = await Spool.open({
-    ...{ dir, durability: 'process', budget: new ByteBudget(100_000_000), logger: quiet },
-    ...limits,
-  });
+  const spool = await openSpool();
   await Promise.all([testRow(), testRow()].map((row) => spool.exchange(row)));
   await spool.close();
+  await spool.leave({ isSettled: false });
   await rename(spool.folder, path.join(dir, INCARNATION));
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
@@ -84,4 +93,46 @@ test('the leading operator is notified, regardless of which address it has', asy
     await Promise.all([follower.close(), leader.close()]);
     await rm(tlsDir, { recursive: true });
   }
+});
+
+test('the folder of a gateway that is alive is not touched, and its permits are not settled', async () => {
+  await ageSpool();
+  const spool = await openSpool();
+  const reported: string[] = [];
+  const onDrained = (incarnation: string): Promise<void> => Promise.resolve(void reported.push(incarnation));
+  expect(await drain({ quietMs: 0, onDrained })).toMatchObject({ rows: 2, leftBytes: 0, inUse: 1, unreported: 0 });
+  expect(await spool.exchange(testRow())).toBe(true);
+  expect(await drain({ quietMs: 0, onDrained })).toMatchObject({ rows: 0, inUse: 1 });
+  expect(reported).toEqual([INCARNATION]);
+  await spool.close();
+  await spool.leave({ isSettled: false });
+  await vi.waitUntil(async () => (await drain({ quietMs: 0, onDrained })).leftBytes === 0);
+  expect(reported).toEqual([INCARNATION, spool.incarnation]);
+  expect(sink.rows).toHaveLength(3);
+});
+
+test('two drains at once both end, and only one of them delivers', async () => {
+  await ageSpool();
+  const inserted = Promise.withResolvers<undefined>();
+  const inserting = Promise.withResolvers<undefined>();
+  sink.onInsert = () => {
+    inserting.resolve(undefined);
+    return inserted.promise;
+  };
+  const onDrained = () => Promise.resolve();
+  const first = drain({ onDrained });
+  await inserting.promise;
+  expect(await drain({ onDrained })).toMatchObject({ rows: 0, inUse: 1 });
+  inserted.resolve(undefined);
+  expect(await first).toMatchObject({ rows: 2, leftBytes: 0, inUse: 0, unreported: 0 });
+  expect(sink.attempts).toHaveLength(1);
+  expect(await readdir(dir)).toEqual([]);
+});
+
+test('many drains at once all end', async () => {
+  await ageSpool();
+  const onDrained = () => Promise.resolve();
+  const all = await Promise.all(Array.from({ length: 20 }, () => drain({ onDrained })));
+  expect(all.reduce((sum, { rows }) => sum + rows, 0)).toBe(2);
+  expect(await readdir(dir)).toEqual([]);
 });

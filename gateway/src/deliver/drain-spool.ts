@@ -29,16 +29,18 @@ export interface Drained {
   readonly rows: number;
   /** The number of files in quarantine, including earlier ones. */
   readonly quarantined: number;
-  /** Bytes in the remaining segments, which are delivered but too new to remove, or undelivered if `gaveUp`. */
+  /** Bytes in the remaining segments: in folders that are in use, delivered but too new to remove, or undelivered if `gaveUp`. */
   readonly leftBytes: number;
+  /** The number of gateway processes that still run, or whose records another drain is delivering. */
+  readonly inUse: number;
   /** The number of gateway processes whose records are all in the log but which have not been reported to the operator. */
   readonly unreported: number;
   readonly gaveUp: boolean;
 }
 
 /**
- * Delivers the segments in the spool of a gateway that will not return. The delivery is safe even if a gateway still uses the
- * spool, because readers see a row once even if it is delivered twice. Rejects if the folder cannot be read.
+ * Delivers the segments in the spool of a gateway that will not return. Leaves the folders of gateway processes that still run as
+ * they are, and those that another drain is delivering. Rejects if the folder cannot be read.
  */
 export const drainSpool = async ({
   dir,
@@ -67,6 +69,7 @@ export const drainSpool = async ({
       rows: inserter.deliveredRows,
       quarantined: quarantine.count,
       leftBytes: orphans.bytes,
+      inUse: orphans.inUse,
       unreported,
       gaveUp: inserter.hasGivenUp.aborted,
     };

@@ -1,6 +1,7 @@
-import { readdir, rmdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
+import { removeRetired } from '../record/spool/folder-lock.ts';
 import { drainedIncarnation } from '../record/spool/spool-folder.ts';
 import type { Quarantine } from './quarantine.ts';
 
@@ -50,6 +51,6 @@ export class DrainedFolders {
    */
   async #reportOne(incarnation: string, folder: string): Promise<void> {
     if (this.#options.quarantine.count === 0) await this.#options.onDrained(incarnation);
-    await rmdir(folder);
+    await removeRetired(folder);
   }
 }

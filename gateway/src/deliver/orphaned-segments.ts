@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { drainedName, isIncarnationName, isSegmentName, takenBytes, takenName } from '../record/spool/spool-folder.ts';
+import { FolderLock } from '../record/spool/folder-lock.ts';
+import { isIncarnationName, isSegmentName, takenBytes, takenName } from '../record/spool/spool-folder.ts';
 import { FolderDrain, type FolderDrainOptions } from './folder-drain.ts';
 
 export interface OrphansOptions extends Omit<FolderDrainOptions, 'onRemoved'> {
@@ -13,41 +15,68 @@ export interface OrphansOptions extends Omit<FolderDrainOptions, 'onRemoved'> {
 }
 
 /**
- * Delivers the segments of other incarnations. An incarnation may still be alive if its pod was force-deleted while it was writing,
- * so nothing may depend on the end of an incarnation. All segments of an incarnation except the last are finished. The last segment
- * is delivered as it is and marked with the delivered length. It is delivered again if it has grown, and removed when it has not
+ * Delivers the segments of incarnations that have ended. Whether an incarnation has ended is known by its lock, which also keeps two
+ * processes from draining the same folder (see `FolderLock`). On a network file system, the lock of a machine that the server
+ * cannot reach is released while the incarnation may still be alive. So the last segment, the only one that may still grow, is
+ * delivered as it is and marked with the delivered length. It is delivered again if it has grown, and removed when it has not
  * changed for long enough. Rows that are delivered twice have the same id.
  */
 export class Orphans {
   readonly #options: OrphansOptions;
-  /** Total bytes of the segments that existed at the last scan and have not been removed. */
-  bytes = 0;
+  /** The bytes of the segments in each folder that exists. */
+  readonly #folders = new Map<string, number>();
   damagedRecords = 0;
+  /** The number of folders that the last pass left to their owners, or to other processes that drain them. */
+  inUse = 0;
 
   constructor(options: OrphansOptions) {
     this.#options = options;
   }
 
-  /** Sets `bytes` to the total size of the existing segments. */
+  /** The total size of the segments that existed at the last scan and have not been removed. */
+  get bytes(): number {
+    return [...this.#folders.values()].reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** Whether other incarnations may have records that are not delivered. */
+  get mayHaveRecords(): boolean {
+    return this.#folders.size > 0;
+  }
+
+  /** Finds the folders and measures their segments. */
   async scan(): Promise<void> {
-    const sizes = await Promise.all((await this.#folders()).map(sizeOfFolder));
-    this.bytes = sizes.reduce((sum, bytes) => sum + bytes, 0);
+    const { dir, ownFolder } = this.#options;
+    const names = (await namesIn(dir)).filter(isIncarnationName);
+    const folders = names.map((name) => path.join(dir, name)).filter((folder) => folder !== ownFolder);
+    const sizes = await Promise.all(folders.map(sizeOfFolder));
+    this.#folders.clear();
+    for (const [index, folder] of folders.entries()) this.#folders.set(folder, sizes[index] ?? 0);
   }
 
   /** Delivers one segment per step, oldest folders first. Ends when nothing is left to deliver or delivery gave up. */
   async *steps(): AsyncGenerator<void> {
     await this.scan();
-    for (const folder of await this.#folders()) yield* this.#drain(folder);
-  }
-
-  async #folders(): Promise<string[]> {
-    const { dir, ownFolder } = this.#options;
-    const folders = (await namesIn(dir)).filter(isIncarnationName).map((name) => path.join(dir, name));
-    return folders.filter((folder) => folder !== ownFolder);
+    this.inUse = 0;
+    for (const folder of [...this.#folders.keys()]) {
+      const lock = FolderLock.take(folder);
+      if (lock === undefined) {
+        if (existsSync(folder)) this.inUse++;
+        else this.#folders.delete(folder);
+        continue;
+      }
+      try {
+        // Its owner may have written more before it ended.
+        this.#folders.set(folder, await sizeOfFolder(folder));
+        yield* this.#drain(folder);
+        if ((await lock.retire()) !== undefined) this.#folders.delete(folder);
+      } finally {
+        lock.release();
+      }
+    }
   }
 
   async *#drain(folder: string): AsyncGenerator<void> {
-    const drain = new FolderDrain({ ...this.#options, onRemoved: (bytes) => (this.bytes -= bytes) });
+    const drain = new FolderDrain({ ...this.#options, onRemoved: (bytes) => this.#removed(folder, bytes) });
     const names = await namesIn(folder);
     const segments = names.filter(isSegmentName);
     const last = segments.at(-1);
@@ -71,7 +100,6 @@ export class Orphans {
     if (!(await drain.finish())) return;
     this.damagedRecords += drain.damagedRecords;
     for (const [name, bytes] of taken) await this.#settle(folder, name, bytes);
-    await retire(folder);
   }
 
   /** Removes a delivered file, or records the delivered length in its name if the file has grown or may still grow. */
@@ -84,19 +112,14 @@ export class Orphans {
       await rename(file, path.join(folder, takenName(name, bytes)));
     } else {
       await rm(file, { force: true });
-      this.bytes -= bytes;
+      this.#removed(folder, bytes);
     }
   }
-}
 
-/** Renames an empty folder, so that a writer that is still alive cannot begin another segment there. */
-const retire = async (folder: string): Promise<void> => {
-  if ((await namesIn(folder)).length > 0) return;
-  const drained = drainedName(folder);
-  await rename(folder, drained);
-  // The writer began a segment in the meantime.
-  if ((await namesIn(drained)).length > 0) await rename(drained, folder);
-};
+  #removed(folder: string, bytes: number): void {
+    this.#folders.set(folder, (this.#folders.get(folder) ?? 0) - bytes);
+  }
+}
 
 const isNotFound = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 

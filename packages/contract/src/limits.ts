@@ -270,8 +270,8 @@ export const LIMITS = {
   flushIntervalMsMax: 500,
   flushBytesMax: 8 * 1024 * 1024,
   /**
-   * How long a spool file must be unchanged before it counts as abandoned, and how long a volume must have no pod before it is
-   * drained. Much longer than any pause of a live process between two writes.
+   * How long the last file of an ended process must be unchanged before it is removed, and how long a volume must have no pod
+   * before it is drained. Much longer than any pause of a live process between two writes.
    */
   spoolQuietMs: 10 * 60 * 1_000,
   /** The maximum number of removed gateways' volumes that are drained at the same time. Each drain inserts as fast as a gateway. */

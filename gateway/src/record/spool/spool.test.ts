@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -96,7 +96,7 @@ describe('segments', () => {
   test('without records are not delivered and leave no file', async () => {
     const { spool } = await openSpool();
     await spool.seal();
-    expect([spool.takeSealed(), await readdir(spool.folder)]).toEqual([undefined, []]);
+    expect([spool.takeSealed(), await recordsIn(spool.folder)]).toEqual([undefined, []]);
   });
 });
 

@@ -1,4 +1,3 @@
-import { rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { LogRow } from '@standin/contract';
 import { rowSize } from '@standin/logstore';
@@ -7,6 +6,7 @@ import type { ByteBudget } from '../../request/byte-budget.ts';
 import type { Recorder } from '../recorder.ts';
 import { rowId } from '../row-id.ts';
 import { DiskGuard } from './disk-guard.ts';
+import { FolderLock, removeRetired } from './folder-lock.ts';
 import { SegmentWriter, type SealedSegment } from './segment-writer.ts';
 import { nodeDisk, type SpoolDisk } from './spool-disk.ts';
 
@@ -27,7 +27,23 @@ export interface SpoolOptions {
 }
 
 const CHECK_INTERVAL_MS = 1_000;
+/** A process that drains the spool can lock a new folder before its owner does, but hardly several times in a row. */
+const LOCK_ATTEMPTS_MAX = 3;
 const NO = Promise.resolve(false);
+
+/** Creates this incarnation's folder and locks it. */
+const createOwnFolder = async ({
+  dir,
+  disk = nodeDisk,
+}: SpoolOptions): Promise<{ folder: string; lock: FolderLock }> => {
+  for (let attempt = 1; attempt <= LOCK_ATTEMPTS_MAX; attempt++) {
+    const folder = path.join(dir, rowId(Date.now()));
+    await disk.createFolder(folder);
+    const lock = FolderLock.take(folder);
+    if (lock !== undefined) return { folder, lock };
+  }
+  throw new Error('its files cannot be locked. Use a file system that supports fcntl locks');
+};
 
 /**
  * Keeps accepted requests on disk until ClickHouse has them (see README.md). Each process is an incarnation, which writes into its
@@ -38,6 +54,7 @@ export class Spool implements Recorder {
   /** This incarnation's folder. */
   readonly folder: string;
   readonly guard: DiskGuard;
+  readonly #lock: FolderLock;
   readonly #budget: ByteBudget;
   readonly #writer: SegmentWriter;
   readonly #logger: Logger;
@@ -49,12 +66,13 @@ export class Spool implements Recorder {
   #onBegun: () => void = () => undefined;
 
   private constructor(
-    folder: string,
+    { folder, lock }: { readonly folder: string; readonly lock: FolderLock },
     { dir, budget, logger, durability, segmentBytes, quietMs, ...options }: SpoolOptions,
   ) {
     const disk = options.disk ?? nodeDisk;
     this.dir = dir;
     this.folder = folder;
+    this.#lock = lock;
     this.#budget = budget;
     this.#logger = logger;
     const { bytesMax, reserveBytes } = options;
@@ -73,16 +91,13 @@ export class Spool implements Recorder {
     this.#timer = setInterval(() => void this.checkDisk(), CHECK_INTERVAL_MS).unref();
   }
 
-  /** Rejects if the folder cannot be created or the disk does not respond. */
+  /** Rejects if the folder cannot be created or locked, or the disk does not respond. */
   static async open(options: SpoolOptions): Promise<Spool> {
-    const folder = path.join(options.dir, rowId(Date.now()));
-    try {
-      await (options.disk ?? nodeDisk).createFolder(folder);
-    } catch (error) {
+    const own = await createOwnFolder(options).catch((error: unknown) => {
       const reason = error instanceof Error ? error.message : String(error);
       throw new Error(`cannot use the spool folder ${options.dir}: ${reason}`, { cause: error });
-    }
-    const spool = new Spool(folder, options);
+    });
+    const spool = new Spool(own, options);
     await spool.guard.refresh();
     spool.#logRoom();
     return spool;
@@ -127,9 +142,19 @@ export class Spool implements Recorder {
     await this.#writer.close();
   }
 
-  /** Removes the folder if everything in it is delivered. Call this after `close`. */
-  async removeFolder(): Promise<void> {
-    await rmdir(this.folder).catch(() => undefined);
+  /**
+   * Leaves the folder to other processes. With `isSettled`, removes it first if everything in it is delivered. Call this after
+   * `close`, when this process needs neither the records nor their permits.
+   */
+  async leave({ isSettled }: { readonly isSettled: boolean }): Promise<void> {
+    try {
+      const retired = isSettled ? await this.#lock.retire() : undefined;
+      if (retired !== undefined) await removeRetired(retired);
+    } catch (error) {
+      this.#logger.info({ err: error, folder: this.folder }, 'could not remove the spool folder');
+    } finally {
+      this.#lock.release();
+    }
   }
 
   /** Sets the callback for the first record in an empty segment, which must be delivered within a flush interval. */

@@ -1,0 +1,72 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FolderLock, removeRetired } from './folder-lock.ts';
+
+let dir: string;
+let folder: string;
+let holder: ChildProcess | undefined;
+beforeEach(async () => {
+  dir = await mkdtemp(path.join(tmpdir(), 'standin-lock-'));
+  folder = path.join(dir, 'incarnation');
+  await mkdir(folder);
+});
+afterEach(async () => {
+  holder?.kill('SIGKILL');
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** Takes the lock in another process. */
+const lockElsewhere = async (): Promise<ChildProcess> => {
+  const module = path.join(import.meta.dirname, 'folder-lock.ts');
+  const script = `
+    const { FolderLock } = await import(process.argv[1]);
+    globalThis.lock = FolderLock.take(process.argv[2]);
+    process.stdout.write(String(globalThis.lock !== undefined));
+    setInterval(() => undefined, 60_000);`;
+  const args = ['--input-type=module', '--eval', script, module, folder];
+  holder = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [answer] = (await once(holder.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
+  expect(answer.toString()).toBe('true');
+  return holder;
+};
+
+test('a lock excludes other processes until its holder ends, however it ends', async () => {
+  const other = await lockElsewhere();
+  expect(FolderLock.take(folder)).toBeUndefined();
+  other.kill('SIGSTOP');
+  expect(FolderLock.take(folder)).toBeUndefined();
+  other.kill('SIGKILL');
+  await once(other, 'exit');
+  const lock = FolderLock.take(folder);
+  expect(lock).toBeDefined();
+  // It also excludes this process.
+  expect(FolderLock.take(folder)).toBeUndefined();
+  lock?.release();
+  const again = FolderLock.take(folder);
+  expect(again).toBeDefined();
+  again?.release();
+  expect(await readdir(folder)).toEqual(['lock']);
+});
+
+test('a folder is retired only without segments, and removed by any number of processes', async () => {
+  const lock = FolderLock.take(folder);
+  const segment = path.join(folder, '0000000001.seg');
+  await writeFile(segment, 'a');
+  expect(await lock?.retire()).toBeUndefined();
+  await rm(segment);
+  const retired = await lock?.retire();
+  expect(retired).toBe(`${folder}.drained`);
+  lock?.release();
+  expect(FolderLock.take(folder)).toBeUndefined();
+  await Promise.all([removeRetired(retired ?? ''), removeRetired(retired ?? '')]);
+  expect(await readdir(dir)).toEqual([]);
+});
+
+test('a file that cannot be locked is reported', async () => {
+  await mkdir(path.join(folder, 'lock'));
+  expect(() => FolderLock.take(folder)).toThrow(`cannot lock ${path.join(folder, 'lock')}`);
+});
