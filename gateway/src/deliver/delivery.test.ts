@@ -218,6 +218,23 @@ describe('a forwarded request', () => {
     ]);
   });
 
+  test('is not stored without its response if a failed write left it in two segments', async () => {
+    const disk = new FaultyDisk();
+    const { sink, spool, stop } = await setUp({ disk });
+    disk.isTruncateBroken = true;
+    disk.onAppend = (bytes) => {
+      disk.onAppend = () => undefined;
+      return { error: diskError('EIO'), bytesWritten: bytes.length };
+    };
+    const row = request();
+    expect(await spool.request(row)).toBe(true);
+    await spool.exchange(answerTo(row));
+    await sink.until(({ rows }) => rows.length === 1);
+    expect(await stop()).toBe(0);
+    expect(sink.rows.map(({ version }) => version)).toEqual([2]);
+    expect(spool.guard.storedBytes).toBe(0);
+  });
+
   test('becomes a row with an unknown response on shutdown and after a crash', async () => {
     const { dir, sink, spool, stop } = await setUp();
     const [answered, cut] = [request(), request()];

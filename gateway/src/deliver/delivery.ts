@@ -149,8 +149,8 @@ export class Delivery {
     const { spool } = this.#options;
     this.#next ??= spool.takeSealed();
     if (this.#next !== undefined) {
-      const bytes = await this.#own.deliver(this.#next.file);
-      if (bytes === 0) spool.guard.removed(this.#next.bytes);
+      const { file, bytes } = this.#next;
+      if ((await this.#own.deliver(file, { countedBytes: bytes })) === 0) spool.guard.removed(bytes);
       this.#next = undefined;
     } else if (this.#isStopping) {
       // Requests that were interrupted by the shutdown become rows without a response.

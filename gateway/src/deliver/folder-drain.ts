@@ -38,8 +38,11 @@ const SPARE_BYTES_MAX = 16 * 1024 * 1024;
 export class FolderDrain {
   readonly #options: FolderDrainOptions;
   readonly #held = new Map<string, DeliveredSegment>();
-  /** Maps each request to the segment that contains it. */
-  readonly #segmentOf = new Map<string, string>();
+  /**
+   * The segments that contain each request. There are several after a write that failed and could not be undone, because its records
+   * stay in their segment and are written again to another one.
+   */
+  readonly #segmentsByRequest = new Map<string, string[]>();
   #spare: Buffer | undefined;
 
   damagedRecords = 0;
@@ -52,8 +55,13 @@ export class FolderDrain {
    * Resolves with the file size when the segment's exchanges are in ClickHouse or in quarantine, and with undefined if delivery
    * gave up. Resolves with 0 if there is nothing to deliver, because another process has delivered and removed the file or because
    * the file has a newer format. A segment that may grow is not removed.
+   *
+   * @param countedBytes the size to report to `onRemoved`, if the file may be larger because of a failed write
    */
-  async deliver(file: string, { mayGrow = false } = {}): Promise<number | undefined> {
+  async deliver(
+    file: string,
+    { mayGrow = false, countedBytes }: { readonly mayGrow?: boolean; readonly countedBytes?: number } = {},
+  ): Promise<number | undefined> {
     const content = await this.#read(file);
     if (content === 'gone') return 0;
     if (content === undefined) return undefined;
@@ -67,7 +75,7 @@ export class FolderDrain {
     // After a failed attempt, the memory is not reused, because the attempt may still be reading it.
     const isUnread = failedAttempts === this.#options.inserter.failedAttempts;
     this.#spare = isUnread ? reusable(content) : undefined;
-    this.#hold(file, content, mayGrow);
+    this.#hold(file, content.requests, { bytes: countedBytes ?? content.bytes, mayGrow });
     for (const idKey of content.answeredKeys) await this.#answered(idKey);
     await this.#removeIfDone(file);
     return content.bytes;
@@ -84,7 +92,7 @@ export class FolderDrain {
         const token = createHash('sha256').update(batch.rows).digest('hex');
         if (!(await this.#options.inserter.insert({ ...batch, token }))) return false;
       }
-      for (const idKey of requests.keys()) this.#segmentOf.delete(idKey);
+      for (const idKey of requests.keys()) this.#segmentsByRequest.delete(idKey);
       requests.clear();
       await this.#removeIfDone(file);
     }
@@ -117,17 +125,23 @@ export class FolderDrain {
     await quarantine.addDamage(damage, file);
   }
 
-  #hold(file: string, { bytes, requests }: SegmentContent, mayGrow: boolean): void {
+  #hold(
+    file: string,
+    requests: readonly RequestRecord[],
+    { bytes, mayGrow }: Pick<DeliveredSegment, 'bytes' | 'mayGrow'>,
+  ): void {
     this.#held.set(file, { bytes, mayGrow, requests: new Map(requests.map((request) => [request.idKey, request])) });
-    for (const { idKey } of requests) this.#segmentOf.set(idKey, file);
+    for (const { idKey } of requests)
+      this.#segmentsByRequest.set(idKey, [...(this.#segmentsByRequest.get(idKey) ?? []), file]);
   }
 
   async #answered(idKey: string): Promise<void> {
-    const file = this.#segmentOf.get(idKey);
-    if (file === undefined) return;
-    this.#segmentOf.delete(idKey);
-    this.#held.get(file)?.requests.delete(idKey);
-    await this.#removeIfDone(file);
+    const files = this.#segmentsByRequest.get(idKey) ?? [];
+    this.#segmentsByRequest.delete(idKey);
+    for (const file of files) {
+      this.#held.get(file)?.requests.delete(idKey);
+      await this.#removeIfDone(file);
+    }
   }
 
   async #removeIfDone(file: string): Promise<void> {
