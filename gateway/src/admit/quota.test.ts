@@ -141,6 +141,19 @@ describe('during a handover between operators', () => {
     expect([answer.status, operator.permitRequests.length, operator.streamsOpened]).toEqual([200, 2, 2]);
   });
 
+  test('a request is refused within five seconds if the leader does not respond', async () => {
+    await using stand = await start(100);
+    const { operator } = stand;
+    const answered = Promise.withResolvers<undefined>();
+    operator.permits = () => answered.promise;
+    const began = performance.now();
+    const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
+    expect([answer.status, headerOf(answer, 'standin-rejected')]).toEqual([503, 'quota_unavailable']);
+    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(operator.permitRequests).toHaveLength(1);
+    answered.resolve(undefined);
+  });
+
   test('a request is refused within five seconds if there is no new leader', async () => {
     await using stand = await start(100);
     const { operator } = stand;

@@ -63,8 +63,12 @@ interface SessionEnd {
   readonly leaderUrl?: string | undefined;
 }
 
-/** Returns whether the operator closed or refused the connection. The error of a timeout has no code, or a number as its code. */
-const isCut = (error: unknown): boolean => error instanceof Error && 'code' in error && typeof error.code === 'string';
+/**
+ * Returns whether the operator closed or refused the connection. The error of a timeout has no code, a number as its code, or
+ * ABORT_ERR if a signal ended the request.
+ */
+const isCut = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code !== 'ABORT_ERR';
 
 const reasonOf = (error: unknown): string => {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');

@@ -1,6 +1,6 @@
 import type { ConfigObject } from '@standin/contract';
 import { expect, test } from 'vitest';
-import { account, BASIC_OBJECTS, endpoint, quiet } from '../gateway.testing.ts';
+import { account, BASIC_OBJECTS, endpoint, KEY, OTHER_KEY, quiet } from '../gateway.testing.ts';
 import { ConfigStore } from './config-store.ts';
 import { jsonOf } from './disk-copy.ts';
 
@@ -56,6 +56,13 @@ test.each<[string, readonly ConfigObject[], boolean]>([
   ['is done by the removal of a secret from an endpoint', [signed('b')], true],
   ['is done by the removal of the credential', [endpoint('/hook')], true],
   ['is done by another key', [account('own', 'another key')], true],
+  [
+    'is done by another key if another account takes the first',
+    [account('own', 'another key'), account('new', KEY)],
+    true,
+  ],
+  ['is done by two accounts that exchange their keys', [account('own', OTHER_KEY), account('other', KEY)], true],
+  ['is not done by another account that takes the same key, too', [account('new', KEY)], false],
 ])('a revocation %s', (_name, changes, revokesKey) => {
   for (const snapshot of [true, false]) {
     const store = new ConfigStore({ logger: quiet, maxStalenessMs: 0 });

@@ -325,8 +325,9 @@ const credentialsIn = (
   const found: ((after: RoutingTable) => boolean)[] = [];
   for (const entry of candidates) {
     if (entry?.kind === 'Account' && entry.config.keySha256 !== undefined) {
-      const { keySha256 } = entry.config;
-      found.push((after) => after.holdersOf(keySha256).length > 0);
+      const { uid, keySha256 } = entry.config;
+      // Another account may have taken the key.
+      found.push((after) => after.account(uid)?.keySha256 === keySha256);
     }
     if (entry?.kind === 'Endpoint') {
       const { config, credential } = entry.endpoint;

@@ -37,7 +37,7 @@ export class FakeOperator {
   /** The ids of gateway processes that were reported as drained. */
   readonly drained: string[] = [];
   /** Returns the response to a permit request. Undefined causes an error response. */
-  permits: (request: PermitRequest) => PermitAnswer | undefined = () => undefined;
+  permits: (request: PermitRequest) => PermitAnswer | undefined | Promise<undefined> = () => undefined;
   /** The URL that gateways receive while this operator does not lead. */
   leaderUrl: string | null = null;
   leads = true;
@@ -177,7 +177,7 @@ export class FakeOperator {
     const chunks = (await request.toArray()) as Buffer[];
     const wanted = permitRequestSchema.parse(JSON.parse(Buffer.concat(chunks).toString()));
     this.permitRequests.push(wanted);
-    const answer = this.permits(wanted);
+    const answer = await this.permits(wanted);
     response.writeHead(answer === undefined ? 500 : 200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(answer ?? {}));
   }
