@@ -197,6 +197,9 @@ const insertSettings = (cluster: string | undefined): ClickHouseSettings => ({
 /** Overrides `insert_deduplicate` since ClickHouse 26.2. Older servers reject this setting. */
 const DEDUPLICATE_INSERT = 'deduplicate_insert';
 
+/** How long the answer to `knowsSetting` is used. */
+const SETTINGS_KNOWN_MS = 60_000;
+
 const knowsSetting = async (clickhouse: ClickHouse, name: string): Promise<boolean> => {
   const sql = 'SELECT count() FROM system.settings WHERE name = {name:String} FORMAT TabSeparated';
   const answer = await clickhouse.run('read the settings', { sql, params: { name } });
@@ -215,13 +218,16 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     next: (mark, signal) => clickhouse.nextInsert(mark, signal),
   });
 
-  let forInserts: ClickHouseSettings | undefined;
+  /** Forgotten after a failed insert, which may be due to a rollback of ClickHouse. An upgrade causes no failure. */
+  let known: { readonly settings: ClickHouseSettings; readonly untilMs: number } | undefined;
   const settingsForInserts = async (): Promise<ClickHouseSettings> => {
-    forInserts ??= {
+    if (known !== undefined && performance.now() < known.untilMs) return known.settings;
+    const settings = {
       ...insertSettings(cluster),
       ...((await knowsSetting(clickhouse, DEDUPLICATE_INSERT)) && { [DEDUPLICATE_INSERT]: 'enable' }),
     };
-    return forInserts;
+    known = { settings, untilMs: performance.now() + SETTINGS_KNOWN_MS };
+    return settings;
   };
 
   return {
@@ -232,7 +238,12 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
       if (rowCount === 0) return;
       const sql = `INSERT INTO log (${LOG_COLUMNS.slice(0, columnCount).join(', ')}) FORMAT RowBinary`;
       const settings = { ...(await settingsForInserts()), insert_deduplication_token: token };
-      await clickhouse.run(`insert ${rowCount} rows`, { sql, settings, body: rows });
+      try {
+        await clickhouse.run(`insert ${rowCount} rows`, { sql, settings, body: rows });
+      } catch (error) {
+        known = undefined;
+        throw error;
+      }
     },
 
     summaries: (filter) => readSummaries(clickhouse, filter),
