@@ -1,4 +1,5 @@
-import { fork } from 'node:child_process';
+import { fork, type ChildProcess } from 'node:child_process';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
@@ -121,6 +122,26 @@ describe('the process', () => {
     expect(await eventually('the engine to respond', () => idsOf(store))).toEqual(sent.sort());
     expect(await readdir(path.join(dataDir, 'tmp'))).toEqual([]);
     await Promise.all(stores.map((each) => each.close()));
+  });
+
+  test.each<[string, (restarted: ChildProcess) => unknown]>([
+    ['has just been started again', () => undefined],
+    ['is ready again', (restarted) => once(restarted, 'message')],
+  ])('ends when it is stopped while it %s', async (_when, isReached) => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'standin-engine-'));
+    const mine = await startEmbeddedEngine({ dataDir: folder });
+    const restarted = Promise.withResolvers<ChildProcess>();
+    const onSpawn = (message: unknown): void => {
+      unsubscribe('child_process', onSpawn);
+      restarted.resolve((message as { readonly process: ChildProcess }).process);
+    };
+    subscribe('child_process', onSpawn);
+    process.kill(mine.pid ?? 0, 'SIGKILL');
+    const child = await restarted.promise;
+    await isReached(child);
+    await mine.stop();
+    expect(child.exitCode ?? child.signalCode).not.toBeNull();
+    await rm(folder, { recursive: true });
   });
 
   test('ends when the process that started it is killed', async () => {

@@ -84,10 +84,11 @@ const firstWord = async (child: ChildProcess): Promise<string> => {
   return message.url;
 };
 
-/** Starts the process and waits for its first message. */
+/** Starts the process and waits for its first message. Kills the process if `signal` aborts before that message. */
 const launch = async (
   { dataDir, port = 0, configFile, logger }: EmbeddedEngineOptions,
   login: Credentials,
+  signal: AbortSignal,
 ): Promise<{ child: ChildProcess; url: string }> => {
   const config = configFile === undefined ? [] : ['--config', configFile];
   const child = fork(main, ['--data', dataDir, '--port', String(port), ...config], {
@@ -102,11 +103,15 @@ const launch = async (
   // An error is ignored, because `firstWord` reports a child that has exited.
   child.send(login, () => undefined);
   logLines(child, ready, logger);
+  const kill = (): void => void child.kill('SIGKILL');
+  signal.addEventListener('abort', kill);
   try {
     return { child, url: await ready };
   } catch (error) {
-    child.kill('SIGKILL');
+    kill();
     throw error;
+  } finally {
+    signal.removeEventListener('abort', kill);
   }
 };
 
@@ -127,7 +132,7 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
   const { logger } = options;
   const stopping = new AbortController();
   const login = newLogin();
-  const first = await launch(options, login);
+  const first = await launch(options, login, stopping.signal);
   const { url } = first;
   const port = Number(new URL(url).port);
   let { child } = first;
@@ -144,12 +149,14 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
       );
       if (isStopping()) return;
       try {
-        ({ child } = await launch({ ...options, port }, login));
+        ({ child } = await launch({ ...options, port }, login, stopping.signal));
         failures = 0;
       } catch (error) {
-        logger?.error({ err: error }, 'could not start the clickhouse engine');
+        if (!isStopping()) logger?.error({ err: error }, 'could not start the clickhouse engine');
         failures++;
       }
+      // `stop` could only end the previous process.
+      if (isStopping()) await terminate(child);
     }
   };
   const running = keepRunning();
@@ -163,8 +170,6 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
       stopping.abort();
       await terminate(child);
       await running;
-      // If a restart was in progress, `child` is now the restarted process.
-      await terminate(child);
     },
   };
 };
