@@ -63,6 +63,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
       keys.isPublished(uid, sha256) ? gateways.revoked(configKey({ kind: 'Account', uid })) : undefined,
     gatewayCount: () => gateways.answeringCount,
   });
+  const replays = new ReplayController({ ...context, ...parts.replays });
   const volumes = parts.spoolVolumes && new VolumeController({ ...context, ...parts.spoolVolumes });
   const list: readonly (Controller | undefined)[] = [
     gateways,
@@ -76,10 +77,10 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
     quota,
     new OrphanedLedgers({ ...context, store: ledgers }),
     new ShareController({ ...context, store, prepareStore, deliveredUpTo: () => gateways.deliveredUpTo }),
-    new ReplayController({ ...context, ...parts.replays }),
+    replays,
     regenerations,
     new PurgeController({
-      ...{ ...context, store, prepareStore },
+      ...{ ...context, store, prepareStore, replays },
       acceptedOf: (uid) => translator.verdict(uid)?.accepted,
       undelivered: (before) => undelivered(gateways, volumes, before),
     }),

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
 import { ACCEPTED } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
-import { PurgeController } from './purge-controller.ts';
+import { PurgeController, type PurgeControllerOptions } from './purge-controller.ts';
 
 const SPEC = {
   projectRef: { name: 'shop' },
@@ -20,6 +20,7 @@ let controller: PurgeController;
 let now: number;
 let accepted: Finding | undefined;
 let undelivered: readonly string[];
+let storing: PurgeControllerOptions['replays']['storing'];
 /** The calls to the log store, in order. */
 let calls: string[];
 let count: number;
@@ -52,6 +53,7 @@ const begin = ({ hasStore = true } = {}): void => {
     ...{ store: hasStore ? { purges } : undefined, prepareStore: () => Promise.resolve() },
     acceptedOf: () => accepted,
     undelivered: () => undelivered,
+    replays: { storing: (project, readBefore) => storing(project, readBefore) },
   });
   controller.start();
 };
@@ -71,6 +73,7 @@ beforeEach(async () => {
   now = Date.parse('2026-01-01T12:00:00Z');
   accepted = ACCEPTED;
   undelivered = [];
+  storing = () => [];
   calls = [];
   count = 3;
   requests = ['running', 'done'];
@@ -158,23 +161,20 @@ describe('a Purge', () => {
     expect(calls.filter((call) => call === 'count')).toHaveLength(1);
   });
 
-  it('waits for the replays that may have read a request, and not for later ones', async () => {
-    const replay = {
-      projectRef: { name: 'shop' },
-      requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe',
-      target: { kind: 'Endpoint' },
+  it('waits for the replays that may have read a request before it was gone, and not for later ones', async () => {
+    const startedAt = performance.now();
+    const reading = new Map([['earlier', startedAt]]);
+    storing = ({ namespace, name }, readBefore) => {
+      expect([namespace, name]).toEqual(['default', 'shop']);
+      return [...reading].flatMap(([replay, since]) => (since <= readBefore ? [replay] : []));
     };
-    const running = { phase: 'Running', startedAt: '2026-01-01T11:59:00Z' };
-    source.put('Replay', 'earlier', replay, running);
-    source.put('Replay', 'paused', replay, { ...running, phase: 'Suspended' });
-    source.put('Replay', 'later', replay, { phase: 'Running', startedAt: '2026-01-01T12:05:00Z' });
-    source.put('Replay', 'elsewhere', { ...replay, projectRef: { name: 'other' } }, running);
     source.put('Purge', 'erase', SPEC);
     await passSeconds(10);
     expect(calls).not.toContain('results');
     expect(status()).toMatchObject({ phase: 'Waiting', waitingFor: ['Replay earlier'] });
     expect(messageOf('Reconciling')).toBe('A replay may be sending deleted requests. Waiting for Replay earlier.');
-    source.put('Replay', 'earlier', replay, { ...running, phase: 'Succeeded' });
+    reading.set('later', performance.now());
+    reading.delete('earlier');
     await passSeconds(10);
     expect(status().phase).toBe('Completed');
   });

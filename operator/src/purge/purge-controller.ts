@@ -1,5 +1,5 @@
 import type { ResourceObject, ResourceSource } from '@standin/contract';
-import { parseObject, readStatus, type ReplaySpec } from '@standin/crds';
+import { readStatus } from '@standin/crds';
 import { systemClock, WorkQueue, type ReconcileResult } from '@standin/kube';
 import { LogStoreError, type LogStore, type PurgeFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
@@ -7,6 +7,7 @@ import type { Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
 import { endedOperation, NO_LOG_STORE } from '../operations/operation-conditions.ts';
 import type { Controller } from '../controller.ts';
+import type { ReplayController } from '../replay/replay-controller.ts';
 import { contextOf } from '../status/conditions.ts';
 import { StatusWriter } from '../status/status-writer.ts';
 import { fails } from '../translate/findings.ts';
@@ -30,6 +31,7 @@ export interface PurgeControllerOptions {
    * log. The time is in milliseconds of `systemClock.now()`.
    */
   readonly undelivered: (before: number) => readonly string[];
+  readonly replays: Pick<ReplayController, 'storing'>;
   /** Returns the current time in milliseconds since the epoch. */
   readonly clock?: () => number;
 }
@@ -44,8 +46,6 @@ const AFTER_ERROR = { requeueAfterMs: 10_000 };
  * clocks of the API server and of this operator are assumed to differ by less than a second.
  */
 const BEFORE_MS_MAX = 2_000;
-/** A replay that began this long after the requests were gone cannot have read them. */
-const REPLAY_MARGIN_MS = 10_000;
 
 /**
  * Deletes the requests that Purges select, for one leader's term. Each step determines what is already done, so a purge resumes
@@ -61,8 +61,8 @@ export class PurgeController implements Controller {
   readonly #writer: StatusWriter;
   /** The times when this leader first saw each Purge, by uid, in milliseconds of `systemClock.now()`. */
   readonly #seenAt = new Map<string, number>();
-  /** The times when this leader found the requests to be gone, by the Purge's uid, in milliseconds since the epoch. */
-  readonly #goneAtMs = new Map<string, number>();
+  /** The times when this leader found the requests to be gone, by the Purge's uid, in milliseconds of `systemClock.now()`. */
+  readonly #goneAt = new Map<string, number>();
 
   constructor(options: PurgeControllerOptions) {
     this.#options = options;
@@ -96,7 +96,7 @@ export class PurgeController implements Controller {
   removed({ metadata: { uid } }: ResourceObject): void {
     this.#writer.forget(uid);
     this.#seenAt.delete(uid);
-    this.#goneAtMs.delete(uid);
+    this.#goneAt.delete(uid);
   }
 
   stop(): Promise<void> {
@@ -161,10 +161,15 @@ export class PurgeController implements Controller {
     }
     const step = await purges.requests(filter);
     if (step !== 'done') return running(this.#progressOf(step, `Deleting ${requests(matched)}.`));
-    const goneAtMs = this.#goneAtMs.get(uid) ?? this.#nowMs;
-    this.#goneAtMs.set(uid, goneAtMs);
-    const replays = this.#replaysSince(goneAtMs + REPLAY_MARGIN_MS, filter);
-    if (replays.length > 0) return waiting(replays, 'A replay may be sending deleted requests.');
+    const goneAt = this.#goneAt.get(uid) ?? systemClock.now();
+    this.#goneAt.set(uid, goneAt);
+    const { namespace, project } = filter;
+    const replays = this.#options.replays.storing({ namespace, name: project }, goneAt).toSorted();
+    if (replays.length > 0)
+      return waiting(
+        replays.map((name) => `Replay ${name}`),
+        'A replay may be sending deleted requests.',
+      );
     const results = await purges.results(filter);
     if (results !== 'done') return running(this.#progressOf(results, 'Deleting the results of replays.'));
     return completed(matched);
@@ -174,24 +179,6 @@ export class PurgeController implements Controller {
     return step === 'running'
       ? message
       : `${message} ClickHouse reports an error and tries again: see system.mutations.`;
-  }
-
-  /**
-   * Returns the names of the project's running Replays that began before this time, in milliseconds since the epoch, or whose start
-   * is unknown.
-   */
-  #replaysSince(beforeMs: number, { namespace, project }: PurgeFilter): readonly string[] {
-    const waiting: string[] = [];
-    for (const object of this.#options.objects.values()) {
-      const { kind, metadata } = object;
-      if (kind !== 'Replay' || metadata.namespace !== namespace) continue;
-      const { phase, startedAt } = readStatus('Replay', object.status);
-      if (phase !== 'Running') continue;
-      const parsed = parseObject(object);
-      if (!parsed.ok || (parsed.value.spec as ReplaySpec).projectRef.name !== project) continue;
-      if (startedAt === undefined || Date.parse(startedAt) < beforeMs) waiting.push(`Replay ${metadata.name}`);
-    }
-    return waiting.sort();
   }
 
   async #announce(purge: ResourceObject, project: ResourceObject): Promise<void> {

@@ -1,5 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, test, vi } from 'vitest';
 import { UNAVAILABLE } from './memory-log.testing.ts';
+import type { ReplayController } from './replay-controller.ts';
 import { ALL, COUNT, FAST, FILTER, RETENTION_DAYS_MAX, reselect, setUp } from './replay-term.testing.ts';
 
 test('all requests that match the filter are sent once, and the responses are counted', async () => {
@@ -164,5 +166,85 @@ describe('a Replay whose namespace loses and regains its label', () => {
     reselect(parts, controller);
     parts.source.put('Project', 'later', { accountRef: { name: 'team' } });
     await ended();
+  });
+});
+
+describe('a Replay may store the response to a request that it has read', () => {
+  const PROJECT = { namespace: 'default', name: 'shop' };
+
+  /** Sets up a Replay whose target responds when the test calls `respond`. */
+  const setUpHeld = () => {
+    const stand = setUp();
+    const answered = Promise.withResolvers<number>();
+    stand.target.answer = () => answered.promise;
+    stand.replay(FAST);
+    let controller: ReplayController | undefined;
+    const lead = async (): Promise<ReplayController> => (controller = await stand.lead());
+    const storing = () => controller?.storing(PROJECT, stand.clock.now() + 3_600_000);
+    return { ...stand, lead, storing, respond: () => answered.resolve(200) };
+  };
+
+  test('from the beginning of its turn, even if its status does not show it yet', async () => {
+    const { lead, storing, status, sent, respond, ended, clock } = setUpHeld();
+    const controller = await lead();
+    await vi.waitUntil(() => sent.length > 0, { interval: 1 });
+    expect([status().phase, storing()]).toEqual([undefined, ['again']]);
+    expect(controller.storing({ ...PROJECT, name: 'other' }, clock.now())).toEqual([]);
+    expect(controller.storing(PROJECT, clock.now() - 3_600_000)).toEqual([]);
+    respond();
+    await ended();
+    expect(storing()).toEqual([]);
+  });
+
+  test('while it is paused and a request is in flight, and not later', async () => {
+    const { replay, storing, status, sent, respond, log, target, lead } = setUpHeld();
+    const { answer } = target;
+    target.answer = (body) => {
+      if (sent.length === 0) replay({ ...FAST, state: 'Suspended' });
+      return answer(body);
+    };
+    await lead();
+    await expect.poll(() => status().phase).toBe('Suspended');
+    expect([sent, storing()]).toEqual([['0'], ['again']]);
+    respond();
+    await expect.poll(storing).toEqual([]);
+    expect([log.results.length, status().phase]).toEqual([1, 'Suspended']);
+  });
+
+  test('after it is cancelled while the log cannot be read', async () => {
+    const { lead, replay, storing, status, sent, respond, ended, log } = setUpHeld();
+    await lead();
+    let isCancelled = false;
+    const failed = Promise.withResolvers<undefined>();
+    log.disturb = (call) => {
+      if (call !== 'summaries' || sent.length === 0) return;
+      if (isCancelled) failed.resolve(undefined);
+      throw UNAVAILABLE;
+    };
+    await vi.waitUntil(() => sent.length === COUNT);
+    replay({ ...FAST, state: 'Cancelled' });
+    isCancelled = true;
+    await failed.promise;
+    for (let turn = 0; turn < 10; turn++) await nextTurn();
+    expect([storing(), status().completedAt]).toEqual([['again'], undefined]);
+    respond();
+    await ended();
+    expect([storing(), status().phase]).toEqual([[], 'Cancelled']);
+    expect(log.results).toHaveLength(COUNT);
+  });
+
+  test('after it is deleted, until its run has ended', async () => {
+    const { source, lead, storing, target } = setUpHeld();
+    const held = Promise.withResolvers<undefined>();
+    target.holds = () => {
+      held.resolve(undefined);
+      return true;
+    };
+    const controller = await lead();
+    await held.promise;
+    source.remove('Replay', 'again');
+    expect(storing()).toEqual(['again']);
+    await controller.stop();
+    expect(storing()).toEqual([]);
   });
 });

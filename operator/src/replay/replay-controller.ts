@@ -17,6 +17,9 @@ const WAIT_SHOWN_MS = 250;
 const WAITING_WRITERS = 2;
 
 interface Run {
+  readonly name: string;
+  /** The project's namespace and name. */
+  readonly project: string;
   readonly run: ReplayRun;
   readonly control: RunControl;
   readonly ended: Promise<void>;
@@ -82,6 +85,18 @@ export class ReplayController implements Controller {
     this.#over.delete(uid);
   }
 
+  /**
+   * Returns the names of the Replays that may still store the response to a request of this project which they read before this
+   * time. Asks the runs, because a status is written later and may have been deleted. The time is in milliseconds of `clock.now()`.
+   */
+  storing(project: { readonly namespace: string; readonly name: string }, readBefore: number): readonly string[] {
+    const key = keyOf(project);
+    return [...this.#runs.values()].flatMap((one) => {
+      const { readingSince = Infinity } = one.run;
+      return one.project === key && readingSince <= readBefore ? [one.name] : [];
+    });
+  }
+
   /** Stops all runs. Resolves when no requests are being sent and no statuses are being written. */
   async stop(): Promise<void> {
     this.#isStopped = true;
@@ -100,7 +115,8 @@ export class ReplayController implements Controller {
     const { uid, namespace, name } = object.metadata;
     const spec = specOf(object, 'Replay');
     const control = new RunControl(spec?.state ?? 'Running');
-    const leaveProject = this.#joinProject(keyOf({ namespace, name: spec?.projectRef.name ?? '' }), control);
+    const project = keyOf({ namespace, name: spec?.projectRef.name ?? '' });
+    const leaveProject = this.#joinProject(project, control);
     const writeLater = (): void => this.#waitingQueue.addAfter(uid, WAIT_SHOWN_MS);
     const run = new ReplayRun({ ...this.#parts, places: this.#places, writeLater }, object, control);
     const ended = run
@@ -117,7 +133,7 @@ export class ReplayController implements Controller {
         // The Replay may have been reported again while the run was stopping.
         else if (end === 'stopped') this.#queue.add(uid);
       });
-    this.#runs.set(uid, { run, control, ended });
+    this.#runs.set(uid, { name, project, run, control, ended });
   }
 
   /** Adds a run's control to the controls of its project. Returns a function that removes the control. */

@@ -69,6 +69,11 @@ export class ReplayRun {
   readonly #logger: Logger;
   /** Whether the responses that were stored before this run have been counted. */
   #isCounted = false;
+  /**
+   * When the current turn began, as returned by `clock.now()`. Requests that this turn has read may still be sent, and their
+   * responses stored. Undefined between turns.
+   */
+  readingSince: number | undefined;
 
   constructor(parts: RunParts, object: ResourceObject, control: RunControl) {
     const { namespace, name, uid } = object.metadata;
@@ -128,10 +133,12 @@ export class ReplayRun {
       await Promise.race([ticket.granted, changed]);
       if (ticket.takenAt === undefined) return end;
       metrics.running.set(places.taken);
+      this.readingSince = ticket.takenAt;
       end = await this.#run(ticket);
     } catch (error) {
       if (!(error instanceof TurnOver)) throw error;
     } finally {
+      this.readingSince = undefined;
       places.leave(ticket);
       metrics.running.set(places.taken);
     }

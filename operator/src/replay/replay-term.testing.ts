@@ -49,26 +49,27 @@ export const setUp = ({ withStore = true } = {}) => {
   /** The paths of the targets' URLs, in the order of `sent`. */
   const sentTo: string[] = [];
   const clock = new QuickClock();
-  const target: { answer: (body: string) => number; holds: (body: string) => boolean } = {
+  const target: { answer: (body: string) => number | Promise<number>; holds: (body: string) => boolean } = {
     answer: () => 200,
     holds: () => false,
   };
   const egress: Egress = {
     ...createEgress({ policy: { allowPrivate: false, allow: [] } }),
-    request: ({ url, body = new Uint8Array(), signal }: UpstreamRequest) => {
+    request: async ({ url, body = new Uint8Array(), signal }: UpstreamRequest) => {
       const text = Buffer.from(body).toString();
       if (target.holds(text)) return untilAborted(signal);
-      const status = target.answer(text);
+      const answer = target.answer(text);
       sent.push(text);
       sentTo.push(new URL(url).pathname);
-      if (status === 0) return Promise.reject(new EgressError('upstream_unreachable', 'No response from the target.'));
-      return Promise.resolve({
+      const status = await answer;
+      if (status === 0) throw new EgressError('upstream_unreachable', 'No response from the target.');
+      return {
         status,
         statusText: '',
         headers: [],
         body: Readable.from([Buffer.from('ok')]),
         trailers: () => [],
-      });
+      };
     },
   };
   const store: LogStore | undefined = withStore ? log.store : undefined;

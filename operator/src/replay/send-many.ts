@@ -38,9 +38,9 @@ const GATHER_MS = 100;
 const CAPTURE_BYTES_MAX_BULK = 256 * 1024;
 
 /**
- * Sends the requests that a Replay's filter matches, from the position in its status. Resolves when nothing is in flight and all
- * results are stored. The result is true if everything was sent, and false if the run must not send now. Rejects with the first
- * failure.
+ * Sends the requests that a Replay's filter matches, from the position in its status. Settles when nothing is in flight and no
+ * result is being stored. The result is true if everything was sent, and false if the run must not send now. Rejects with the
+ * first failure.
  */
 export const sendMany = async (options: SendManyOptions): Promise<boolean> => {
   const { plan, store, replay, report, read, retry } = options;
@@ -65,7 +65,6 @@ export const sendMany = async (options: SendManyOptions): Promise<boolean> => {
     failures: [],
   };
   const isComplete = await sendEach(captured, sending, options).catch((error: unknown) => {
-    if (options.control.state === 'Cancelled') throw error;
     sending.failures.push(error);
     return false;
   });
