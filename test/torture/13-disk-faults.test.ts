@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { cp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readQuarantine } from '@standin/gateway';
@@ -27,7 +28,12 @@ let oracle: Oracle;
 let serial = 0;
 beforeAll(async () => {
   stand = await Stand.start({
-    env: { STANDIN_EGRESS_ALLOW_PRIVATE: 'true', STANDIN_DRAIN_TIMEOUT_MS: '3000' },
+    env: {
+      STANDIN_EGRESS_ALLOW_PRIVATE: 'true',
+      STANDIN_DRAIN_TIMEOUT_MS: '3000',
+      TEST_WRITE_TRAP: writeTrap(),
+    },
+    nodeArgs: ['--import', path.join(import.meta.dirname, 'fail-undone-writes.ts')],
     clickhouse: async (engineUrl) => (clickhouse = await startFaultyClickHouse(engineUrl)).url,
   });
 });
@@ -42,6 +48,9 @@ afterAll(async () => {
   await stand[Symbol.asyncDispose]();
   await clickhouse[Symbol.asyncDispose]();
 });
+
+/** See fail-undone-writes.ts. */
+const writeTrap = (): string => path.join(tmpdir(), `standin-write-trap-${process.pid}`);
 
 const spoolDir = (): string => path.join(stand.directory, 'gateway', 'spool');
 
@@ -115,6 +124,31 @@ test('14: occasional write failures lose no acknowledged request, and the gatewa
   expect(await stand.metric('standin_record_failures_total')).toBeGreaterThan(failedBefore);
   await oracle.verify();
   expect(await readQuarantine(spoolDir())).toEqual([]);
+}, 1_800_000);
+
+test('14: failed writes that cannot be undone store no request without its response, and the stored bytes are counted correctly', async () => {
+  const head = (): string => stand.head('POST', stand.target('/mock'), [['Content-Length', '0']]);
+  const fault = async (): Promise<void> => {
+    for (const until = performance.now() + loadMs(1_500); performance.now() < until;) {
+      await writeFile(writeTrap(), '');
+      await eventually('a failed write', () => existsSync(writeTrap()), { accept: (isSet) => !isSet, intervalMs: 5 });
+      // The records of the failed write must be in the next segment before another write fails.
+      await eventually('an accepted request', () => ask(stand.port, head()), {
+        accept: (answer) => answer?.status === 200,
+      });
+    }
+  };
+  await oracle.load(RATE_PER_SECOND, fault());
+  expect(oracle.rejections()).toEqual(new Map());
+  await oracle.verify();
+  await eventually('nothing to be stored', () => stand.metric('standin_deliver_backlog_bytes'), {
+    accept: (bytes) => bytes === 0,
+  });
+  const before = await stand.query('SELECT countIf(version = 1) FROM log FORMAT TSV');
+  expect(await stand.gateway.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+  expect(await stand.query('SELECT countIf(version = 1) FROM log FORMAT TSV')).toBe(before);
+  await startAgain();
+  await oracle.verify();
 }, 1_800_000);
 
 test('15: a flipped bit damages only one record, which is quarantined, and an incomplete last record loses no answered request', async () => {
@@ -209,26 +243,44 @@ test('20: a gateway stopped under load loses nothing and leaves undelivered reco
   await oracle.verify();
 }, 240_000);
 
+const drain = (...args: readonly string[]): RunningProcess =>
+  startProcess({
+    name: 'standin admin drain',
+    main: 'cli/src/main.ts',
+    args: ['admin', 'drain', '--clickhouse-url', stand.clickhouse.url, ...args],
+    env: { STANDIN_CLICKHOUSE_PASSWORD: stand.clickhouse.password },
+  });
+
+test('4: drains next to a live gateway, two at a time, disturb neither its requests under load nor an idle gateway', async () => {
+  const drainTwice = async (): Promise<void> => {
+    const both = [drain(spoolDir(), '--quiet-seconds', '0'), drain(spoolDir(), '--quiet-seconds', '0')];
+    for (const one of both) expect(await one.ended()).toEqual({ code: 0, signal: null });
+    for (const one of both) expect(one.logTail().at(-1)).toContain('a running gateway');
+  };
+  const drains = async (): Promise<void> => {
+    for (const until = performance.now() + loadMs(1_000); performance.now() < until;) await drainTwice();
+  };
+  await oracle.load(RATE_PER_SECOND, drains());
+  await oracle.verify();
+  await eventually('an empty spool', segments, { accept: ({ length }) => length === 0 });
+  await drainTwice();
+  await oracle.verify();
+  expect(oracle.rejections()).toEqual(new Map());
+}, 1_800_000);
+
 test('4: standin admin drain delivers the records of a gateway that never comes back, and empties its folder', async () => {
   await leaveRecordsOnDisk();
   // Test 15 left this folder. The test removes the folder, as an administrator would, so that `--expect-empty` finds nothing left.
   await rm(path.join(spoolDir(), 'quarantine'), { recursive: true, force: true });
-  const drain = (...args: readonly string[]): RunningProcess =>
-    startProcess({
-      name: 'standin admin drain',
-      main: 'cli/src/main.ts',
-      args: ['admin', 'drain', '--clickhouse-url', stand.clickhouse.url, '--expect-empty', ...args],
-      env: { STANDIN_CLICKHOUSE_PASSWORD: stand.clickhouse.password },
-    });
-  const early = drain(spoolDir());
+  const early = drain(spoolDir(), '--expect-empty');
   expect((await early.ended()).code).toBe(1);
   expect(early.logTail().at(-1)).toContain('their gateway may still be writing');
-  const late = drain(spoolDir(), '--quiet-seconds', '0');
+  const late = drain(spoolDir(), '--expect-empty', '--quiet-seconds', '0');
   expect((await late.ended()).code).toBe(0);
   expect(late.logTail().at(-1)).toMatch(/^\d+ rows? delivered/);
   await oracle.verifyStored();
   expect(await segments()).toEqual([]);
   // The first folder is missing on an existing volume, as if the gateway had never started. The second volume does not exist.
-  expect((await drain(path.join(spoolDir(), 'none')).ended()).code).toBe(0);
-  expect((await drain(path.join(spoolDir(), 'none/at/all')).ended()).code).toBe(1);
+  expect((await drain(path.join(spoolDir(), 'none'), '--expect-empty').ended()).code).toBe(0);
+  expect((await drain(path.join(spoolDir(), 'none/at/all'), '--expect-empty').ended()).code).toBe(1);
 }, 120_000);

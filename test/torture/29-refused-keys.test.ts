@@ -1,4 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { AccountConfig } from '@standin/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
@@ -94,4 +97,35 @@ describe('an invalid key', () => {
     // The log contains the row of this request and the row of `verify` itself, and nothing else.
     expect(await stand.verify()).toHaveLength(2);
   });
+});
+
+const EXCHANGES = 40;
+
+test('a key that another account takes in the same change is refused and not on disk when the gateway has acknowledged it', async () => {
+  /** Returns the digest of each account's key in the copy of the configuration on disk. */
+  const storedKeys = async (): Promise<readonly unknown[]> => {
+    const text = await readFile(path.join(stand.directory, 'gateway', 'config.ndjson'), 'utf8');
+    const lines = text.split('\n').filter((line) => line !== '');
+    const objects = lines.map((line) => (JSON.parse(line) as { readonly object?: AccountConfig }).object);
+    return stand.accounts.map(({ uid }) => objects.find((object) => object?.uid === uid)?.keySha256);
+  };
+  const state = { isOver: false };
+  const load = async (): Promise<void> => {
+    using client = await RawClient.connect(stand.port);
+    while (!state.isOver) await send(client, [`x-api-key: ${stand.own.key}`]);
+  };
+  const loads = Array.from({ length: 8 }, load);
+  using client = await RawClient.connect(stand.port);
+  for (let round = 1; round <= EXCHANGES; round += 1) {
+    await stand.exchangeKeys();
+    const answers = [
+      await storedKeys(),
+      (await send(client, [`x-api-key: ${stand.own.key}`])).status,
+      (await send(client, [`x-api-key: ${stand.tenants[1].key}`])).status,
+    ];
+    const expected = round % 2 === 1 ? [401, 200] : [200, 401];
+    expect(answers).toEqual([stand.accounts.map(({ keySha256 }) => keySha256), ...expected]);
+  }
+  state.isOver = true;
+  await Promise.all(loads);
 });

@@ -6,13 +6,14 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   keyFingerprint,
-  type ConfigObject,
+  type AccountConfig,
   type CredentialConfig,
   type EndpointConfig,
   type ForwardActionConfig,
   type HeaderPair,
   type JsonActionConfig,
   type Method,
+  type ProjectConfig,
   type ResponseConfig,
 } from '@standin/contract';
 import type { LogEntry } from '@standin/exchange';
@@ -88,6 +89,8 @@ export class Stand implements AsyncDisposable {
   readonly gateway: RunningProcess;
   readonly store: LogStore;
   readonly tenants: readonly [Tenant, Tenant];
+  /** The accounts of the tenants, with their current keys. */
+  accounts: readonly [AccountConfig, AccountConfig];
   readonly #stream: ConfigStream;
   readonly #accepted: string[] = [];
   readonly #cleanups: (() => Promise<unknown>)[];
@@ -102,7 +105,7 @@ export class Stand implements AsyncDisposable {
     gateway: RunningProcess;
     store: LogStore;
     stream: ConfigStream;
-    tenants: readonly [Tenant, Tenant];
+    tenants: readonly [NewTenant, NewTenant];
     cleanups: (() => Promise<unknown>)[];
   }) {
     this.port = parts.port;
@@ -114,6 +117,7 @@ export class Stand implements AsyncDisposable {
     this.gateway = parts.gateway;
     this.store = parts.store;
     this.tenants = parts.tenants;
+    this.accounts = [parts.tenants[0].account, parts.tenants[1].account];
     this.#stream = parts.stream;
     this.#cleanups = parts.cleanups;
   }
@@ -158,7 +162,7 @@ export class Stand implements AsyncDisposable {
       });
       cleanups.push(() => gateway.kill('SIGKILL'));
       const tenants: [NewTenant, NewTenant] = [tenant('own'), tenant('other')];
-      stream.publish(tenants.flatMap(({ objects }) => objects));
+      stream.publish(tenants.flatMap(({ account, project }) => [account, project]));
       await gateway.waitForUrl(`http://127.0.0.1:${adminPort}/readyz`);
       const stand = new Stand({ port, adminPort, directory, engine, gateway, store, stream, tenants, cleanups });
       await stand.publish({ slug: '/verify', action: json('{}') });
@@ -197,6 +201,17 @@ export class Stand implements AsyncDisposable {
       };
     });
     return this.#stream.publishAndAwait(objects);
+  }
+
+  /** Exchanges the keys of the two accounts in one change. Resolves when the gateway has acknowledged it. */
+  async exchangeKeys(): Promise<void> {
+    const [own, other] = this.accounts;
+    const [ownKey = '', otherKey = ''] = [own.keySha256, other.keySha256];
+    this.accounts = [
+      { ...own, keySha256: otherKey },
+      { ...other, keySha256: ownKey },
+    ];
+    await this.#stream.publishAndAwait(this.accounts);
   }
 
   /** Returns a query string that is unique to one request and identifies its row. */
@@ -295,7 +310,8 @@ export class Stand implements AsyncDisposable {
 }
 
 interface NewTenant extends Tenant {
-  readonly objects: readonly ConfigObject[];
+  readonly account: AccountConfig;
+  readonly project: ProjectConfig;
 }
 
 const tenant = (name: string): NewTenant => {
@@ -310,9 +326,7 @@ const tenant = (name: string): NewTenant => {
     uri,
     projectUid,
     storedKey: `sha256:${keyFingerprint(keySha256)}`,
-    objects: [
-      { kind: 'Account', uid: accountUid, ...named, plan: 'Free', keySha256 },
-      { kind: 'Project', uid: projectUid, ...named, accountUid, uri, retentionDays: 1 },
-    ],
+    account: { kind: 'Account', uid: accountUid, ...named, plan: 'Free', keySha256 },
+    project: { kind: 'Project', uid: projectUid, ...named, accountUid, uri, retentionDays: 1 },
   };
 };
