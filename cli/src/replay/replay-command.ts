@@ -46,7 +46,7 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
   withExamples(
     command,
     ['Send a request again, with another body', `replay ${EXAMPLE_ID} --body '{"total": 0}'`],
-    ['Send it to a server on this machine', `replay ${EXAMPLE_ID} --to http://localhost:4000`],
+    ['Send it to a server on this machine', `replay ${EXAMPLE_ID} --to http://localhost:4000/v1/orders`],
     [
       'Show which failed requests of the last hour would be sent again',
       `replay -p shop --since 1h --filter status:5xx --dry-run`,
@@ -58,7 +58,10 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
     )
     .argument('[ID]', 'id of the request, from standin logs')
     .addOption(
-      new Option('--to <target>', 'endpoint (through the gateway), upstream, or a URL')
+      new Option(
+        '--to <target>',
+        'endpoint (through the gateway), upstream, or a URL, whose path replaces the captured path',
+      )
         .argParser(parseTarget)
         .default({ kind: 'Endpoint' }, 'endpoint'),
     )
