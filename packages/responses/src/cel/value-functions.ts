@@ -130,12 +130,12 @@ const doubleOf = (text: string): number => NOT_FINITE[text] ?? Number(parsed(tex
 /** Returns an integer from `min` to `max`, including both. */
 const randomInteger = (min: bigint, max: bigint): bigint => {
   if (min > max) throw new Error('the first argument of random() is greater than the second one');
-  return min + (currentRun().random.next64() % (max - min + 1n));
+  return min + currentRun().random.below(max - min + 1n);
 };
 
 const randomDouble = (min: number, max: number): number => {
   if (!(min <= max)) throw new Error('the first argument of random() is greater than the second one');
-  const share = currentRun().random.next() / 2 ** 32;
+  const share = currentRun().random.real();
   return min * (1 - share) + max * share;
 };
 
