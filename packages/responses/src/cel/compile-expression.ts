@@ -30,7 +30,15 @@ export const compileExpression = (source: string, { variables, macrosMax = 1 }: 
   const { expr, sourceInfo } = parsed(source);
   const counts = { steps: 0, locals: 0, macros: 0, patternSize: 0 };
   const positions = sourceInfo?.positions ?? {};
-  const { type, step } = compile(expr, { compile, variables, locals: new Map(), positions, macrosMax, counts });
+  const { type, step } = compile(expr, {
+    compile,
+    variables,
+    locals: new Map(),
+    source,
+    positions,
+    macrosMax,
+    counts,
+  });
   return { type, units: counts.steps * STEP_UNITS, step };
 };
 

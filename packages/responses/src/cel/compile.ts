@@ -17,6 +17,7 @@ import { compileCall } from './compile-call.ts';
 import { compileMacro } from './compile-macro.ts';
 import { ExpressionError } from './expression-error.ts';
 import {
+  offsetOf,
   problemAt,
   qualifiedName,
   valuesOf,
@@ -75,14 +76,35 @@ const valueOf = (expr: Expr, { constantKind }: Part<'constExpr'>, scope: Scope):
     case 'uint64Value':
       if (BigInt.asUintN(64, constantKind.value) === constantKind.value) return celUint(constantKind.value);
       throw problemAt(scope, expr, 'the number is out of range of the type uint: write it as a double');
-    case 'stringValue':
-    case 'bytesValue':
     case 'doubleValue':
+      if (Number.isFinite(constantKind.value)) return constantKind.value;
+      throw problemAt(scope, expr, 'the number is out of range of the type double');
+    case 'bytesValue':
+      checkBytes(expr, scope);
+      return constantKind.value;
+    case 'stringValue':
     case 'boolValue':
       return constantKind.value;
     default:
       return null;
   }
+};
+
+/** A raw literal, or one with escapes. */
+const BYTES_LITERAL = /[bB](?:[rR]("""|'''|"|')([^]*?)\1|("""|'''|"|')((?:\\[^]|[^\\])*?)\3)/y;
+const SURROGATES = /[\ud800-\udfff]/;
+const WRONG_ESCAPE = /^(?:[^\\]|\\[^uUxX]|\\[xX][0-9a-fA-F]{2})*\\(?:[uU]|[xX](?![0-9a-fA-F]{2}))/;
+
+/** The library's parser decodes characters after U+FFFF, escapes of Unicode characters and incomplete escapes to other bytes. */
+const checkBytes = (expr: Expr, scope: Scope): void => {
+  BYTES_LITERAL.lastIndex = offsetOf(expr, scope);
+  const [, , raw = '', , escaped = ''] = BYTES_LITERAL.exec(scope.source) ?? [];
+  if (SURROGATES.test(raw + escaped) || WRONG_ESCAPE.test(escaped))
+    throw problemAt(
+      scope,
+      expr,
+      'the bytes have a character or an escape that is not supported: use bytes() with a string',
+    );
 };
 
 const compileName = (expr: Expr, name: string, scope: Scope): Compiled => {

@@ -5,10 +5,11 @@ import type { Budget } from '../budget.ts';
 import { ExpressionError } from './expression-error.ts';
 import type { Run } from './run.ts';
 import { STRING_FUNCTIONS, TOO_LONG } from './string-functions.ts';
+import { TIME_FUNCTIONS } from './time-functions.ts';
 import { chargeContent, VALUE_FUNCTIONS } from './value-functions.ts';
 
 /** Later functions replace earlier ones with the same types. */
-const { funcs } = celEnv({ funcs: [...strings, ...STRING_FUNCTIONS, ...VALUE_FUNCTIONS] });
+const { funcs } = celEnv({ funcs: [...strings, ...STRING_FUNCTIONS, ...TIME_FUNCTIONS, ...VALUE_FUNCTIONS] });
 
 /** Returns the functions, or the variants of an operator, with this name. Operators have names such as `_+_`. */
 export const overloadsOf = (name: string): readonly CelFunc[] => [...(funcs.find(name) ?? [])];
@@ -54,16 +55,10 @@ const chargeConversion: Charge = (call, budget) => {
 
 const chargeTimeZone: Charge = ({ values }, budget) => budget.charge(values.length * INTL_UNITS);
 
-const chargeFormat: Charge = ({ target, values }, budget) => {
-  if (typeof target !== 'string') return;
-  for (let at = target.indexOf('%'); at !== -1; at = target.indexOf('%', at + 1)) budget.charge(INTL_UNITS);
-  perCharacter(4)({ target, values }, budget);
-  for (const value of values) chargeContent(value, budget);
-};
-
 /** The functions that take longer than reading their strings once. Functions of our own charge for lists and maps. */
 const CHARGES: ReadonlyMap<string, Charge> = new Map<string, Charge>([
   ...['lowerAscii', 'upperAscii', 'strings.quote'].map((name) => [name, perCharacter(4)] as const),
+  ...['_<_', '_<=_', '_>_', '_>=_'].map((name) => [name, perCharacter(1 / 4)] as const),
   ...['bytes', 'trim'].map((name) => [name, perCharacter(2)] as const),
   ...['string', 'timestamp', 'duration'].map((name) => [name, chargeConversion] as const),
   ...['getFullYear', 'getMonth', 'getDate', 'getDayOfMonth', 'getDayOfWeek'].map(
@@ -73,7 +68,6 @@ const CHARGES: ReadonlyMap<string, Charge> = new Map<string, Charge>([
     (name) => [name, chargeTimeZone] as const,
   ),
   ['join', ({ target }, budget) => (target === undefined ? undefined : chargeContent(target, budget))],
-  ['format', chargeFormat],
 ]);
 
 const lengthOf = (value: CelValue | undefined): number =>

@@ -26,6 +26,7 @@ const KI = 1_024;
 
 const NUMBERS = listOf(9_000, (index) => index);
 const A = 'a'.repeat(500 * KI);
+const PAIRS = '💡'.repeat(240 * KI);
 /** A string that the quadratic search of V8 compares with almost every part of A. */
 const NEEDLE = `${'a'.repeat(100 * KI)}b${'a'.repeat(100 * KI)}`;
 
@@ -115,6 +116,57 @@ const EXPRESSIONS: readonly (readonly [name: string, source: string, body: Buffe
     `request.json.l.all(x, x${'.a'.repeat(90)} == 1)`,
     json({ l: listOf(100, () => JSON.parse(`${'{"a":'.repeat(90)}1${'}'.repeat(90)}`) as unknown) }),
   ],
+  [
+    'positions in a text of surrogate pairs',
+    `request.json.l.all(x, request.json.a.charAt(200000 + x) == '💡')`,
+    json({ l: NUMBERS, a: PAIRS }),
+  ],
+  [
+    'parts of a text of surrogate pairs',
+    `request.json.l.all(x, request.json.a.substring(x, 200000) != '')`,
+    json({ l: NUMBERS, a: PAIRS }),
+  ],
+  [
+    'searches in a text of surrogate pairs',
+    `request.json.l.all(x, request.json.a.indexOf('b', x) >= 0 && request.json.a.lastIndexOf('💡', 200000 - x) >= 0)`,
+    json({ l: NUMBERS, a: `${PAIRS}b` }),
+  ],
+  [
+    'sizes of a text of surrogate pairs',
+    'request.json.l.all(x, request.json.a.size() > x)',
+    json({ l: NUMBERS, a: PAIRS }),
+  ],
+  ['reversed texts', many(30, `request.body.reverse() != ''`, ' && '), json(PAIRS)],
+  [
+    'orders of texts',
+    `request.json.l.all(x, request.json.a <= request.json.b)`,
+    json({ l: NUMBERS, a: A, b: `${A}💡` }),
+  ],
+  ['many decimals', `request.json.l.all(x, '%.100f'.format([5e-324]) != '')`, json({ l: NUMBERS })],
+  ['many large numbers', `request.json.l.all(x, '%.100f%.100e'.format([1e308, 1e308]) != '')`, json({ l: NUMBERS })],
+  [
+    'a format of many clauses',
+    `request.json.a.format(request.json.l) != ''`,
+    json({ a: '%s'.repeat(9_000), l: NUMBERS }),
+  ],
+  [
+    'a format without clauses',
+    `request.json.l.all(x, request.json.a.format([]) != '')`,
+    json({ l: NUMBERS, a: '%%'.repeat(100_000) }),
+  ],
+  [
+    'a format of a map',
+    `request.json.l.all(x, '%s'.format([request.json.m]) != '')`,
+    json({ l: NUMBERS, m: Object.fromEntries(listOf(500, (x) => [`${'k'.repeat(900)}${x}`, x])) }),
+  ],
+  ['a long duration', `duration(request.json) > duration('1s') || true`, json('1s'.repeat(500_000))],
+  ['a long fraction', `duration('1.' + request.json + 's') > duration('1s') || true`, json('1'.repeat(1_000_000))],
+  [
+    'a long timestamp',
+    `timestamp('2024-01-01T00:00:00.' + request.json + 'Z') < now || true`,
+    json('1'.repeat(1_000_000)),
+  ],
+  ['a map of integer keys', `request.json.l.map(x, {x: 1}).size() > 0`, json({ l: NUMBERS })],
   ['random values', 'request.json.l.map(x, uuid()).size() > 0', json({ l: NUMBERS })],
 ];
 

@@ -41,15 +41,18 @@ export interface Scope {
   /** The types of the variables, by name. Names can contain dots. */
   readonly variables: ReadonlyMap<string, CelType>;
   readonly locals: ReadonlyMap<string, Local>;
-  /** The offsets of the nodes, by id. */
+  readonly source: string;
+  /** The offsets of the nodes in the source, by id. */
   readonly positions: Readonly<Record<string, number>>;
   readonly macrosMax: number;
   /** How much of each kind the whole expression has so far. */
   readonly counts: { steps: number; locals: number; macros: number; patternSize: number };
 }
 
-export const problemAt = ({ positions }: Scope, { id }: Pick<Expr, 'id'>, message: string): ExpressionProblem =>
-  new ExpressionProblem(positions[String(id)] ?? 0, message);
+export const offsetOf = ({ id }: Pick<Expr, 'id'>, { positions }: Scope): number => positions[String(id)] ?? 0;
+
+export const problemAt = (scope: Scope, expr: Pick<Expr, 'id'>, message: string): ExpressionProblem =>
+  new ExpressionProblem(offsetOf(expr, scope), message);
 
 /** No name has more parts, so longer chains of fields are not compared with names. */
 const NAME_PARTS_MAX = 8;

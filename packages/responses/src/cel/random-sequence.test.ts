@@ -12,8 +12,8 @@ test('a million requests have a million UUIDs', () => {
 
 test('a UUID has version 4, the variant of RFC 9562, and random digits everywhere else', () => {
   const uuids = Array.from({ length: 500 }, (_, index) => new RandomSequence(requestId(index)).uuid());
-  const digits = [...'0123456789abcdef'];
-  for (const [at, place] of [...'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'].entries()) {
+  const digits = Array.from('0123456789abcdef');
+  for (const [at, place] of Array.from('xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx').entries()) {
     const possible = place === 'x' ? digits : place === 'y' ? ['8', '9', 'a', 'b'] : [place];
     expect([...new Set(uuids.map((uuid) => uuid.charAt(at)))].toSorted()).toEqual(possible);
   }

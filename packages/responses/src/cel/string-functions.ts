@@ -1,5 +1,7 @@
 import { celFunc, celList, celMethod, CelScalar, listType, type CelFunc, type CelList } from '@bufbuild/cel';
 import { LIMITS } from '@standin/contract';
+import { compareTexts } from './compare-texts.ts';
+import { format } from './format.ts';
 import { currentRun } from './run.ts';
 import { TextSearch } from './text-search.ts';
 
@@ -9,26 +11,74 @@ const LIST = listType(DYN);
 const positionsOf = (text: string, wanted: string, options?: Parameters<TextSearch['positions']>[1]) =>
   new TextSearch(wanted, currentRun().budget).positions(text, options);
 
-/** Throws an error if the index is not a position in the text, or its end. */
-const indexIn = (text: string, index: bigint): number => {
-  if (index < 0n || index > BigInt(text.length)) throw new Error(`the index ${index} is outside the string`);
-  return Number(index);
+/** Only characters after U+FFFF have two units in V8. */
+const SURROGATES = /[\ud800-\udfff]/;
+const SCANNED_CHARACTERS_PER_UNIT = 4;
+
+const chargeScan = (length: number): void => currentRun().budget.charge(length / SCANNED_CHARACTERS_PER_UNIT);
+
+/** Returns the number of Unicode characters. */
+const sizeOf = (text: string): bigint => {
+  chargeScan(text.length);
+  if (!SURROGATES.test(text)) return BigInt(text.length);
+  let size = text.length;
+  for (let at = 0; at < text.length; at++) if ((text.codePointAt(at) ?? 0) > 0xffff) size -= 1;
+  return BigInt(size);
+};
+
+/** Returns the index in V8 of a character, or of the end. Throws an error if the text has fewer characters. */
+const indexIn = (text: string, position: bigint): number => {
+  const outside = new Error(`the index ${position} is outside the string`);
+  if (position < 0n || position > BigInt(text.length)) throw outside;
+  chargeScan(text.length);
+  if (!SURROGATES.test(text)) return Number(position);
+  let index = 0;
+  for (let left = Number(position); left > 0; left--) {
+    if (index >= text.length) throw outside;
+    index += (text.codePointAt(index) ?? 0) > 0xffff ? 2 : 1;
+  }
+  return index;
+};
+
+const charAt = (text: string, position: bigint): string => {
+  const code = text.codePointAt(indexIn(text, position));
+  return code === undefined ? '' : String.fromCodePoint(code);
+};
+
+const substring = (text: string, start: bigint, end?: bigint): string => {
+  const first = indexIn(text, start);
+  const last = end === undefined ? text.length : indexIn(text, end);
+  if (first > last) throw new Error(`the start ${start} is after the end ${end ?? ''}`);
+  return text.slice(first, last);
+};
+
+const reverse = (text: string): string => {
+  currentRun().budget.charge(text.length * PART_UNITS);
+  return Array.from(text).reverse().join('');
+};
+
+const contains = (text: string, wanted: string): boolean => {
+  if (wanted === '') return true;
+  for (const _ of positionsOf(text, wanted)) return true;
+  return false;
 };
 
 const indexOf = (text: string, wanted: string, start = 0n): bigint => {
   const from = indexIn(text, start);
   if (wanted === '') return start;
-  const [position = -1] = positionsOf(text, wanted, { from });
-  return BigInt(position);
+  const [index] = positionsOf(text, wanted, { from });
+  return index === undefined ? -1n : sizeOf(text.slice(0, index));
 };
 
-const lastIndexOf = (text: string, wanted: string, start = BigInt(text.length)): bigint => {
-  const last = indexIn(text, start);
-  if (wanted === '') return start;
-  let found = -1;
-  for (const position of positionsOf(text.slice(0, last + wanted.length), wanted, { overlapping: true }))
-    found = position;
-  return BigInt(found);
+const lastIndexOf = (text: string, wanted: string, start?: bigint): bigint => {
+  if (wanted === '' && start === undefined) return sizeOf(text);
+  const last = start === undefined ? text.length : indexIn(text, start);
+  if (wanted === '') return start ?? 0n;
+  // As in cel-go, nothing begins at the end.
+  if (start !== undefined && last === text.length) return -1n;
+  let found: number | undefined;
+  for (const index of positionsOf(text.slice(0, last + wanted.length), wanted, { overlapping: true })) found = index;
+  return found === undefined ? -1n : sizeOf(text.slice(0, found));
 };
 
 /** Returns the text before, between and after the first occurrences, at most `max` of them. */
@@ -101,24 +151,42 @@ const join = (list: CelList, separator = ''): string => {
   return joined(parts, separator);
 };
 
-/** Returns the number of Unicode characters. */
-const sizeOf = (text: string): bigint => {
-  let size = text.length;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code >= 0xd800 && code < 0xdc00 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00) size -= 1;
-  }
-  return BigInt(size);
-};
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['\u0007', '\\a'],
+  ['\b', '\\b'],
+  ['\t', '\\t'],
+  ['\n', '\\n'],
+  ['\v', '\\v'],
+  ['\f', '\\f'],
+  ['\r', '\\r'],
+  ['"', '\\"'],
+  ['\\', '\\\\'],
+]);
 
-/** The library's string functions that take quadratic time, or create a character as a string, are replaced by these. */
+/** Returns a string in double quotes as CEL reads it. */
+const quote = (text: string): string =>
+  `"${text.toWellFormed().replaceAll(/["\\]|[^ -\uffff]/g, (character) => ESCAPES.get(character) ?? character)}"`;
+
+/** The library's functions that take quadratic time, create a character as a string, or count in the units of V8 are replaced by these. */
 export const STRING_FUNCTIONS: CelFunc[] = [
   celFunc('size', [STRING], INT, sizeOf),
   celMethod('size', STRING, [], INT, function () {
     return sizeOf(this);
   }),
   celMethod('contains', STRING, [STRING], BOOL, function (wanted) {
-    return indexOf(this, wanted) !== -1n;
+    return contains(this, wanted);
+  }),
+  celMethod('charAt', STRING, [INT], STRING, function (position) {
+    return charAt(this, position);
+  }),
+  celMethod('substring', STRING, [INT], STRING, function (start) {
+    return substring(this, start);
+  }),
+  celMethod('substring', STRING, [INT, INT], STRING, function (start, end) {
+    return substring(this, start, end);
+  }),
+  celMethod('reverse', STRING, [], STRING, function () {
+    return reverse(this);
   }),
   celMethod('indexOf', STRING, [STRING], INT, function (wanted) {
     return indexOf(this, wanted);
@@ -144,6 +212,14 @@ export const STRING_FUNCTIONS: CelFunc[] = [
   celMethod('replace', STRING, [STRING, STRING, INT], STRING, function (wanted, replacement, limit) {
     return replace(this, wanted, replacement, limit);
   }),
+  celFunc('strings.quote', [STRING], STRING, quote),
+  celMethod('format', STRING, [LIST], STRING, function (values) {
+    return format(this, values);
+  }),
+  celFunc('_<_', [STRING, STRING], BOOL, (left, right) => compareTexts(left, right) < 0),
+  celFunc('_<=_', [STRING, STRING], BOOL, (left, right) => compareTexts(left, right) <= 0),
+  celFunc('_>_', [STRING, STRING], BOOL, (left, right) => compareTexts(left, right) > 0),
+  celFunc('_>=_', [STRING, STRING], BOOL, (left, right) => compareTexts(left, right) >= 0),
   celMethod('join', LIST, [], STRING, function () {
     return join(this);
   }),

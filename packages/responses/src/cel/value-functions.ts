@@ -12,13 +12,14 @@ import {
   type CelFunc,
   type CelList,
   type CelMap,
+  type CelUint,
   type CelValue,
 } from '@bufbuild/cel';
 import type { Budget } from '../budget.ts';
 import { currentRun } from './run.ts';
 import { checkItems } from './string-functions.ts';
 
-const { BOOL, DOUBLE, DYN, INT, STRING, UINT } = CelScalar;
+const { BOOL, BYTES, DOUBLE, DYN, INT, STRING, UINT } = CelScalar;
 const LIST = listType(DYN);
 const MAP = mapType(DYN, DYN);
 
@@ -49,10 +50,22 @@ export const equals = (left: CelValue, right: CelValue, budget: Budget): boolean
     return left === right;
   }
   if (left === right) return true;
+  if (isNumber(left)) return isNumber(right) && numbersAreEqual(left, right);
   if (isCelList(left)) return isCelList(right) && listsAreEqual(left, right, budget);
   if (isCelMap(left)) return isCelMap(right) && mapsAreEqual(left, right, budget);
   if (left instanceof Uint8Array) budget.charge(left.length);
   return libraryEquality?.call(0, undefined, [left, right]) === true;
+};
+
+type NumberValue = number | bigint | CelUint;
+
+const isNumber = (value: CelValue): value is NumberValue =>
+  typeof value === 'bigint' || typeof value === 'number' || isCelUint(value);
+
+/** Compares an integer with a double as the operators of order do, so that one of `<`, `==` and `>` is true, except for NaN. */
+const numbersAreEqual = (left: NumberValue, right: NumberValue): boolean => {
+  const [one, other] = [isCelUint(left) ? left.value : left, isCelUint(right) ? right.value : right];
+  return typeof one === typeof other ? one === other : Number(one) === Number(other);
 };
 
 const listsAreEqual = (left: CelList, right: CelList, budget: Budget): boolean => {
@@ -99,12 +112,11 @@ const concatenated = (left: CelList, right: CelList): CelList => {
   return celList([...left, ...right]);
 };
 
-const INTEGER = /^-?[0-9]{1,20}$/;
+const INTEGER = /^[+-]?[0-9]{1,400}$/;
+const UNSIGNED_INTEGER = /^[0-9]{1,400}$/;
 const DECIMAL = /^[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?|\.[0-9]{1,400})(?:[eE][+-]?[0-9]{1,5})?$/;
-const NOT_FINITE: Readonly<Record<string, number>> = {
-  ...{ NaN: NaN, Infinity: Infinity, '+Infinity': Infinity, '-Infinity': -Infinity },
-  ...{ Inf: Infinity, '+Inf': Infinity, '-Inf': -Infinity },
-};
+const NAN = /^nan$/i;
+const INFINITE = /^[+-]?inf(?:inity)?$/i;
 
 const parsed = (text: string, type: string, pattern: RegExp): string => {
   if (!pattern.test(text)) throw new Error(`the string is not a number of type ${type}`);
@@ -114,18 +126,54 @@ const parsed = (text: string, type: string, pattern: RegExp): string => {
 const INT_BITS = 64;
 
 const intOf = (text: string): bigint => {
-  const value = BigInt(parsed(text, 'int', INTEGER));
+  const value = BigInt(parsed(text, 'int', INTEGER).replace('+', ''));
   if (BigInt.asIntN(INT_BITS, value) !== value) throw new Error('the number is out of range of the type int');
   return value;
 };
 
 const uintOf = (text: string) => {
-  const value = BigInt(parsed(text, 'uint', INTEGER));
+  const value = BigInt(parsed(text, 'uint', UNSIGNED_INTEGER));
   if (BigInt.asUintN(INT_BITS, value) !== value) throw new Error('the number is out of range of the type uint');
   return celUint(value);
 };
 
-const doubleOf = (text: string): number => NOT_FINITE[text] ?? Number(parsed(text, 'double', DECIMAL));
+const doubleOf = (text: string): number => {
+  if (NAN.test(text)) return NaN;
+  if (INFINITE.test(text)) return text.startsWith('-') ? -Infinity : Infinity;
+  const value = Number(parsed(text, 'double', DECIMAL));
+  if (!Number.isFinite(value)) throw new Error('the number is out of range of the type double');
+  return value;
+};
+
+const boolOf = (text: string): boolean => {
+  if (['1', 't', 'T', 'true', 'TRUE', 'True'].includes(text)) return true;
+  if (['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(text)) return false;
+  throw new Error('the string is not a bool, such as true or false');
+};
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+const textOf = (bytes: Uint8Array): string => {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw new Error('the bytes are not UTF-8');
+  }
+};
+
+/** The library returns 0 for the smallest integer and -1, whose quotient is out of range. */
+const remainder = (left: bigint, right: bigint): bigint => {
+  if (right === 0n) throw new Error('int modulus by zero');
+  if (BigInt.asIntN(INT_BITS, left / right) !== left / right)
+    throw new Error('the result is out of range of the type int');
+  return left % right;
+};
+
+/** The library refuses results that are not in the range of the type int. */
+const quotient = (left: CelUint, right: CelUint): CelUint => {
+  if (right.value === 0n) throw new Error('uint divide by zero');
+  return celUint(left.value / right.value);
+};
 
 /** Returns an integer from `min` to `max`, including both. */
 const randomInteger = (min: bigint, max: bigint): bigint => {
@@ -147,10 +195,15 @@ export const VALUE_FUNCTIONS: CelFunc[] = [
   celFunc('_!=_', [DYN, DYN], BOOL, (left, right) => !equals(left, right, currentRun().budget)),
   celFunc('@in', [DYN, LIST], BOOL, isIn),
   ...[STRING, INT, UINT, DOUBLE, BOOL].map((key) => celFunc('@in', [key, MAP], BOOL, has)),
+  celFunc('@in', [DYN, MAP], BOOL, (key, map) => isKey(key) && has(key, map)),
   celFunc('_+_', [LIST, LIST], LIST, concatenated),
+  celFunc('_%_', [INT, INT], INT, remainder),
+  celFunc('_/_', [UINT, UINT], UINT, quotient),
   celFunc('int', [STRING], INT, intOf),
   celFunc('uint', [STRING], UINT, uintOf),
   celFunc('double', [STRING], DOUBLE, doubleOf),
+  celFunc('bool', [STRING], BOOL, boolOf),
+  celFunc('string', [BYTES], STRING, textOf),
   celFunc('uuid', [], STRING, () => currentRun().random.uuid()),
   celFunc('random', [INT, INT], INT, randomInteger),
   celFunc('random', [DOUBLE, DOUBLE], DOUBLE, randomDouble),

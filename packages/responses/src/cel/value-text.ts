@@ -63,18 +63,26 @@ const TOO_LONG = new ExpressionError(`the value has more than ${LIMITS.expressio
 
 const write = (value: CelValue, writer: Writer): ExpressionError | undefined => {
   if (isCelList(value)) return writeAll(value, ['[', ']'], writer, write);
-  if (isCelMap(value)) return writeAll(value, ['{', '}'], writer, writeMember);
+  if (isCelMap(value)) return repeatedName(value) ?? writeAll(value, ['{', '}'], writer, writeMember);
   const text = jsonOf(value, writer.budget);
   if (text instanceof ExpressionError) return text;
   return writer.add(text) ? undefined : TOO_LONG;
 };
 
-const writeMember = ([key, value]: Member, writer: Writer): ExpressionError | undefined => {
-  const name = isCelUint(key) ? String(key.value) : String(key);
-  return writer.add(`${jsonString(name, writer.budget)}:`) ? write(value, writer) : TOO_LONG;
-};
+const writeMember = ([key, value]: Member, writer: Writer): ExpressionError | undefined =>
+  writer.add(`${jsonString(nameOf(key), writer.budget)}:`) ? write(value, writer) : TOO_LONG;
 
 type Member = CelMap extends Iterable<infer M> ? M : never;
+
+const nameOf = (key: Member[0]): string => (isCelUint(key) ? String(key.value) : String(key));
+
+/** Returns an error if keys of different types, such as 1 and "1", have the same name in JSON. */
+const repeatedName = (map: CelMap): ExpressionError | undefined => {
+  for (const key of map.keys())
+    if (typeof key !== 'string' && map.get(nameOf(key)) !== undefined)
+      return new ExpressionError(`a map has several keys with the name "${nameOf(key)}" in JSON`);
+  return undefined;
+};
 
 const writeAll = <T>(
   items: Iterable<T>,

@@ -1,0 +1,127 @@
+import { celFunc, celMethod, CelScalar, objectType, type CelFunc, type CelValue } from '@bufbuild/cel';
+import { create } from '@bufbuild/protobuf';
+import { DurationSchema, TimestampSchema, type Duration, type Timestamp } from '@bufbuild/protobuf/wkt';
+
+const { INT, STRING } = CelScalar;
+const TIMESTAMP = objectType(TimestampSchema);
+const DURATION = objectType(DurationSchema);
+type CelTimestamp = CelValue<typeof TIMESTAMP>;
+
+const NANOS_PER_SECOND = 1_000_000_000n;
+/** The first second of the year 1, and the last one of the year 9999. */
+const [SECONDS_MIN, SECONDS_MAX] = [-62_135_596_800n, 253_402_300_799n];
+
+const timestampAt = (seconds: bigint, nanos = 0): Timestamp => {
+  if (seconds < SECONDS_MIN || seconds > SECONDS_MAX) throw new Error('the timestamp is not in the years 1 to 9999');
+  return create(TimestampSchema, { seconds, nanos });
+};
+
+const RFC_3339 =
+  /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
+
+const timestampOf = (text: string): Timestamp => {
+  const [, year, month, day, hour, minute, second, fraction = '', sign, offsetHours = 0, offsetMinutes = 0] =
+    RFC_3339.exec(text) ?? [];
+  const date = new Date(0);
+  date.setUTCFullYear(Number(year), Number(month) - 1, Number(day));
+  // Date counts the 30th of February as a day in March.
+  if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day))
+    throw new Error('the string is not a timestamp such as 2023-08-26T12:39:00Z');
+  date.setUTCHours(Number(hour), Number(minute), Number(second));
+  const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * (sign === '-' ? -60 : 60);
+  return timestampAt(BigInt(date.getTime() / 1_000 - offset), Number(fraction.slice(0, 9).padEnd(9, '0')));
+};
+
+const durationIn = (nanos: bigint): Duration => {
+  if (BigInt.asIntN(64, nanos) !== nanos) throw new Error('the duration is out of range of 292 years');
+  return create(DurationSchema, { seconds: nanos / NANOS_PER_SECOND, nanos: Number(nanos % NANOS_PER_SECOND) });
+};
+
+const DURATION_TEXT = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|[uµμ]s|ms|[smh]))+)$/;
+const DURATION_PART = /(\d*)(?:\.(\d*))?(ns|[uµμ]s|ms|[smh])/g;
+/** More digits of a fraction are less than a nanosecond. */
+const FRACTION_DIGITS_MAX = 18;
+
+const nanosIn = (unit: string): bigint => {
+  switch (unit) {
+    case 'ns':
+      return 1n;
+    case 'ms':
+      return 1_000_000n;
+    case 's':
+      return NANOS_PER_SECOND;
+    case 'm':
+      return 60n * NANOS_PER_SECOND;
+    case 'h':
+      return 3_600n * NANOS_PER_SECOND;
+    default:
+      return 1_000n;
+  }
+};
+
+const durationOf = (text: string): Duration => {
+  if (!DURATION_TEXT.test(text)) throw new Error('the string is not a duration such as 1h30m or 1.5s');
+  let nanos = 0n;
+  for (const [, whole = '', fraction = '', unit = ''] of text.matchAll(DURATION_PART)) {
+    const digits = fraction.slice(0, FRACTION_DIGITS_MAX);
+    nanos += BigInt(whole) * nanosIn(unit) + (BigInt(digits) * nanosIn(unit)) / 10n ** BigInt(digits.length);
+  }
+  return durationIn(text.startsWith('-') ? -nanos : nanos);
+};
+
+const FIXED_ZONE = /^([+-]?)([01]\d|2[0-3]):([0-5]\d)$/;
+const ZONE_OFFSET = /^GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/;
+
+/** Returns how far the clocks of a time zone are ahead of UTC at a time, in milliseconds. */
+const offsetMs = (zone: string, date: Date): number => {
+  const [, sign, hours, minutes, seconds = 0] =
+    FIXED_ZONE.exec(zone) ?? ZONE_OFFSET.exec(offsetName(zone, date) ?? '') ?? [];
+  if (hours === undefined) return 0;
+  const ms = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1_000;
+  return sign === '-' ? -ms : ms;
+};
+
+/** Returns for example `GMT+02:00`. */
+const offsetName = (timeZone: string, date: Date): string | undefined => {
+  // Intl would take other offsets, too.
+  if (/^[+-]/.test(timeZone)) throw new Error('the offset of the time zone is not like +02:00');
+  const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
+  return format.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value;
+};
+
+/** Returns a date whose fields in UTC are those that clocks in the time zone show. */
+const dateIn = ({ message: { seconds, nanos } }: CelTimestamp, zone: string): Date => {
+  const date = new Date(Number(seconds) * 1_000 + Math.floor(nanos / 1_000_000));
+  return new Date(date.getTime() + (zone === 'UTC' ? 0 : offsetMs(zone, date)));
+};
+
+const DAY_MS = 86_400_000;
+
+const dayOfYear = (date: Date): number => (date.getTime() - new Date(date).setUTCMonth(0, 1)) / DAY_MS;
+
+const calendarFunctions = (name: string, fieldOf: (date: Date) => number): CelFunc[] => [
+  celMethod(name, TIMESTAMP, [], INT, function () {
+    return BigInt(fieldOf(dateIn(this, 'UTC')));
+  }),
+  celMethod(name, TIMESTAMP, [STRING], INT, function (zone) {
+    return BigInt(fieldOf(dateIn(this, zone)));
+  }),
+];
+
+/** Functions that the library makes depend on the time zone of the process, or that accept more, or count in other units, than CEL does. */
+export const TIME_FUNCTIONS: CelFunc[] = [
+  celFunc('timestamp', [STRING], TIMESTAMP, timestampOf),
+  celFunc('timestamp', [INT], TIMESTAMP, (seconds) => timestampAt(seconds)),
+  celFunc('duration', [STRING], DURATION, durationOf),
+  celFunc('duration', [INT], DURATION, (seconds) => durationIn(seconds * NANOS_PER_SECOND)),
+  ...calendarFunctions('getFullYear', (date) => date.getUTCFullYear()),
+  ...calendarFunctions('getMonth', (date) => date.getUTCMonth()),
+  ...calendarFunctions('getDate', (date) => date.getUTCDate()),
+  ...calendarFunctions('getDayOfMonth', (date) => date.getUTCDate() - 1),
+  ...calendarFunctions('getDayOfWeek', (date) => date.getUTCDay()),
+  ...calendarFunctions('getDayOfYear', dayOfYear),
+  ...calendarFunctions('getHours', (date) => date.getUTCHours()),
+  ...calendarFunctions('getMinutes', (date) => date.getUTCMinutes()),
+  ...calendarFunctions('getSeconds', (date) => date.getUTCSeconds()),
+  ...calendarFunctions('getMilliseconds', (date) => date.getUTCMilliseconds()),
+];
