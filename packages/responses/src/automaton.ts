@@ -75,6 +75,15 @@ export class Automaton {
 
   /** Returns whether the program matches the whole text. Throws `BudgetExhausted`. */
   matches(text: string, budget: Budget): boolean {
+    return this.#run(text, budget, false);
+  }
+
+  /** Returns whether the program matches a part of the text. Throws `BudgetExhausted`. */
+  matchesPart(text: string, budget: Budget): boolean {
+    return this.#run(text, budget, true);
+  }
+
+  #run(text: string, budget: Budget, anywhere: boolean): boolean {
     budget.charge(START_UNITS + this.#instructions.length / INSTRUCTIONS_PER_UNIT);
     scratch.reachedAt.fill(NONE, 0, this.#instructions.length);
     let position = 0;
@@ -82,7 +91,7 @@ export class Automaton {
     let count = this.#follow(this.#start, 0, position, contextOf(NONE, following));
     chargeVisits(budget);
     swap();
-    while (following !== NONE && count > 0) {
+    while (following !== NONE && (count > 0 || anywhere)) {
       const character = following;
       position += character > 0xffff ? 2 : 1;
       following = characterAt(text, position);
@@ -91,10 +100,12 @@ export class Automaton {
       let reached = 0;
       for (let index = 0; index < count; index++) {
         const at = scratch.current[index] ?? 0;
-        if (this.#instructions[at]?.op !== MATCH && this.#instructions[at]?.matchRune(character) === true)
+        if (this.#operations[at] === MATCH) {
+          if (anywhere) return true;
+        } else if (this.#instructions[at]?.matchRune(character) === true)
           reached = this.#follow(this.#outs[at] ?? 0, reached, position, context);
       }
-      count = reached;
+      count = anywhere ? this.#follow(this.#start, reached, position, context) : reached;
       chargeVisits(budget);
       swap();
     }

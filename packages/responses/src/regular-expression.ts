@@ -29,12 +29,19 @@ export const parseRegularExpression = (source: string): ParsedRegularExpression 
     return refuse('has a range of characters that are not ASCII, with which (?i) is not supported: write both cases');
   try {
     // The library finds the characters of a Unicode class by trying all of them, which takes 0.1 s for each class.
-    const { prog } = new RE2JS(source, RE2JS.DISABLE_UNICODE_GROUPS).re2();
+    const { prog } = new RE2JS(withEscapedBraces(source), RE2JS.DISABLE_UNICODE_GROUPS).re2();
     return { ok: true, expression: { size, automaton: new Automaton(prog) } };
   } catch (error) {
     if (!(error instanceof RE2JSSyntaxException)) throw error;
     return refuse(explain(source, error));
   }
+};
+
+/** The library takes a brace that begins no count for a count, so that it refuses an operator after the brace. */
+const withEscapedBraces = (source: string): string => {
+  const tokens = Array.from(source.matchAll(TOKEN), ([token]) => token);
+  const beginsGroup = (index: number): boolean => tokens[index - 2] === '(' && tokens[index - 1] === '?';
+  return tokens.map((token, index) => (token === '{' && !beginsGroup(index) ? '\\{' : token)).join('');
 };
 
 /**
@@ -75,7 +82,8 @@ const hasWideRange = (source: string): boolean =>
 const explain = (source: string, error: RE2JSSyntaxException): string => {
   const description = error.getDescription();
   const isUnbalanced = description.endsWith(' )') || description.startsWith('unexpected )');
-  const part = isUnbalanced ? '' : (error.getPattern() ?? '');
+  const pattern = isUnbalanced ? '' : (error.getPattern() ?? '');
+  const part = source.includes(pattern) ? pattern : pattern.replaceAll('\\{', '{');
   const at = isUnbalanced ? unbalancedAt(source) : source.indexOf(part);
   const isPlaced = isUnbalanced || (part !== '' && at !== -1 && at === source.lastIndexOf(part));
   const what = `${part === '' ? '' : ` ${part}`}${isPlaced ? ` at character ${at + 1}` : ''}`;
