@@ -1,6 +1,7 @@
 import js from '@eslint/js';
 import reactHooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
+import { ownMembers } from './test/suite/own-members.js';
 
 export default tseslint.config(
   { ignores: ['**/node_modules/', 'coverage/', '.standin/', 'dashboard/build/', 'docs/.vitepress/build/'] },
@@ -27,6 +28,12 @@ export default tseslint.config(
       'max-depth': ['error', 4],
       'max-lines-per-function': ['error', { max: 80, skipBlankLines: true, skipComments: true }],
     },
+  },
+  {
+    files: ['**/*.ts', '**/*.tsx'],
+    ignores: ['test/**', '**/*.test.ts', '**/*.testing.ts'],
+    plugins: { standin: { rules: { 'own-members': ownMembers } } },
+    rules: { 'standin/own-members': 'error' },
   },
   {
     // The describe() block of a test file is one function, which may be long.

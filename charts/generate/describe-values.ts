@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import { z } from 'zod';
 import { chartValues } from './chart-values.ts';
 
@@ -19,7 +20,7 @@ const describe = (schema: z.ZodType, byDefault: unknown, path: readonly string[]
   if (inner instanceof z.ZodObject && !isKubernetes(path)) {
     const defaults = (byDefault ?? {}) as Readonly<Record<string, unknown>>;
     return Object.entries(inner.shape as Record<string, z.ZodType>).flatMap(([name, field]) =>
-      describe(field, defaults[name], [...path, name]),
+      describe(field, ownMember(defaults, name), [...path, name]),
     );
   }
   const description = schema.description ?? inner.description;

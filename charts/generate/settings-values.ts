@@ -1,4 +1,4 @@
-import { describeSettings, type SettingDescription, type SettingsSchema } from '@standin/contract';
+import { describeSettings, nestedValues, type SettingDescription, type SettingsSchema } from '@standin/contract';
 import { clusterDashboardSettings } from '@standin/dashboard';
 import { gatewaySettings } from '@standin/gateway';
 import { operatorSettings } from '@standin/operator';
@@ -104,12 +104,6 @@ const toObject = (tree: Tree): z.ZodType =>
  * default.
  */
 export const settingsValues = (component: ChartComponentName): z.ZodType => {
-  const tree: Tree = {};
-  for (const setting of chartSettings(component)) {
-    const parts = setting.path.split('.');
-    const last = parts.pop() ?? '';
-    const parent = parts.reduce<Tree>((node, part) => (node[part] ??= {}) as Tree, tree);
-    parent[last] = valueOf(setting);
-  }
-  return toObject(tree);
+  const values = chartSettings(component).map((setting) => [setting.path, valueOf(setting)] as const);
+  return toObject(nestedValues(values) as Tree);
 };

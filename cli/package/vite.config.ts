@@ -57,7 +57,7 @@ const withPackageJson: Plugin = {
     const chunks = Object.values(bundle).filter((file) => file.type === 'chunk');
     const imported = chunks
       .flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])
-      .filter((specifier) => !(specifier in bundle) && !specifier.startsWith('node:'));
+      .filter((specifier) => !Object.hasOwn(bundle, specifier) && !specifier.startsWith('node:'));
     const names = new Set([...imported.map(packageOf), ...LOADED_BY_NAME]);
     const root = rootSchema.parse(await readPackageJson('.'));
     const workspaces = await Promise.all(

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
 import { parseArgs, promisify } from 'node:util';
+import { ownMember } from '@standin/contract';
 import packageJson from '../package.json' with { type: 'json' };
 
 const CLI = path.resolve(import.meta.dirname, '..');
@@ -89,7 +90,7 @@ const bundle = async (outDir: string): Promise<void> => {
 };
 
 const fillIn = (template: string, fields: Readonly<Record<string, string>>): string =>
-  template.replace(/@([A-Z0-9]+)@/g, (whole, name: string) => fields[name] ?? whole);
+  template.replace(/@([A-Z0-9]+)@/g, (whole, name: string) => ownMember(fields, name) ?? whole);
 
 const USAGE = `Usage: npm run plugin -- --url URL [--out DIR]
 

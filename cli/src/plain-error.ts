@@ -1,3 +1,5 @@
+import { ownMember } from '@standin/contract';
+
 /** An error that the user can fix. It is shown as one line, without a stack. */
 export class PlainError extends Error {
   override readonly name = 'PlainError';
@@ -52,5 +54,5 @@ const REFUSALS: Readonly<Record<string, string>> = {
 /** Returns text such as `does not exist` for an error from node:fs. */
 export const refusal = (error: unknown): string => {
   const code = (error as NodeJS.ErrnoException).code ?? String(error);
-  return REFUSALS[code] ?? `cannot be used (${code})`;
+  return ownMember(REFUSALS, code) ?? `cannot be used (${code})`;
 };

@@ -135,7 +135,7 @@ const metadataProblems = (kind: Kind, metadata: Metadata): Problem[] => {
       message: 'must be the name of a namespace: at most 63 letters, digits and -',
     });
   }
-  for (const field of ['labels', 'annotations']) {
+  for (const field of ['labels', 'annotations'] as const) {
     const value = metadata[field];
     if (!isTextMap(value ?? {}))
       problems.push({

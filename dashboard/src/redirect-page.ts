@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import type { Response } from 'express';
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -7,7 +8,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (char) => ESCAPES[char] ?? char);
+const escape = (text: string): string => text.replaceAll(/[&<>"']/g, (char) => ownMember(ESCAPES, char) ?? char);
 
 /**
  * Returns a page that navigates to a path of the dashboard. After a redirect, the browser would treat the request as part of a

@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
+import { ownMember } from '@standin/contract';
 import type { RequestHandler } from 'express';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -65,7 +66,7 @@ const listAssets = async (folder: string): Promise<ReadonlyMap<string, Asset>> =
     const file = path.join(entry.parentPath, entry.name);
     const url = `/${path.relative(folder, file).split(path.sep).join('/')}`;
     const isBrotli = url.endsWith(BROTLI);
-    const type = TYPES[path.extname(isBrotli ? url.slice(0, -BROTLI.length) : url)];
+    const type = ownMember(TYPES, path.extname(isBrotli ? url.slice(0, -BROTLI.length) : url));
     if (type === undefined) continue;
     const cacheControl = url.startsWith('/assets/') ? IMMUTABLE : 'public, max-age=3600';
     assets.set(url, { file, bytes: (await stat(file)).size, type, cacheControl, isBrotli });

@@ -1,4 +1,4 @@
-import { describeSettings, type SettingDescription, type SettingsSchema } from '@standin/contract';
+import { describeSettings, ownMember, type SettingDescription, type SettingsSchema } from '@standin/contract';
 import { clusterDashboardSettings } from '@standin/dashboard';
 import { gatewaySettings } from '@standin/gateway';
 import { operatorSettings } from '@standin/operator';
@@ -11,7 +11,7 @@ import { linked, table } from './markdown.ts';
 const NAMED_BY_THE_MACHINE: Readonly<Record<string, string>> = { name: 'the machine’s hostname' };
 
 const defaultOf = ({ path, schema }: SettingDescription): string => {
-  const named = NAMED_BY_THE_MACHINE[path];
+  const named = ownMember(NAMED_BY_THE_MACHINE, path);
   if (named !== undefined) return named;
   const { success, data } = schema.safeParse(undefined);
   if (!success) return '**required**';

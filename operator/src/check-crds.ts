@@ -1,4 +1,4 @@
-import { API_GROUP, API_VERSION, KINDS, type Kind } from '@standin/contract';
+import { API_GROUP, API_VERSION, KINDS, ownMember, type Kind } from '@standin/contract';
 import { customResourceDefinition, DEFINITIONS } from '@standin/crds';
 import type { KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
@@ -32,7 +32,7 @@ const missingIn = (own: Schema, installed: Schema | undefined, path: string): st
   const { properties = {}, items } = own;
   return [
     ...Object.entries(properties).flatMap(([name, field]) =>
-      missingIn(field, installed.properties?.[name], path === '' ? name : `${path}.${name}`),
+      missingIn(field, ownMember(installed.properties ?? {}, name), path === '' ? name : `${path}.${name}`),
     ),
     ...(items === undefined ? [] : missingIn(items, installed.items, `${path}[]`)),
   ];

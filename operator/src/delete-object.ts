@@ -7,8 +7,8 @@ const TRACKING_LABELS = [
   'helm.toolkit.fluxcd.io/name',
   // The default label of Argo CD before version 3. Version 3 can still be configured to use it. Helm charts also set this label.
   'app.kubernetes.io/instance',
-];
-const TRACKING_ANNOTATIONS = ['argocd.argoproj.io/tracking-id', 'meta.helm.sh/release-name'];
+] as const;
+const TRACKING_ANNOTATIONS = ['argocd.argoproj.io/tracking-id', 'meta.helm.sh/release-name'] as const;
 
 /**
  * Returns whether a tool would recreate the object if it were deleted. A recreated operation would run again, and a recreated

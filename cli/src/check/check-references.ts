@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import { isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 import { failed, passed, type Finding } from './finding.ts';
 import { componentOf, variable, type Component, type Installation } from './installation.ts';
@@ -86,7 +87,10 @@ export const checkReferences = async (
         return [failed(check, `${kind} ${namespace}/${name} is missing. The pods of ${components} need it.`, remedy)];
       const missing = users
         .flatMap(({ keys }) => keys)
-        .filter((key) => object.data?.[key] === undefined && object.binaryData?.[key] === undefined);
+        .filter(
+          (key) =>
+            ownMember(object.data ?? {}, key) === undefined && ownMember(object.binaryData ?? {}, key) === undefined,
+        );
       return [...new Set(missing)].map((key) =>
         failed(check, `${kind} ${namespace}/${name} has no key ${key}. The pods of ${components} need it.`, remedy),
       );

@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import { isPodReady } from '@standin/kube/pod-connection';
 import { failed, passed, unknown, type Finding } from './finding.ts';
 import { componentOf, type Component, type Installation, type Pod } from './installation.ts';
@@ -7,7 +8,7 @@ const EXPECTED = [...NEEDED, 'dashboard'];
 
 /** Returns the name of a component as the start of a line. */
 export const titleOf = (name: string): string =>
-  ({ gateway: 'Gateways', clickhouse: 'Embedded ClickHouse' })[name] ??
+  ownMember({ gateway: 'Gateways', clickhouse: 'Embedded ClickHouse' }, name) ??
   `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
 /** Checks that the components exist and that all their pods are ready. */
@@ -44,7 +45,7 @@ const judge = ({ name, kind, workload, pods }: Component): Finding => {
     return failed(
       titleOf(name),
       `${what} has 0 replicas.`,
-      `Run kubectl scale ${target} --replicas=${REPLICAS[name] ?? 2}.`,
+      `Run kubectl scale ${target} --replicas=${ownMember(REPLICAS, name) ?? 2}.`,
     );
   const ready = workload.status?.readyReplicas ?? 0;
   const unready = pods.filter((pod) => !isPodReady(pod));
@@ -100,7 +101,7 @@ const problemOf = (unready: Pod): PodProblem => {
     const end = container?.lastState?.terminated;
     const last = end === undefined ? '' : ` (last exit: ${end.reason ?? ''} ${end.exitCode ?? ''})`;
     const text = `Pod ${pod} is waiting: ${[reason, message].filter(Boolean).join(': ')}${last}.`;
-    return { pod, text, remedy: REMEDIES[reason] };
+    return { pod, text, remedy: ownMember(REMEDIES, reason) };
   }
   const condition = status?.conditions?.find(({ status: is, message }) => is !== 'True' && message !== undefined);
   const unscheduled = condition?.type === 'PodScheduled';

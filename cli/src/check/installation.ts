@@ -104,7 +104,7 @@ export const readInstallation = async (client: KubeClient, namespace: string): P
       const { labels = {} } = workload.metadata;
       // Pods of Jobs, such as those that drain a volume, have the labels of another component.
       const own = pods.filter(({ metadata }) =>
-        [COMPONENT, INSTANCE].every((label) => metadata.labels?.[label] === labels[label]),
+        ([COMPONENT, INSTANCE] as const).every((label) => metadata.labels?.[label] === labels[label]),
       );
       return { name: labels[COMPONENT] ?? workload.metadata.name, kind, workload, pods: own };
     };

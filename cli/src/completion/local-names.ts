@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import { z } from 'zod';
 import type { ApiClient } from '../server/api-client.ts';
 import { findLocal } from '../server/connect.ts';
@@ -9,7 +10,7 @@ const IDS_MAX = 20;
 
 /** Resolves with the values of an option or argument, if `standin dev` is running and knows them. Never uses a server. */
 export const localNames = async (what: string, given: Given): Promise<readonly Candidate[]> => {
-  const find = FINDERS[what];
+  const find = ownMember(FINDERS, what);
   if (find === undefined || given['server'] !== undefined) return [];
   try {
     const api = await findLocal(given['data'] ?? '.standin');

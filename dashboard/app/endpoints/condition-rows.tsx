@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import { useState } from 'react';
 import { Input, Select } from '../ui/input.tsx';
 import {
@@ -90,7 +91,7 @@ const ConditionRow = ({ row, control, parametersId }: ConditionRowProps) => {
       >
         {shown.map((one) => (
           <option key={one} value={one}>
-            {one === '' ? TYPES['Exact'] : (TYPES[one] ?? one)}
+            {one === '' ? TYPES['Exact'] : (ownMember(TYPES, one) ?? one)}
           </option>
         ))}
       </Select>

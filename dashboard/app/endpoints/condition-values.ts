@@ -1,4 +1,4 @@
-import { LIMITS, PATH_CONDITIONS, VALUE_CONDITIONS } from '@standin/contract';
+import { LIMITS, ownMember, PATH_CONDITIONS, VALUE_CONDITIONS } from '@standin/contract';
 import { savedItems, savedPart, toItems, type RowValues, type Saved } from './form-reader.ts';
 
 /** The lists of conditions in `when`. Each is a list of conditions on one part of a request. */
@@ -76,4 +76,4 @@ const SUBJECTS: Readonly<Record<ConditionList, (name: string) => string>> = {
 
 /** Returns a condition as text, such as `header x-plan = gold`. */
 export const conditionText = ({ where, name, type, value }: ConditionValues): string =>
-  `${SUBJECTS[where](name)} ${SIGNS[type] ?? type}${hasValue(type) ? ` ${value === '' ? '""' : value}` : ''}`;
+  `${SUBJECTS[where](name)} ${ownMember(SIGNS, type) ?? type}${hasValue(type) ? ` ${value === '' ? '""' : value}` : ''}`;

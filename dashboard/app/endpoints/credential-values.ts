@@ -1,4 +1,4 @@
-import { isRecord, LIMITS, SIGNATURE_SCHEMES, TIMESTAMP_SCHEMES } from '@standin/contract';
+import { isRecord, LIMITS, ownMember, SIGNATURE_SCHEMES, TIMESTAMP_SCHEMES } from '@standin/contract';
 import { without } from '../../src/api/without.ts';
 import { isSame } from '../ui/merge-values.ts';
 import { textOf } from './condition-values.ts';
@@ -68,7 +68,7 @@ const valueAt = (value: unknown, path: string): unknown =>
     .filter((name) => name !== '')
     .reduce<unknown>((part, name) => {
       if (Array.isArray(part)) return part[Number(name)] as unknown;
-      return isRecord(part) ? part[name] : undefined;
+      return isRecord(part) ? ownMember(part, name) : undefined;
     }, value);
 
 /** Converts `credential`, as written, to the values of the form. */

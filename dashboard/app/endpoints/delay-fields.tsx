@@ -1,4 +1,4 @@
-import { DELAY_TYPES } from '@standin/contract';
+import { DELAY_TYPES, ownMember } from '@standin/contract';
 import { Field } from '../ui/field.tsx';
 import { Input, Select } from '../ui/input.tsx';
 import type { DelayDuration, DelayValues } from './delay-values.ts';
@@ -33,7 +33,7 @@ export const DelayFields = ({ path, values, errorsOf }: DelayFieldsProps) => (
         <option value="">None</option>
         {[...new Set([...DELAY_TYPES, ...(values.type === '' ? [] : [values.type])])].map((type) => (
           <option key={type} value={type}>
-            {TYPES[type] ?? type}
+            {ownMember(TYPES, type) ?? type}
           </option>
         ))}
       </Select>

@@ -1,4 +1,4 @@
-import { isRecord } from '@standin/contract';
+import { isRecord, ownMember } from '@standin/contract';
 import { without } from '../../src/api/without.ts';
 import { isSame } from '../ui/merge-values.ts';
 import { textOf } from './condition-values.ts';
@@ -34,7 +34,7 @@ export const delayFields = (path: string): string[] => [path, ...FIELDS.map((fie
 /** Converts `delay`, as written, to the values of the form. */
 export const delayValuesOf = (delay: unknown): DelayValues =>
   fromFields((field) =>
-    textOf(field.split('.').reduce((value, name) => (isRecord(value) ? value[name] : undefined), delay)),
+    textOf(field.split('.').reduce((value, name) => (isRecord(value) ? ownMember(value, name) : undefined), delay)),
   );
 
 /**

@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react';
 import type { DisallowingAccount } from '../../src/accounts/accounts.ts';
 import type { FormErrors } from '../ui/form-errors.ts';
@@ -61,7 +62,7 @@ const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched
   const lists = [...touched].map((name) => `${name}[`);
   const errorsOf = (name: string): readonly string[] => {
     const isTouched = touched.has(name) || lists.some((list) => name.startsWith(list));
-    return (isTouched ? draft : sent)?.fields[name] ?? [];
+    return ownMember((isTouched ? draft : sent)?.fields ?? {}, name) ?? [];
   };
   const hasErrorsIn = (path: string): boolean =>
     Object.keys({ ...sent?.fields, ...draft.fields }).some(

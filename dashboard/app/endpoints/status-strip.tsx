@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import { Check, CircleDashed, X } from 'lucide-react';
 import { classNames } from '../ui/class-names.ts';
 import type { ShownCondition } from '../../src/resources/resource-view.ts';
@@ -52,7 +53,7 @@ export const StatusStrip = ({ conditions, generation }: StatusStripProps) => {
               ) : (
                 <CircleDashed aria-hidden />
               )}
-              {LABELS[type] ?? type}
+              {ownMember(LABELS, type) ?? type}
               <span className="sr-only">{tone === '2xx' ? 'done' : tone === '5xx' ? 'failed' : 'waiting'}</span>
             </span>
           </li>

@@ -1,4 +1,4 @@
-import { SourceError } from '@standin/contract';
+import { ownMember, SourceError } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import { parseFilter } from '@standin/exchange/search';
 import type { Backend } from '../../src/backend.ts';
@@ -44,7 +44,9 @@ const inForm = (problem: Problem): Problem =>
 const fieldErrors = (problems: readonly Problem[]): FormErrors => {
   const { fields, form } = errorsOf(problems.map(inForm), Object.keys(FIELDS));
   return {
-    fields: Object.fromEntries(Object.entries(fields).map(([path, messages]) => [FIELDS[path] ?? path, messages])),
+    fields: Object.fromEntries(
+      Object.entries(fields).map(([path, messages]) => [ownMember(FIELDS, path) ?? path, messages]),
+    ),
     form,
   };
 };

@@ -1,4 +1,4 @@
-import { LIMITS } from '@standin/contract';
+import { LIMITS, ownMember } from '@standin/contract';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import { Form, Link } from '../remix.ts';
@@ -28,7 +28,7 @@ const requests = (count: number): string => `${count.toLocaleString('en')} ${cou
 export const PurgePlan = ({ params, values, matching, refused, isSending, zone }: PurgePlanProps) => {
   const { q, from, to } = values;
   const filter = values.requests === '' ? { search: q, from, to } : { to };
-  const errorsOf = (name: string): readonly string[] => refused?.errors.fields[name] ?? [];
+  const errorsOf = (name: string): readonly string[] => ownMember(refused?.errors.fields ?? {}, name) ?? [];
   return (
     <section aria-labelledby="plan" className="flex min-w-0 flex-col gap-4 rounded-lg border border-line p-4">
       <div role="status">

@@ -1,4 +1,4 @@
-import { LIMITS } from '@standin/contract';
+import { LIMITS, ownMember } from '@standin/contract';
 import type { LogSummary } from '@standin/exchange';
 import { parseFilter } from '@standin/exchange/search';
 import { getProject, openLog } from '../../src/projects/projects.ts';
@@ -66,7 +66,9 @@ export const isFixed = ({ from, to }: Pick<BulkValues, 'from' | 'to'>): boolean 
 
 const invalid = (errors: FormErrors): Planned => ({ kind: 'invalid', errors });
 const fieldErrors = ({ fields, form }: FormErrors): FormErrors => ({
-  fields: Object.fromEntries(Object.entries(fields).map(([path, messages]) => [BULK_FIELDS[path] ?? path, messages])),
+  fields: Object.fromEntries(
+    Object.entries(fields).map(([path, messages]) => [ownMember(BULK_FIELDS, path) ?? path, messages]),
+  ),
   form,
 });
 

@@ -1,4 +1,4 @@
-import { LIMITS, METHODS, REPLAY_TARGETS, type ReplayTarget } from '@standin/contract';
+import { LIMITS, METHODS, ownMember, REPLAY_TARGETS, type ReplayTarget } from '@standin/contract';
 import { useState, type ReactNode } from 'react';
 import type { FormErrors } from '../ui/form-errors.ts';
 import { useInitialFocus } from '../ui/initial-focus.ts';
@@ -147,7 +147,7 @@ export const ReplayForm = (props: ReplayFormProps) => {
   const { captured, values, errors, upstream, isBodyFocused, isSending, children } = props;
   const [shown, setShown] = useState({ kind: values['spec.target.kind'], headers: values['spec.edit.headers'] });
   const send = useInitialFocus<HTMLButtonElement>();
-  const errorsOf = (name: string): readonly string[] => errors?.fields[name] ?? [];
+  const errorsOf = (name: string): readonly string[] => ownMember(errors?.fields ?? {}, name) ?? [];
   const onInput = (form: HTMLFormElement): void => {
     const data = new FormData(form);
     const text = (name: string): string => {

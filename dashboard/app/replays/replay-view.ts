@@ -1,4 +1,5 @@
 import type { ReplayPhase } from '@standin/contract';
+import { ownMember } from '@standin/contract';
 import type { Tone } from '../ui/badge.tsx';
 
 /** A Replay as shown on pages. */
@@ -55,7 +56,7 @@ const TARGET_WORDS: Readonly<Record<string, string>> = {
 
 /** Returns the target in words, such as `the original endpoint`, or the URL. */
 export const targetInWords = ({ target, url }: Pick<ReplayView, 'target' | 'url'>, isMany = false): string =>
-  (isMany ? TARGETS_WORDS : TARGET_WORDS)[target] ?? url;
+  ownMember(isMany ? TARGETS_WORDS : TARGET_WORDS, target) ?? url;
 
 /** Formats an approximate duration: `40 s`, `65 min`, `1 h 35 min`. */
 export const inWords = (seconds: number): string => {

@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import { useRef, useState, type KeyboardEvent, type PointerEvent } from 'react';
 import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
 import { brushOf, timesOf, type Brush } from './histogram-view.ts';
@@ -63,7 +64,7 @@ export const useBrush = ({ view, onZoom, onZoomOut }: BrushOptions) => {
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const step = STEPS[event.key];
+    const step = ownMember(STEPS, event.key);
     if (step !== undefined) {
       const next = Math.min(last, Math.max(0, cursor + step));
       setSelected({ anchor: event.shiftKey ? (selected?.anchor ?? cursor) : next, cursor: next });

@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import {
   completionAt,
   FIELDS,
@@ -81,7 +82,13 @@ const optionsOf = (completion: Completion, found: readonly string[]): readonly O
   const { from, to } = completion;
   switch (completion.kind) {
     case 'field':
-      return completion.names.map((name) => ({ text: name, hint: MEANINGS[name] ?? '', isWhole: false, from, to }));
+      return completion.names.map((name) => ({
+        text: name,
+        hint: ownMember(MEANINGS, name) ?? '',
+        isWhole: false,
+        from,
+        to,
+      }));
     case 'header-name':
       return found.map((name) => ({ text: `${name}:`, hint: '', isWhole: false, from, to }));
     case 'value': {
@@ -102,7 +109,7 @@ const optionsOf = (completion: Completion, found: readonly string[]): readonly O
  */
 const questionOf = (completion: Completion | undefined) => {
   if (completion === undefined || completion.kind === 'field') return undefined;
-  const known = completion.kind === 'value' && completion.field in FIELDS && FIELDS[completion.field as 'path'].values;
+  const known = completion.kind === 'value' && isPlainField(completion.field) && FIELDS[completion.field].values;
   if (known) return undefined;
   return { field: completion.field, prefix: completion.typed.replace(/^"/, '') };
 };

@@ -105,7 +105,7 @@ export const useTableKeys = (options: TableKeysOptions) => {
       const copies = event.key === 'c' && row !== undefined && field !== undefined && String(getSelection()) === '';
       if (!copies) return;
       copyValue(row, field);
-    } else if (event.key in MOVES) move(MOVES[event.key] ?? 0);
+    } else if (Object.hasOwn(MOVES, event.key)) move(MOVES[event.key] ?? 0);
     else if (row !== undefined && (event.key === 'ArrowRight' || event.key === 'ArrowLeft'))
       moveCell(event.key === 'ArrowRight' ? 1 : -1);
     else if (event.key === 'Escape') close();

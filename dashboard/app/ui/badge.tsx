@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import { Ban, CircleCheck, CircleDashed, CircleX, TriangleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { classNames } from './class-names.ts';
@@ -53,7 +54,7 @@ export const StatusBadge = ({ status }: { readonly status: number }) => (
 
 const toneOfStatus = (status: number): Tone => {
   const tone = `${Math.floor(status / 100)}xx`;
-  return tone in TONES ? (tone as Tone) : 'none';
+  return Object.hasOwn(TONES, tone) ? (tone as Tone) : 'none';
 };
 
 const METHOD_HUES: Readonly<Record<string, string>> = {
@@ -65,5 +66,7 @@ const METHOD_HUES: Readonly<Record<string, string>> = {
 };
 
 export const MethodName = ({ method }: { readonly method: string }) => (
-  <span className={classNames('font-mono text-small font-medium', METHOD_HUES[method] ?? 'text-other')}>{method}</span>
+  <span className={classNames('font-mono text-small font-medium', ownMember(METHOD_HUES, method) ?? 'text-other')}>
+    {method}
+  </span>
 );

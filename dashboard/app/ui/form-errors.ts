@@ -30,12 +30,12 @@ const sentence = (message: string): string => `${message.charAt(0).toUpperCase()
  */
 export const errorsOf = (problems: readonly Problem[], fieldNames: Iterable<string>): FormErrors => {
   const known = new Set(fieldNames);
-  const fields: Record<string, string[]> = {};
+  const fields = new Map<string, string[]>();
   const form: string[] = [];
   for (const { path, message } of problems) {
     const field = fieldOf(path, known);
     if (field === undefined) form.push(path === '' ? sentence(message) : `${path}: ${message}`);
-    else (fields[field] ??= []).push(sentence(message));
+    else fields.set(field, [...(fields.get(field) ?? []), sentence(message)]);
   }
-  return { fields, form };
+  return { fields: Object.fromEntries(fields), form };
 };

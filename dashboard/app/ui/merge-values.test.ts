@@ -38,6 +38,15 @@ describe('a merge', () => {
     });
   });
 
+  test('keeps the removal of a member with an inherited name', () => {
+    const base = { toString: 'a', constructor: 'b', c: 'd' };
+    expect(mergeValues<object>(base, { c: 'd' }, { ...base, c: 'e' })).toEqual({
+      merged: { c: 'e' },
+      collisions: [],
+      taken: ['c'],
+    });
+  });
+
   test('of equal changes is that change', () => {
     property((base, mine) => {
       expect(mergeValues(base, mine, mine)).toEqual({ merged: mine, collisions: [], taken: [] });

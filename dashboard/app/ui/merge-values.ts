@@ -1,4 +1,4 @@
-import { isRecord } from '@standin/contract';
+import { isRecord, ownMember } from '@standin/contract';
 
 /** Whose value is used for a field that both users have changed. */
 export type Side = 'mine' | 'theirs';
@@ -52,7 +52,8 @@ const mergeAt = (path: string, versions: Versions, merging: Merging): unknown =>
     const keys = new Set([...Object.keys(mine), ...Object.keys(theirs)]);
     const entries = [...keys].map((key) => {
       const at = path === '' ? key : `${path}.${key}`;
-      return [key, mergeAt(at, { base: base[key], mine: mine[key], theirs: theirs[key] }, merging)] as const;
+      const members = { base: ownMember(base, key), mine: ownMember(mine, key), theirs: ownMember(theirs, key) };
+      return [key, mergeAt(at, members, merging)] as const;
     });
     return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
   }

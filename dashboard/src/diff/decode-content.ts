@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import type { HeaderPair } from '@standin/contract';
+import { ownMember } from '@standin/contract';
 
 type Decompress = (bytes: Uint8Array, options: { maxOutputLength: number }) => Buffer;
 
@@ -35,7 +36,7 @@ export const decodeContent = (
   if (codings.length > CODINGS_MAX) return undefined;
   try {
     return codings.reduceRight<Uint8Array>((bytes, coding) => {
-      const decompress = DECODERS[coding];
+      const decompress = ownMember(DECODERS, coding);
       if (decompress === undefined) throw new TypeError(`unknown content coding ${coding}`);
       return decompress(bytes, { maxOutputLength: bytesMax });
     }, body);

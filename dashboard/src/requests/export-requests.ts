@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import type { LogSummary } from '@standin/exchange';
 import type { CountFilter } from '@standin/logstore';
 import { HAR_BEGIN, HAR_END, harEntry } from '@standin/exchange/formats';
@@ -65,7 +66,7 @@ const har: ExportFormat = {
 const FORMATS: Readonly<Record<string, ExportFormat>> = { csv, ndjson, har };
 
 export const exportFormat = (name: string | null): ExportFormat | undefined =>
-  name !== null && Object.hasOwn(FORMATS, name) ? FORMATS[name] : undefined;
+  name === null ? undefined : ownMember(FORMATS, name);
 
 /** Yields the file, newest request first. A failure aborts the download, so that a partial file never looks complete. */
 export async function* exportTraffic(

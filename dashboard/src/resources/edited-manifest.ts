@@ -90,7 +90,9 @@ const rootProblems = (object: Readonly<Record<string, unknown>>, { kind }: Objec
 const metadataProblems = (metadata: unknown, ref: ObjectRef, namespaceDefault: string): Problem[] => {
   if (!isRecord(metadata)) return [{ path: 'metadata', message: 'must be a mapping with a name' }];
   const { name, namespace = namespaceDefault } = metadata;
-  const maps = ['labels', 'annotations'].filter((field) => ![undefined, null].includes(metadata[field] as null));
+  const maps = (['labels', 'annotations'] as const).filter(
+    (field) => ![undefined, null].includes(metadata[field] as null),
+  );
   return [
     ...(name === ref.name
       ? []

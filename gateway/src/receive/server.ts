@@ -1,6 +1,7 @@
 import { METHODS as NODE_METHODS, STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Socket, type AddressInfo } from 'node:net';
 import type { HeaderPair, RejectionCode } from '@standin/contract';
+import { ownMember } from '@standin/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { httpDate } from '../request/clock.ts';
 import { Exchange, type Arriving, type CallerConnection } from '../request/exchange.ts';
@@ -53,7 +54,7 @@ const DETAILS: Readonly<Record<string, string>> = {
 };
 
 const detailOf = (error: Error): string | undefined =>
-  'code' in error && typeof error.code === 'string' ? DETAILS[error.code] : undefined;
+  'code' in error && typeof error.code === 'string' ? ownMember(DETAILS, error.code) : undefined;
 
 const LOST = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED']);
 const isLost = (error: Error): boolean => 'code' in error && typeof error.code === 'string' && LOST.has(error.code);

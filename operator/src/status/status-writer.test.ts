@@ -8,7 +8,7 @@ test.each([
   ['a new field', {}, { a: 1 }, { a: 1 }],
   ['a changed field', { a: 1, b: 1 }, { a: 2, b: 1 }, { a: 2 }],
   ['a null for a removed field', { a: 1 }, { a: undefined }, { a: null }],
-  ['nothing for a removed field that does not exist', {}, { a: undefined }, undefined],
+  ['nothing for a removed field that does not exist', {}, { a: undefined, constructor: undefined }, undefined],
   ['the whole list if an item differs', { a: [1, 2] }, { a: [1] }, { a: [1] }],
   ['only the changed field of an object', { a: { b: 1, c: 2 } }, { a: { b: 1, c: 3 } }, { a: { c: 3 } }],
   ['an object that replaces a different type', { a: [1] }, { a: { b: 1 } }, { a: { b: 1 } }],

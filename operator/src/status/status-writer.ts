@@ -1,5 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord, SourceError, type ObjectRef, type ResourceObject, type ResourceSource } from '@standin/contract';
+import {
+  isRecord,
+  ownMember,
+  SourceError,
+  type ObjectRef,
+  type ResourceObject,
+  type ResourceSource,
+} from '@standin/contract';
 import { isOlder } from '../resource-version.ts';
 
 export type StatusFields = Readonly<Record<string, unknown>>;
@@ -86,13 +93,13 @@ export const statusFieldsOf = ({ status }: Pick<ResourceObject, 'status'>): Stat
  * does not contain stay unchanged, including in nested objects. A field that is present and undefined is removed.
  */
 export const statusDifference = (before: StatusFields, desired: StatusFields): StatusFields | undefined => {
-  const patch: Record<string, unknown> = {};
+  const patch = new Map<string, unknown>();
   for (const [name, value] of Object.entries(desired)) {
-    const current = before[name];
+    const current = ownMember(before, name);
     if (isRecord(value) && isRecord(current)) {
       const nested = statusDifference(current, value);
-      if (nested !== undefined) patch[name] = nested;
-    } else if (!isDeepStrictEqual(current, value)) patch[name] = value ?? null;
+      if (nested !== undefined) patch.set(name, nested);
+    } else if (!isDeepStrictEqual(current, value)) patch.set(name, value ?? null);
   }
-  return Object.keys(patch).length === 0 ? undefined : patch;
+  return patch.size === 0 ? undefined : Object.fromEntries(patch);
 };

@@ -138,7 +138,7 @@ const collect = (located: Located, { seen, keys, secrets, findings }: Collected)
   }
   const parsed = parseObject(document.value);
   if (!parsed.ok) for (const { path, message } of parsed.problems) found(path, message);
-  if (!read.success || !(read.data.kind in RESOURCES) || read.data.metadata.name === '') return;
+  if (!read.success || !Object.hasOwn(RESOURCES, read.data.kind) || read.data.metadata.name === '') return;
 
   const uid = titleOf(read.data);
   const first = seen.get(uid);
@@ -167,7 +167,7 @@ const objectOf = (head: Header, uid: string, age: number): ResourceObject => ({
 const namespaceOf = ({ metadata }: Header): string => metadata.namespace || 'default';
 /** Returns the object's title. Omits the namespace of an unknown kind, which may not be namespaced. */
 const titleOf = (head: Header): string =>
-  head.kind in RESOURCES || head.metadata.namespace !== undefined
+  Object.hasOwn(RESOURCES, head.kind) || head.metadata.namespace !== undefined
     ? `${head.kind} ${namespaceOf(head)}/${head.metadata.name}`
     : `${head.kind} ${head.metadata.name}`.trim();
 const secretId = (namespace: string, name: string): string => `${namespace}/${name}`;

@@ -13,6 +13,8 @@ export * from './list-text.ts';
 export * from './log-format.ts';
 export * from './log-row.ts';
 export * from './loopback.ts';
+export * from './nested-values.ts';
+export * from './own-member.ts';
 export * from './printable.ts';
 export * from './quota.ts';
 export * from './refusals.ts';

@@ -1,3 +1,5 @@
+import { ownMember } from './own-member.ts';
+import { nestedValues } from './nested-values.ts';
 import { z } from 'zod';
 
 /**
@@ -42,21 +44,12 @@ export const describeSettings = (schema: SettingsSchema, parents: readonly strin
   });
 
 /** Converts environment variables to the nested input that the schema expects. Empty variables count as unset. */
-const inputFromEnv = (schema: SettingsSchema, env: Readonly<Record<string, string | undefined>>): unknown => {
-  const input: Record<string, unknown> = {};
-  for (const setting of describeSettings(schema)) {
-    const value = env[setting.env];
-    if (value === undefined || value === '') continue;
-    const parts = setting.path.split('.');
-    const last = parts.pop() ?? '';
-    const parent = parts.reduce<Record<string, unknown>>(
-      (node, part) => (node[part] ??= {}) as Record<string, unknown>,
-      input,
-    );
-    parent[last] = value;
-  }
-  return input;
-};
+const inputFromEnv = (schema: SettingsSchema, env: Readonly<Record<string, string | undefined>>): unknown =>
+  nestedValues(
+    describeSettings(schema)
+      .map((setting) => [setting.path, ownMember(env, setting.env)] as const)
+      .filter(([, value]) => value !== undefined && value !== ''),
+  );
 
 /** Returns the message with the variable of the setting, and for a list with the number of the item. */
 const formatIssue = (

@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { CLICKHOUSE_NAME, CLICKHOUSE_NAME_RULE } from '@standin/contract';
+import { CLICKHOUSE_NAME, CLICKHOUSE_NAME_RULE, ownMember } from '@standin/contract';
 
 /**
  * A numbered file in `migrations/`, ready to run. Migrations are applied in order, each statement is idempotent, and a released
@@ -61,7 +61,7 @@ export const macrosOf = ({ database, cluster }: MigrationTarget): Readonly<Recor
 /** Replaces each `@name@`. An unknown macro is an error. */
 export const expandMacros = (sql: string, macros: Readonly<Record<string, string>>): string =>
   sql.replace(/@([a-z_]+)@/g, (whole, name: string) => {
-    const value = macros[name];
+    const value = ownMember(macros, name);
     if (value === undefined) throw new Error(`unknown macro ${whole} in a migration`);
     return value;
   });

@@ -5,6 +5,7 @@ import { parsePathPattern } from '../../../packages/responses/src/path-pattern.t
 import { parseRegularExpression } from '../../../packages/responses/src/regular-expression.ts';
 import { readJson } from '../../../packages/responses/src/cel/read-json.ts';
 import { parseExpression } from '../../../packages/responses/src/request-expressions.ts';
+import { expressionsFor } from '../../../packages/responses/src/request-expressions.testing.ts';
 import { parseTemplateText } from '../../../packages/responses/src/template-text.ts';
 import { parseUrlTemplate } from '../../../packages/responses/src/url-template.ts';
 import type { GrowthEntry } from '../entry.ts';
@@ -47,6 +48,20 @@ export const RESPONSES: readonly GrowthEntry[] = [
         distinct((index) => `"${'\\u0041'.repeat(30)}${index}":1,`),
         '"a":1}',
       ),
+    },
+  },
+  {
+    of: 'packages/responses/src/cel/format.ts#format',
+    limit: LIMITS.expressionTextLengthMax,
+    run: (text) => {
+      const parsed = parseExpression("request.body.format(['a'])", []);
+      return parsed.ok && expressionsFor({ body: Buffer.from(text) }).evaluate(parsed.expression);
+    },
+    near: {
+      'percent signs': repeated('%%'),
+      'a clause with many decimals': framed('%.', repeated('9'), 'f'),
+      'clauses without a letter': repeated('%.'),
+      'text between percent signs': repeated('%%aaaaaaaaaaaaaaaaaaaaaaaa'),
     },
   },
   {

@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import { REDACTED } from './credential-shapes.ts';
 import { NeedleSearch } from './needle-search.ts';
 
@@ -109,7 +110,7 @@ const ESCAPES: readonly Escape[] = [
     decode: ([, high, low, unit, char = '']) => {
       if (high !== undefined && low !== undefined)
         return utf8(String.fromCharCode(Number.parseInt(high, 16), Number.parseInt(low, 16)));
-      return unit === undefined ? (JSON_ESCAPES[char] ?? char) : codePoint(Number.parseInt(unit, 16));
+      return unit === undefined ? (ownMember(JSON_ESCAPES, char) ?? char) : codePoint(Number.parseInt(unit, 16));
     },
   },
   {
@@ -117,7 +118,7 @@ const ESCAPES: readonly Escape[] = [
     pattern: /&(?:#(\d{1,7})|#x([0-9a-fA-F]{1,6})|(amp|lt|gt|quot|apos));/y,
     decode: ([, decimal, hex, name = '']) => {
       if (decimal !== undefined) return codePoint(Number(decimal));
-      return hex === undefined ? (ENTITIES[name] ?? '') : codePoint(Number.parseInt(hex, 16));
+      return hex === undefined ? (ownMember(ENTITIES, name) ?? '') : codePoint(Number.parseInt(hex, 16));
     },
   },
 ];

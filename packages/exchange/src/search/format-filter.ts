@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import type { Condition, Filter, Pattern, Term } from './filter.ts';
 import { DURATION_UNITS, SIZE_UNITS } from './parse-number.ts';
 import { byteOfEscape } from './text-bytes.ts';
@@ -79,7 +80,7 @@ const escape = (text: string, alsoStars: boolean): string =>
   Array.from(text, (char) => {
     if (char === '"' || char === '\\' || (char === '*' && alsoStars)) return `\\${char}`;
     const byte = byteOfEscape(char) ?? (char < ' ' || char === '\x7f' ? char.charCodeAt(0) : undefined);
-    return CONTROL_ESCAPES[char] ?? (byte === undefined ? char : hex(byte));
+    return ownMember(CONTROL_ESCAPES, char) ?? (byte === undefined ? char : hex(byte));
   }).join('');
 
 /**

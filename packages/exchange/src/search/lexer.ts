@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import { escapedByte } from './text-bytes.ts';
 import { FilterSyntaxError } from './problem.ts';
 
@@ -62,7 +63,7 @@ const nextToken = (text: string, from: number): Token => {
   const valueFrom = field === undefined ? from : field.to + 1;
   const value = text.charAt(valueFrom) === '"' ? quotedValue(text, valueFrom) : wordValue(text, valueFrom);
   const { to } = value;
-  const keyword = KEYWORDS[text.slice(from, to)];
+  const keyword = ownMember(KEYWORDS, text.slice(from, to));
   if (keyword !== undefined) return { kind: keyword, from, to };
   assertApart(text, from, value);
   return { kind: 'term', from, to, field, value };
@@ -129,7 +130,7 @@ const readPieces = (
 const readEscape = (text: string, from: number): { text: string; to: number } => {
   const char = text.charAt(from + 1);
   if (char !== '' && LITERAL_ESCAPES.includes(char)) return { text: char, to: from + 2 };
-  const control = ESCAPES[char];
+  const control = ownMember(ESCAPES, char);
   if (control !== undefined) return { text: control, to: from + 2 };
   const byte = /^\\x([0-9a-fA-F]{2})/.exec(text.slice(from, from + 4))?.[1];
   if (byte !== undefined) return { text: escapedByte(Number.parseInt(byte, 16)), to: from + 4 };

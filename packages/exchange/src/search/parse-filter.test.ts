@@ -40,6 +40,10 @@ describe('structure', () => {
     ['NOT a b', { kind: 'and', conditions: [{ kind: 'not', condition: a }, b] }],
     ['"OR"', { kind: 'text', text: 'OR' }],
     ['or', { kind: 'text', text: 'or' }],
+    ...['constructor', 'toString', '__proto__', 'hasOwnProperty'].map((text): [string, Filter] => [
+      text,
+      { kind: 'text', text },
+    ]),
     ['a-b', { kind: 'text', text: 'a-b' }],
     ['12:30', { kind: 'text', text: '12:30' }],
     ['a*', { kind: 'text', text: 'a*' }],

@@ -1,3 +1,4 @@
+import { ownMember } from '@standin/contract';
 import type { Comparison, NumberField, Term } from './filter.ts';
 
 export type Amount = Extract<Term, { kind: 'compare' | 'range' }>;
@@ -46,7 +47,7 @@ const parseWithUnit = (
 ): Amount | undefined =>
   parseAmount(field, text, withUnit, ([, integer = '', fraction = '', unit]) => {
     const name = unit === '' ? unitless : unit?.toLowerCase();
-    const scale = name !== undefined && Object.hasOwn(units, name) ? units[name] : undefined;
+    const scale = name === undefined ? undefined : ownMember(units, name);
     if (scale === undefined) return integer === '0' && fraction === '' ? whole(0) : undefined;
     // Floating-point arithmetic on the number as a whole would make fractions of whole numbers, as with 1.1 * 1e6.
     const base = Number(integer) * scale;

@@ -31,7 +31,7 @@ class Params {
   readonly values: Record<string, string | number> = {};
 
   #add(value: string | number, type: string): string {
-    const name = `search${Object.keys(this.values).length}`;
+    const name = `search${Object.keys(this.values).length}` as const;
     this.values[name] = value;
     return `{${name}:${type}}`;
   }

@@ -79,6 +79,7 @@ export const fakeValue = (name: string, random: RandomSequence): string | number
   if (!isFakeName(name)) throw new Error(`fake() has no data named ${name}`);
   const library = loadFaker();
   source = () => random.real();
-  const [module, method] = name.split('.');
-  return library[module as 'person'][method as 'fullName']();
+  const [module = '', method = ''] = name.split('.');
+  const call = Reflect.get(Reflect.get(library, module) as object, method) as () => string | number | boolean;
+  return call();
 };

@@ -1,4 +1,5 @@
 import type { CelType, CelValue, parse } from '@bufbuild/cel';
+import { ownMember } from '@standin/contract';
 import { ExpressionError, ExpressionProblem } from './expression-error.ts';
 import type { Run } from './run.ts';
 
@@ -49,7 +50,8 @@ export interface Scope {
   readonly counts: { steps: number; locals: number; macros: number; patternSize: number };
 }
 
-export const offsetOf = ({ id }: Pick<Expr, 'id'>, { positions }: Scope): number => positions[String(id)] ?? 0;
+export const offsetOf = ({ id }: Pick<Expr, 'id'>, { positions }: Scope): number =>
+  ownMember(positions, String(id)) ?? 0;
 
 export const problemAt = (scope: Scope, expr: Pick<Expr, 'id'>, message: string): ExpressionProblem =>
   new ExpressionProblem(offsetOf(expr, scope), message);

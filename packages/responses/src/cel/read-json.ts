@@ -1,5 +1,5 @@
 import { celList, celMap, celUint, type CelValue } from '@bufbuild/cel';
-import { LIMITS } from '@standin/contract';
+import { LIMITS, ownMember } from '@standin/contract';
 import type { Budget } from '../budget.ts';
 import { ExpressionError } from './expression-error.ts';
 
@@ -93,7 +93,7 @@ class JsonReader {
     if (this.#take('[')) return this.#array(depth + 1);
     if (this.#text[this.#at] === '"') return this.#string();
     const word = this.#skip(WORD);
-    if (word !== null) return WORDS[word[0]] ?? null;
+    if (word !== null) return ownMember(WORDS, word[0]) ?? null;
     const number = this.#skip(NUMBER);
     if (number === null) throw new Fault(NOT_JSON);
     return numberOf(number);
