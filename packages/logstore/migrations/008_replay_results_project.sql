@@ -1,3 +1,3 @@
--- The name of the project, which every reader compares (ADR 024). Rows of earlier versions do not have it, and expire.
+-- The name of the project, which every reader compares (ADR 024).
 ALTER TABLE @database@.replay_results @on_cluster@
     ADD COLUMN IF NOT EXISTS project LowCardinality(String) AFTER namespace;

@@ -1,5 +1,4 @@
--- Which of the endpoint's responses answered (spec.responses), its planned delay, and why its template could not be rendered. Rows of
--- earlier versions have no response, no delay and no error.
+-- Which of the endpoint's responses the request got (spec.responses), its planned delay, and why its template could not be rendered.
 ALTER TABLE @database@.@log_local@ @on_cluster@
     ADD COLUMN IF NOT EXISTS response       LowCardinality(String),
     ADD COLUMN IF NOT EXISTS delay_us       UInt64 CODEC(ZSTD(1)),

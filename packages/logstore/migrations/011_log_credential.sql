@@ -1,5 +1,5 @@
--- What the sender authenticated with, and the id that a provider gives a delivery. The rows of earlier versions, and of gateways of earlier
--- versions, were accepted with a key. The index finds the deliveries that came before.
+-- What the sender authenticated with, and the id that a provider gives a delivery. The index finds
+-- earlier deliveries with the same id.
 ALTER TABLE @database@.@log_local@ @on_cluster@
     ADD COLUMN IF NOT EXISTS credential  LowCardinality(String) DEFAULT 'key',
     ADD COLUMN IF NOT EXISTS delivery_id String CODEC(ZSTD(1)),
