@@ -1,5 +1,4 @@
--- What the sender authenticated with, and the id that a provider gives a delivery. The index finds
--- earlier deliveries with the same id.
+-- What the sender authenticated with, and the id that a provider gives a delivery. The index finds earlier deliveries.
 ALTER TABLE @database@.@log_local@ @on_cluster@
     ADD COLUMN IF NOT EXISTS credential  LowCardinality(String) DEFAULT 'key',
     ADD COLUMN IF NOT EXISTS delivery_id String CODEC(ZSTD(1)),
