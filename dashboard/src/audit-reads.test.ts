@@ -23,7 +23,7 @@ const opened = async ({ rows = 0, user = 'ann' }: { readonly rows?: number; read
       left -= count;
       return Promise.resolve(Array.from({ length: count }, () => ({ id: newLogRow().id }) as LogSummary));
     },
-    follow: () => ({ next: () => Promise.resolve([1]), close: () => undefined }),
+    follow: () => ({ next: () => Promise.resolve([1]), close: () => undefined, isClosed: false }),
     row: () => Promise.resolve(newLogRow()),
   } as Partial<ProjectLog> as ProjectLog;
   const open = (): Promise<ProjectLog> => Promise.resolve(log);

@@ -12,18 +12,22 @@ export const readVersion = (text: string): Exclude<ExpectedVersion, 'absent'> =>
   return { uid, generation: Number(generation) };
 };
 
+/** Returns the error for an object that was to be changed and does not exist. */
+export const missingError = ({ kind, namespace, name }: ObjectRef): SourceError =>
+  new SourceError('NotFound', `${kind} "${name}" does not exist in namespace "${namespace}"`);
+
 /** Throws a `SourceError` unless the object is in the state that the user saw, which is `absent` or a version. */
 export const checkExpected = (
   before: Versioned | undefined,
   expected: ExpectedVersion,
-  { kind, namespace, name }: ObjectRef,
+  ref: ObjectRef,
 ): void => {
+  const { kind, namespace, name } = ref;
   if (expected === 'absent') {
     if (before === undefined) return;
     throw new SourceError('Conflict', `${kind} "${name}" already exists in namespace "${namespace}"`);
   }
-  if (before === undefined)
-    throw new SourceError('NotFound', `${kind} "${name}" does not exist in namespace "${namespace}"`);
+  if (before === undefined) throw missingError(ref);
   const { uid, generation } = before.metadata;
   if (uid !== expected.uid)
     throw new SourceError(

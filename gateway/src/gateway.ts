@@ -155,7 +155,7 @@ const releasing =
   ({ spool, egress, sink, tracing }: OpenParts) =>
   async (error: unknown): Promise<never> => {
     await spool.close();
-    await spool.removeFolder();
+    await spool.leave({ isSettled: true });
     await Promise.all([egress.close(), sink.close(), tracing?.stop()]);
     throw error;
   };

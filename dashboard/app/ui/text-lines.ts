@@ -38,7 +38,16 @@ export const savedLine = (text: string, saved: unknown): string =>
   typeof saved === 'string' && saved.replaceAll(/[\r\n]/g, '').trim() === text ? saved : text;
 
 /** Removes spaces and tabs around a text. Other white space is part of it: in UTF-8, the last byte of `à` is a space in Latin-1. */
-export const withoutPadding = (text: string): string => text.replaceAll(/^[ \t]+|[ \t]+$/g, '');
+export const withoutPadding = (text: string): string => {
+  // A regular expression such as /[ \t]+$/ takes quadratic time.
+  let start = 0;
+  let end = text.length;
+  while (start < end && isPadding(text, start)) start++;
+  while (end > start && isPadding(text, end - 1)) end--;
+  return text.slice(start, end);
+};
+
+const isPadding = (text: string, at: number): boolean => text[at] === ' ' || text[at] === '\t';
 
 /** Returns the lines that are not blank, without spaces and tabs around them. `number` is the line's number in the text, from 1. */
 export const filledLines = (text: string): { readonly number: number; readonly text: string }[] =>

@@ -24,7 +24,7 @@ import {
   type Query,
 } from '@standin/kube';
 import type { ApplyResult, ExpectedVersion, Resources } from '../backend.ts';
-import { checkExpected } from '../expected-version.ts';
+import { checkExpected, missingError } from '../expected-version.ts';
 import { accountSpec, accountStatus } from '../resources/specs.ts';
 import { problemsOf } from './api-problems.ts';
 import type { ClusterUser } from './cluster-user.ts';
@@ -132,12 +132,11 @@ const writeOnce = async (
     return client.create<CustomResource>(collectionPath(kind, namespace), object, { query });
   }
   const current = await client.get<CustomResource>(objectPath(ref)).catch((error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
+    throw isNotFound(error) ? missingError(ref) : error;
   });
-  checkExpected(current && toResourceObject(kind, current), expected, ref);
-  const replaced = current && replacementOf(current, object);
-  if (current === undefined || replaced === undefined) return current;
+  checkExpected(toResourceObject(kind, current), expected, ref);
+  const replaced = replacementOf(current, object);
+  if (replaced === undefined) return current;
   return client.replace<CustomResource>(objectPath(ref), replaced, objectVersion(current), { query });
 };
 

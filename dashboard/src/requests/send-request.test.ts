@@ -8,7 +8,14 @@ import { reachableUrl, sendRequest } from './send-request.ts';
 
 const object = (kind: ResourceObject['kind'], spec: object, status: object): ResourceObject => ({
   ...{ apiVersion: 'standin.dev/v1alpha1', kind },
-  metadata: { name: kind.toLowerCase(), namespace: 'default', uid: kind, generation: 1, resourceVersion: '1' },
+  metadata: {
+    name: kind.toLowerCase(),
+    namespace: 'default',
+    uid: kind,
+    generation: 1,
+    creationTimestamp: '2026-01-01T00:00:00Z',
+    resourceVersion: '1',
+  },
   spec,
   status,
 });
