@@ -17,11 +17,7 @@ export const missingError = ({ kind, namespace, name }: ObjectRef): SourceError 
   new SourceError('NotFound', `${kind} "${name}" does not exist in namespace "${namespace}"`);
 
 /** Throws a `SourceError` unless the object is in the state that the user saw, which is `absent` or a version. */
-export const checkExpected = (
-  before: Versioned | undefined,
-  expected: ExpectedVersion,
-  ref: ObjectRef,
-): void => {
+export const checkExpected = (before: Versioned | undefined, expected: ExpectedVersion, ref: ObjectRef): void => {
   const { kind, namespace, name } = ref;
   if (expected === 'absent') {
     if (before === undefined) return;
