@@ -65,7 +65,7 @@ export default tseslint.config(
     },
   },
   {
-    // Config files, and the modules whose default export Remix uses.
+    // Config files, and the modules whose default export Remix or vitest uses.
     files: [
       '**/*.config.ts',
       '**/*.config.js',
@@ -73,6 +73,7 @@ export default tseslint.config(
       'dashboard/app/routes/**',
       'dashboard/app/{root,entry.client,entry.server}.tsx',
       'dashboard/app/routes.ts',
+      'test/suite/results-reporter.ts',
     ],
     rules: { 'no-restricted-syntax': 'off' },
   },

@@ -56,7 +56,7 @@ export default defineConfig({
           testTimeout: 20_000,
           include: [
             '{packages,crds,operator,gateway,dashboard,cli,charts}/**/*.test.ts',
-            'test/{,cluster/**/}*.test.ts',
+            'test/{,suite/,cluster/**/}*.test.ts',
           ],
         },
       },

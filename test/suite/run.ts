@@ -13,8 +13,9 @@ import {
   type Needs,
   type NotRun,
 } from './preparation.ts';
+import { addCounts, limitRetries, NO_TESTS, type TestCounts } from './results.ts';
 import { runStaticChecks, type CheckOutcome } from './static-checks.ts';
-import { addCounts, NO_TESTS, runVitest, type TestCounts } from './vitest-run.ts';
+import { runVitest } from './vitest-run.ts';
 
 const FAILURES_SHOWN = 20;
 /** Flags of vitest whose value is a separate argument and not a file filter. */
@@ -46,7 +47,8 @@ const main = async (): Promise<number> => {
 
   const needs = await findNeeds(choice.filters);
   const withoutBrowser = await prepareDashboard(needs);
-  const { checks, tests, notRun } = await runEverything(choice, needs, withoutBrowser);
+  const { checks, notRun, ...outcome } = await runEverything(choice, needs, withoutBrowser);
+  const tests = limitRetries(outcome.tests);
 
   const failedChecks = checks.filter(({ passed }) => !passed);
   const failures = [...failedChecks.map(({ name }) => name), ...tests.failures];
@@ -57,7 +59,8 @@ const main = async (): Promise<number> => {
   console.log(`\n── npm test, ${Math.round((performance.now() - started) / 1000)} s ──`);
   for (const failure of failures.slice(0, FAILURES_SHOWN)) console.log(`✗ ${failure}`);
   if (failures.length > FAILURES_SHOWN) console.log(`✗ … and ${failures.length - FAILURES_SHOWN} more`);
-  for (const test of tests.flaky) console.log(`passed only after a retry: ${test}`);
+  for (const { name, firstFailure } of tests.retried)
+    console.log(`passed only after a retry: ${name}\n  ${firstFailure.replaceAll('\n', '\n  ')}`);
   for (const { files, reason } of notRun) console.log(`not run on this machine: ${files.join(', ')}\n  ${reason}`);
   if (passed + failed + skipped === 0) console.log(`no test file has ${choice.filters.join(' or ')} in its path`);
   console.log(`tests: ${passed} passed, ${failed} failed, ${skipped} skipped`);
