@@ -60,7 +60,7 @@ const selectedTestFiles = async (filters: readonly string[]): Promise<readonly s
  * Returns the file and all modules of the checkout that it loads by relative paths, directly or indirectly. Does not follow the
  * imports of the shared cluster's module, because that module itself loads OWN_MODULE.
  */
-const reachableModules = async (file: string, seen = new Set<string>()): Promise<ReadonlySet<string>> => {
+export const reachableModules = async (file: string, seen = new Set<string>()): Promise<ReadonlySet<string>> => {
   if (seen.has(file)) return seen;
   seen.add(file);
   if (file === SHARED_MODULE || file === OWN_MODULE) return seen;
