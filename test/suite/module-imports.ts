@@ -14,10 +14,8 @@ export const moduleImports = (fileName: string, text: string): readonly ModuleIm
     if (node !== undefined && ts.isStringLiteral(node)) imports.push({ specifier: node.text, isTypeOnly });
   };
   const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node)) {
-      add(node.moduleSpecifier, node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword);
-    } else if (ts.isExportDeclaration(node)) {
-      add(node.moduleSpecifier, node.isTypeOnly);
+    if (ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) {
+      add(node.moduleSpecifier, isTypeOnly(node));
     } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
       add(node.arguments[0], false);
     }
@@ -26,3 +24,6 @@ export const moduleImports = (fileName: string, text: string): readonly ModuleIm
   visit(ts.createSourceFile(fileName, text, ts.ScriptTarget.Latest));
   return imports;
 };
+
+export const isTypeOnly = (node: ts.ImportDeclaration | ts.ExportDeclaration): boolean =>
+  ts.isExportDeclaration(node) ? node.isTypeOnly : node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword;

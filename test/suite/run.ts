@@ -1,25 +1,30 @@
 /**
  * `npm test` checks the requirements on this machine, builds missing programs and the images, and runs all static checks and all
  * tests. Arguments go to vitest. For example, `npm test -- gateway` runs the test files with `gateway` in their path. With
- * `--containers`, Kubernetes and ClickHouse run from Docker images instead of this repository's programs.
+ * `--containers`, Kubernetes and ClickHouse run from Docker images instead of this repository's programs. With `--changed [BASE]`,
+ * only the tests run that depend on a file that differs from BASE, which is `main` by default.
  */
 import { CONTAINERS_VARIABLE } from '../harness/environment.ts';
+import { describeSelection, findChanged } from './changed.ts';
 import {
   filesThatWait,
   findNeeds,
   prepareDashboard,
   preparePrograms,
   takesMinutes,
-  type Needs,
   type NotRun,
 } from './preparation.ts';
-import { addCounts, limitRetries, NO_TESTS, type TestCounts } from './results.ts';
 import { runStaticChecks, type CheckOutcome } from './static-checks.ts';
+import { addCounts, limitRetries, NO_TESTS, type TestCounts } from './results.ts';
 import { runVitest } from './vitest-run.ts';
 
 const FAILURES_SHOWN = 20;
 /** Flags of vitest whose value is a separate argument and not a file filter. */
-const FLAGS_WITH_VALUE: readonly string[] = ['-t', '--testNamePattern', '--project', '--exclude', '--bail', '--retry'];
+const FLAGS_WITH_VALUE: readonly string[] = [
+  ...['-t', '--testNamePattern', '--project', '--exclude', '--bail', '--retry', '--shard', '--changed'],
+];
+/** The branch with which `--changed` compares if no commit is given. */
+const DEFAULT_BASE = 'main';
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 interface Choice {
@@ -28,16 +33,42 @@ interface Choice {
   /** All other arguments for vitest. */
   readonly flags: readonly string[];
   readonly useContainers: boolean;
+  /** The value of `--changed`, which is empty if no commit is given. */
+  readonly changed: string | undefined;
+  /** The number of the shard, from 1. */
+  readonly shard: number | undefined;
 }
 
 const parseArgs = (args: readonly string[]): Choice => {
   const isFilter = (arg: string, index: number): boolean =>
     !arg.startsWith('-') && !FLAGS_WITH_VALUE.includes(args[index - 1] ?? '');
+  const isOwn = (arg: string, index: number): boolean =>
+    /^--(containers|changed)(=|$)/.test(arg) || (args[index - 1] === '--changed' && !arg.startsWith('-'));
+  const shard = flagValue(args, '--shard');
   return {
     filters: args.filter(isFilter),
-    flags: args.filter((arg, index) => !isFilter(arg, index) && arg !== '--containers'),
+    flags: args.filter((arg, index) => !isFilter(arg, index) && !isOwn(arg, index)),
     useContainers: args.includes('--containers'),
+    changed: flagValue(args, '--changed'),
+    shard: shard === undefined ? undefined : Number.parseInt(shard, 10),
   };
+};
+
+/** Returns the value of `--flag=VALUE` or `--flag VALUE`, which is empty for `--flag` alone. */
+const flagValue = (args: readonly string[], flag: string): string | undefined => {
+  const index = args.findIndex((arg) => arg === flag || arg.startsWith(`${flag}=`));
+  if (index === -1) return undefined;
+  const next = args[index + 1] ?? '';
+  return args[index] === flag ? next.replace(/^-.*/, '') : args[index]?.slice(flag.length + 1);
+};
+
+/** Returns the test files that `--changed` and the filters select. Without either, returns no filters, which select all files. */
+const selectFiles = async ({ changed, filters }: Choice): Promise<readonly string[]> => {
+  if (changed === undefined) return filters;
+  const found = await findChanged(changed === '' ? DEFAULT_BASE : changed);
+  for (const line of describeSelection(found)) console.log(line);
+  const files = [...found.selection.keys()];
+  return filters.length === 0 ? files : files.filter((file) => filters.some((filter) => file.includes(filter)));
 };
 
 const main = async (): Promise<number> => {
@@ -45,9 +76,8 @@ const main = async (): Promise<number> => {
   const choice = parseArgs(process.argv.slice(2));
   if (choice.useContainers) process.env[CONTAINERS_VARIABLE] = '1';
 
-  const needs = await findNeeds(choice.filters);
-  const withoutBrowser = await prepareDashboard(needs);
-  const { checks, notRun, ...outcome } = await runEverything(choice, needs, withoutBrowser);
+  const filters = await selectFiles(choice);
+  const { checks, notRun, ...outcome } = await runEverything(choice, filters);
   const tests = limitRetries(outcome.tests);
 
   const failedChecks = checks.filter(({ passed }) => !passed);
@@ -62,7 +92,8 @@ const main = async (): Promise<number> => {
   for (const { name, firstFailure } of tests.retried)
     console.log(`passed only after a retry: ${name}\n  ${firstFailure.replaceAll('\n', '\n  ')}`);
   for (const { files, reason } of notRun) console.log(`not run on this machine: ${files.join(', ')}\n  ${reason}`);
-  if (passed + failed + skipped === 0) console.log(`no test file has ${choice.filters.join(' or ')} in its path`);
+  if (passed + failed + skipped === 0 && choice.filters.length > 0)
+    console.log(`no test file has ${choice.filters.join(' or ')} in its path`);
   console.log(`tests: ${passed} passed, ${failed} failed, ${skipped} skipped`);
 
   const isCi = process.env['CI'] === 'true';
@@ -75,19 +106,25 @@ interface Outcome {
   readonly notRun: readonly NotRun[];
 }
 
-/** Runs all checks and tests. If programs must be built first, tests that do not need them run in the meantime. */
-const runEverything = async (choice: Choice, needs: Needs, withoutBrowser: readonly NotRun[]): Promise<Outcome> => {
-  const { filters, flags, useContainers } = choice;
+/**
+ * Runs all checks and the selected tests. If programs must be built first, tests that do not need them run in the meantime. A shard
+ * waits, because vitest divides the files of each run: two machines must pass the same files to it.
+ */
+const runEverything = async (choice: Choice, filters: readonly string[]): Promise<Outcome> => {
+  const { flags, useContainers, changed, shard } = choice;
+  if (changed !== undefined && filters.length === 0)
+    return { checks: await runChecks(choice), tests: NO_TESTS, notRun: [] };
+
+  const needs = await findNeeds(filters);
+  const withoutBrowser = await prepareDashboard(needs);
   const waiting = filesThatWait(needs);
-  const meanwhile = await takesMinutes(needs, useContainers);
+  const meanwhile = shard === undefined && (await takesMinutes(needs, useContainers));
   const preparing = preparePrograms(needs, useContainers, meanwhile ? reportStepsOnly : console.log);
   // The error is reported when the promise is awaited below.
   preparing.catch(() => undefined);
   if (!meanwhile) await preparing;
 
-  if (filters.length > 0) console.log('Static checks are skipped because files are selected.');
-  const checks = filters.length > 0 ? [] : await runStaticChecks();
-
+  const checks = await runChecks(choice);
   let tests = NO_TESTS;
   if (meanwhile) {
     console.log('Tests that do not need these programs run while they are built.');
@@ -103,6 +140,12 @@ const runEverything = async (choice: Choice, needs: Needs, withoutBrowser: reado
   const args = [...(meanwhile ? waiting : filters), ...flags, ...exclude(filesOf(notRun))];
   tests = addCounts(tests, await runVitest({ args }).finally(() => engine?.stop()));
   return { checks, tests, notRun };
+};
+
+/** Runs the static checks, unless the user selects files. The first shard runs them for all. */
+const runChecks = async ({ filters, shard = 1 }: Choice): Promise<readonly CheckOutcome[]> => {
+  if (filters.length > 0) console.log('Static checks are skipped because files are selected.');
+  return filters.length > 0 || shard !== 1 ? [] : runStaticChecks();
 };
 
 const filesOf = (notRun: readonly NotRun[]): readonly string[] => notRun.flatMap(({ files }) => files);
