@@ -21,7 +21,7 @@ const FILES: Readonly<Record<string, string>> = {
   'crds/testdata/refused/unknown.yaml': '',
   'docs/guides/install.md': '',
   'docs/guides/gitops.md': '',
-  'docs/guides/other.md': '',
+  'docs/guides/sharing.md': '',
   'test/bench/main.ts': "import '@standin/contract/mark';",
   'test/cluster/images.ts': "read(path.join(ROOT, 'Dockerfile'));",
   'test/cluster/program/main.go': '',
@@ -67,7 +67,7 @@ describe('npm test -- --changed', () => {
     { what: 'a source in another language', changed: 'test/cluster/program/main.go', tests: ['cluster'] },
     { what: 'a page that a test names', changed: 'docs/guides/install.md', tests: ['install'] },
     { what: 'a page of which a test has the name', changed: 'docs/guides/gitops.md', tests: ['install'] },
-    { what: 'any other page', changed: 'docs/guides/other.md', tests: [] },
+    { what: 'any other page', changed: 'docs/guides/sharing.md', tests: [] },
     { what: 'a test', changed: 'gateway/src/match.test.ts', tests: ['match'] },
     { what: 'a command that no test runs', changed: 'test/bench/main.ts', tests: [] },
     { what: 'the configuration of a static check', changed: 'knip.config.ts', tests: [] },
@@ -88,8 +88,8 @@ describe('npm test -- --changed', () => {
   );
 
   it('selects tests that read all files for any change, and no tests without a change', () => {
-    expect([...selectTests(['docs/guides/other.md'], files, new Set(Object.keys(FILES)))]).toEqual([
-      ['test/docs.test.ts', ['docs/guides/other.md', 'test/suite/source-files.ts', 'test/docs.test.ts']],
+    expect([...selectTests(['docs/guides/sharing.md'], files, new Set(Object.keys(FILES)))]).toEqual([
+      ['test/docs.test.ts', ['docs/guides/sharing.md', 'test/suite/source-files.ts', 'test/docs.test.ts']],
     ]);
     expect(selectTests([], files, new Set(Object.keys(FILES))).size).toBe(0);
   });
