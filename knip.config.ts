@@ -25,7 +25,7 @@ const config: KnipConfig = {
     dashboard: { entry: ['src/main.ts!'] },
     test: {
       entry: [
-        'suite/{run,check,generated-files}.ts',
+        'suite/{run,check,generated-files,lint,build-site,results-reporter}.ts',
         'bench/{rival-server,uncounted-refusals}.ts',
         'bench/logstore/{main,search}.ts',
         'harness/{earlier-version.ts,end-with-parent.js,event-loop-monitor.ts,shift-clock.ts}',

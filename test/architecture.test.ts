@@ -100,6 +100,7 @@ describe('the checks in this file', () => {
       "export type { D } from './d.ts';",
       "const e = await import('./e.ts');",
       "import './f.ts';",
+      "type G = import('./g.ts').G;",
       "// import './no.ts';",
     ].join('\n');
     const found = moduleImports('x.ts', text).map(({ specifier, isTypeOnly }) => `${specifier} ${isTypeOnly}`);
@@ -110,6 +111,7 @@ describe('the checks in this file', () => {
       './d.ts true',
       './e.ts false',
       './f.ts false',
+      './g.ts true',
     ]);
   });
 

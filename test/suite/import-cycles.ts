@@ -1,17 +1,22 @@
 import path from 'node:path';
 import { moduleImports } from './module-imports.ts';
-import type { SourceFile } from './source-files.ts';
+import { packageEntries } from './references.ts';
+import { isCode, type SourceFile } from './source-files.ts';
 
 /** Maps each node to the nodes that it imports. */
 export type ImportGraph = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** Maps each file to the files of the checkout that it imports by a relative path or the dashboard's `~/`. */
-export const fileGraph = (code: readonly SourceFile[]): ImportGraph => {
-  const known = new Set(code.map((file) => file.path));
+/**
+ * Maps each code file to the given files that it imports by a relative path, by the dashboard's `~/`, or by the name of a workspace
+ * whose package.json is given.
+ */
+export const fileGraph = (files: readonly SourceFile[]): ImportGraph => {
+  const known = new Set(files.map((file) => file.path));
+  const entries = packageEntries(files);
   return new Map(
-    code.map(({ path: file, text }) => {
+    files.filter(isCode).map(({ path: file, text }) => {
       const imported = moduleImports(file, text)
-        .map(({ specifier }) => resolve(file, specifier))
+        .map(({ specifier }) => entries.get(specifier) ?? resolve(file, specifier))
         .filter((target) => known.has(target));
       return [file, new Set(imported)];
     }),

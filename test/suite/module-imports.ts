@@ -7,7 +7,7 @@ export interface ModuleImport {
   readonly isTypeOnly: boolean;
 }
 
-/** Returns the imports of a TypeScript or JavaScript file: `import`, `export … from` and `import('…')`. */
+/** Returns the imports of a TypeScript or JavaScript file: `import`, `export … from`, and `import('…')` as a call or a type. */
 export const moduleImports = (fileName: string, text: string): readonly ModuleImport[] => {
   const imports: ModuleImport[] = [];
   const add = (node: ts.Node | undefined, isTypeOnly: boolean): void => {
@@ -18,6 +18,8 @@ export const moduleImports = (fileName: string, text: string): readonly ModuleIm
       add(node.moduleSpecifier, isTypeOnly(node));
     } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
       add(node.arguments[0], false);
+    } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
+      add(node.argument.literal, true);
     }
     ts.forEachChild(node, visit);
   };

@@ -51,7 +51,7 @@ const addTo = (map: Map<string, Set<string>>, key: string, value: string): void 
 };
 
 /** Maps each specifier of a workspace, such as `@standin/egress/replay`, to its file. */
-const packageEntries = (files: readonly SourceFile[]): ReadonlyMap<string, string> => {
+export const packageEntries = (files: readonly SourceFile[]): ReadonlyMap<string, string> => {
   const manifests = files.filter(({ path: file }) => path.posix.basename(file) === 'package.json');
   return new Map(
     manifests.flatMap(({ path: file, text }) => {

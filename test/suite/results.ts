@@ -36,15 +36,8 @@ export interface TestCounts {
   readonly skipped: number;
   /** `FILE > NAME` of each failed test, or only FILE if the file itself failed. */
   readonly failures: readonly string[];
-  /** The tests that passed only after a retry. */
-  readonly retried: readonly RetriedTest[];
-}
-
-export interface RetriedTest {
-  /** `FILE > NAME`. */
-  readonly name: string;
-  /** The message of the first attempt. */
-  readonly firstFailure: string;
+  /** `FILE > NAME` of each test that passed only after a retry, and the message of its first attempt. */
+  readonly retried: readonly { readonly name: string; readonly firstFailure: string }[];
 }
 
 /** A machine can be too busy for a test now and then. More retries than these in one run are a fault of the tests or the code. */
