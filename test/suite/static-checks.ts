@@ -29,11 +29,11 @@ const STATIC_CHECKS: readonly StaticCheck[] = [
   { name: 'generated files are current', command: ['test/suite/generated-files.ts'] },
   {
     name: 'types',
-    command: ['node_modules/typescript/bin/tsc', '-p', '.', ...INCREMENTAL, `${CACHE}/types.tsbuildinfo`],
+    command: ['node_modules/typescript/bin/tsc', '-p', '.', ...INCREMENTAL, `${CACHE}/standin-types`],
   },
   {
     name: 'types of the dashboard',
-    command: ['node_modules/typescript/bin/tsc', '-p', 'dashboard', ...INCREMENTAL, `${CACHE}/dashboard.tsbuildinfo`],
+    command: ['node_modules/typescript/bin/tsc', '-p', 'dashboard', ...INCREMENTAL, `${CACHE}/standin-dashboard-types`],
   },
   { name: 'unused code and dependencies', command: ['node_modules/knip/bin/knip.js', '--no-progress'] },
   {
@@ -45,7 +45,7 @@ const STATIC_CHECKS: readonly StaticCheck[] = [
     name: 'format',
     command: [
       ...['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'],
-      ...['--cache', '--cache-strategy=content', `--cache-location=${CACHE}/prettier`],
+      ...['--cache', '--cache-strategy=content', `--cache-location=${CACHE}/standin-format`],
     ],
   },
 ];
