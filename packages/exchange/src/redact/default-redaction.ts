@@ -1,12 +1,6 @@
 import type { LogEntry } from '../log-entry.ts';
 import { redactFields } from './redact.ts';
-import {
-  ALWAYS_HIDDEN,
-  formatJsonName,
-  type FieldMatcher,
-  type JsonCursor,
-  type RedactionRules,
-} from './redaction-rules.ts';
+import { ALWAYS_HIDDEN, anywhere, type FieldMatcher, type JsonCursor, type RedactionRules } from './redaction-rules.ts';
 import { Redactor } from './redactor.ts';
 import { isCredentialCode, isSensitiveName, isSensitiveQueryName } from './sensitive-names.ts';
 
@@ -56,9 +50,6 @@ const globsFor = (names: readonly string[]): readonly string[] => {
   return globs.length > NAMES_MAX ? ['*'] : [...new Set(globs)].sort();
 };
 
-/** Returns the path of every field with this name at any depth, such as `$..token` or `$..["odd key"]`. */
-const anywhere = (name: string): string => `$${formatJsonName(name).replace(/^\.?/, '..')}`;
-
 /** Returns rules that hide every field in the exchange whose name is typical of secrets. */
 export const defaultRedaction = (entry: LogEntry): RedactionRules => {
   const names = new NameCollector();
@@ -66,6 +57,6 @@ export const defaultRedaction = (entry: LogEntry): RedactionRules => {
   return {
     headers: globsFor(without(names.headers, ALWAYS_HIDDEN)),
     query: globsFor([...names.query]),
-    jsonPaths: globsFor([...names.keys]).map(anywhere),
+    jsonPaths: globsFor(without(names.keys, ALWAYS_HIDDEN)).map(anywhere),
   };
 };

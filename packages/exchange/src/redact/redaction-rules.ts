@@ -11,7 +11,10 @@ export interface RedactionRules {
   readonly jsonPaths: readonly string[];
 }
 
-/** Headers that are hidden without a rule and that no rule can show. */
+/**
+ * Headers that are hidden without a rule and that no rule can show. A body may contain the headers of another request, so fields and
+ * JSON members with these names are hidden, too.
+ */
 export const ALWAYS_HIDDEN = ['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key'] as const;
 
 /**
@@ -108,6 +111,9 @@ const PLAIN_NAME = /^[A-Za-z_*][\w*-]*$/;
 export const formatJsonName = (name: string): string =>
   PLAIN_NAME.test(name) ? `.${name}` : `["${name.replaceAll(/["\\]/g, '*')}"]`;
 
+/** Returns the path of every field with this name at any depth, such as `$..token` or `$..["odd key"]`. */
+export const anywhere = (name: string): string => `$${formatJsonName(name).replace(/^\.?/, '..')}`;
+
 /** The maximum number of characters shown per step. Keys come from captured data and can have any length. */
 const SHOWN_NAME_LENGTH_MAX = 128;
 
@@ -148,7 +154,7 @@ class PathCursor implements JsonCursor {
  * (`parseJsonPath`).
  */
 export const compileRules = ({ headers, query, jsonPaths }: RedactionRules): FieldMatcher => {
-  const paths = jsonPaths.flatMap((text) => {
+  const paths = [...jsonPaths, ...ALWAYS_HIDDEN.map(anywhere)].flatMap((text) => {
     const steps = parseJsonPath(text);
     return steps === undefined ? [] : [steps];
   });
