@@ -166,6 +166,22 @@ test('an object that no longer exists is neither recorded nor reported', async (
   expect([calls, entriesOf()]).toEqual([[], {}]);
 });
 
+test('an object that was created again after its report is neither recorded nor reported under its earlier uid', async () => {
+  raw.put('Account', 'team', {});
+  raw.put('Project', 'shop', {});
+  const before = raw.objects();
+  recreate('shop');
+  // The source lags behind: it reports the earlier object first.
+  raw.start = (listener) => {
+    for (const object of before) listener.put(object);
+    return Promise.resolve();
+  };
+  void start().catch(() => undefined);
+  await vi.waitFor(() => expect(entriesOf()).toHaveProperty(['Account.team']));
+  expect(entriesOf()).not.toHaveProperty(['Project.shop']);
+  expect(calls.filter((call) => call.includes('shop'))).toEqual([]);
+});
+
 test('a changed entry moves the object to the other identity', async () => {
   raw.put('Project', 'shop', {});
   await start();
