@@ -1,3 +1,4 @@
+import { SIGNATURE_SCHEMES, type SignatureScheme } from '@standin/contract';
 import { parseManifest, parseObject } from '@standin/crds';
 import { describe, expect, it } from 'vitest';
 import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
@@ -86,6 +87,32 @@ it.each([
 ])('the form preserves %s', (_, before) => {
   const values = readEndpointValues(submitted(valuesOf('create-order', before)));
   expect(toEndpoint(values, identity).spec).toEqual(before);
+});
+
+const CREDENTIALS: Readonly<Record<SignatureScheme, object>> = {
+  GitHub: {},
+  Shopify: {},
+  Stripe: { tolerance: '1m' },
+  Slack: { tolerance: '1m' },
+  StandardWebhooks: { tolerance: '1m' },
+  HMAC: { hmac: { header: 'x-sig', algorithm: 'SHA512', encoding: 'Base64', prefix: 'sig=' } },
+  Token: { token: { header: 'x-token' } },
+};
+
+// The form keeps the values of fields that it hides.
+it.each(SIGNATURE_SCHEMES)('only the fields of the selected scheme are saved: %s', (scheme) => {
+  const secretRefs = [{ name: 'a', key: 'b' }];
+  const all = Object.assign({ scheme, secretRefs }, ...Object.values(CREDENTIALS)) as object;
+  const before = spec({ json: { body: '{}' }, credential: { type: 'Signature', signature: all } });
+  const values = readEndpointValues(submitted(valuesOf('a', before)));
+  const saved = toEndpoint(values, { ...identity, spec: before });
+  expect(saved.spec).toEqual({
+    ...before,
+    credential: { type: 'Signature', signature: { scheme, secretRefs, ...CREDENTIALS[scheme] } },
+  });
+  expect(parseObject(saved)).toMatchObject({ ok: true });
+  const withKey = { ...values, credential: { ...values.credential, type: '' } };
+  expect(toEndpoint(withKey, { ...identity, spec: before }).spec).not.toHaveProperty('credential');
 });
 
 it('fields that the form does not edit are kept', () => {

@@ -119,6 +119,10 @@ describe('a captured response', () => {
       'must not exceed 200,000 bytes in total',
     );
     expect(reason({ json: { body: large.body } }, {}, { responseBody: half })).toContain('200,000 bytes in total');
+    const binary = { ...GOLD, bodyBase64: Buffer.alloc(150_000).toString('base64') };
+    const rest = (bytes: number) => ({ responseBody: Buffer.from(JSON.stringify('x'.repeat(bytes - 2))) });
+    expect(reason({ responses: [{ ...binary, body: undefined }] }, {}, rest(50_000))).toBe('it can be saved');
+    expect(reason({ responses: [{ ...binary, body: undefined }] }, {}, rest(50_001))).toContain('would have 200,001');
   });
 
   it('names what in it is probably a credential, but nothing of the request', () => {
