@@ -5,15 +5,31 @@ import { parseFilter } from '@standin/exchange/search';
 import { tailSummaries } from '@standin/logstore';
 import pino from 'pino';
 import { expect, it } from 'vitest';
-import { auditReads } from './audit-reads.ts';
+import { auditReads, recordOpenedLink } from './audit-reads.ts';
 import type { Logs, ProjectLog } from './backend.ts';
 import { exportFormat, exportTraffic } from './requests/export-requests.ts';
 
 const PROJECT = { namespace: 'team', name: 'shop', uid: 'uid-1' };
 const WHO = { via: 'api', user: 'ann', namespace: 'team', project: 'shop', projectUid: 'uid-1' };
 
+interface OpenedOptions {
+  readonly rows?: number;
+  readonly user?: string;
+  /** Replaces every read of the log. */
+  readonly read?: () => unknown;
+}
+
+const readsOf = (read: () => unknown): ProjectLog =>
+  new Proxy({} as ProjectLog, {
+    get: (_, name) => {
+      if (name === 'replays') return readsOf(read);
+      // The log is not a promise.
+      return name === 'then' ? undefined : read;
+    },
+  });
+
 /** Opens a log whose lists have `rows` requests, and collects the lines of its audit. */
-const opened = async ({ rows = 0, user = 'ann' }: { readonly rows?: number; readonly user?: string } = {}) => {
+const opened = async ({ rows = 0, user = 'ann', read }: OpenedOptions = {}) => {
   const lines: string[] = [];
   let left = rows;
   const log = {
@@ -26,7 +42,7 @@ const opened = async ({ rows = 0, user = 'ann' }: { readonly rows?: number; read
     follow: () => ({ next: () => Promise.resolve([1]), close: () => undefined, isClosed: false }),
     row: () => Promise.resolve(newLogRow()),
   } as Partial<ProjectLog> as ProjectLog;
-  const open = (): Promise<ProjectLog> => Promise.resolve(log);
+  const open = (): Promise<ProjectLog> => Promise.resolve(read === undefined ? log : readsOf(read));
   const logger = pino({ base: {}, timestamp: false }, { write: (line: string) => lines.push(line) });
   const reader = { via: 'api' as const, user: () => Promise.resolve(user) };
   const audited = await auditReads({ open } as Partial<Logs> as Logs, logger, reader).open(PROJECT);
@@ -80,6 +96,94 @@ it('a request is named before its data is returned', async () => {
   const { requestBody } = (await reading) ?? newLogRow();
   expect(requestBody.length).toBeGreaterThan(0);
   expect(text()).not.toContain(Buffer.from(requestBody).toString());
+});
+
+const FILTER = { search: search('method:POST'), since: new Date(0), endpoint: 'orders' };
+const SELECTED = { filter: 'method:POST', from: '1970-01-01T00:00:00.000Z', endpoint: 'orders' };
+const ID = '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe';
+/** A call of each read of a log, and its line. Undefined if it returns no data, or if another read has recorded it. */
+type ReadCall<T> = Record<keyof T, readonly [call: (log: ProjectLog) => unknown, line: object | undefined]>;
+const READS: ReadCall<Omit<ProjectLog, 'projectUid' | 'replays'>> = {
+  entries: [(log) => log.entries([]), undefined],
+  follow: [(log) => log.follow({}), undefined],
+  summaries: [(log) => log.summaries({ ...FILTER, limit: 1 }), { read: 'list', ...SELECTED }],
+  count: [(log) => log.count(FILTER), { read: 'count', ...SELECTED }],
+  histogram: [
+    (log) => log.histogram(FILTER, {} as Parameters<ProjectLog['histogram']>[1]),
+    { read: 'histogram', ...SELECTED },
+  ],
+  distinct: [
+    (log) => log.distinct('endpoint', FILTER, {} as Parameters<ProjectLog['distinct']>[2]),
+    { read: 'values', field: 'endpoint', ...SELECTED },
+  ],
+  requestBodies: [(log) => log.requestBodies([{ id: ID, receivedAt: '' }], 1), { read: 'bodies', requests: [ID] }],
+  get: [(log) => log.get(ID), { read: 'request', requests: [ID] }],
+  row: [(log) => log.row(ID), { read: 'request', requests: [ID] }],
+  preview: [(log) => log.preview(ID, 1), { read: 'request', requests: [ID] }],
+};
+const REPLAY_READS: ReadCall<ProjectLog['replays']> = {
+  exchange: [(log) => log.replays.exchange('uid-2', ID), { read: 'replays', replay: 'uid-2', requests: [ID] }],
+  results: [(log) => log.replays.results('uid-2', { limit: 1 }), { read: 'replays', replay: 'uid-2' }],
+  ofRequest: [(log) => log.replays.ofRequest(ID, 1), { read: 'replays', requests: [ID] }],
+  counts: [(log) => log.replays.counts('uid-2'), { read: 'replays', replay: 'uid-2' }],
+};
+const ALL_READS = [...Object.entries(READS), ...Object.entries(REPLAY_READS)].map(
+  ([name, read]) => [name, ...read] as const,
+);
+
+it('every read of a log is in the table below', async () => {
+  const { log } = await opened();
+  expect(Object.keys(log)).toEqual(expect.arrayContaining([...Object.keys(READS), 'projectUid', 'replays']));
+  expect(Object.keys(log)).toHaveLength(Object.keys(READS).length + 2);
+  expect(new Set(Object.keys(log.replays))).toEqual(new Set(Object.keys(REPLAY_READS)));
+});
+
+it.each(ALL_READS)(
+  'is recorded once, before it returns data, and returns what the log returns: %s',
+  async (_, call, line) => {
+    const result = {};
+    let isRecorded = false;
+    const { log, lines } = await opened({
+      read: () => {
+        isRecorded = lines().length === 1;
+        return result;
+      },
+    });
+    expect(call(log)).toBe(result);
+    expect(isRecorded).toBe(line !== undefined);
+    expect(call(log)).toBe(result);
+    expect(lines()).toEqual(line === undefined ? [] : [{ level: 30, ...WHO, ...line, msg: 'log read' }]);
+  },
+);
+
+it('refused requests of a project are recorded', async () => {
+  const lines: string[] = [];
+  const logger = pino({ base: {}, timestamp: false }, { write: (line: string) => lines.push(line) });
+  const refusals = {};
+  const logs = { refusals: () => Promise.resolve(refusals) } as Partial<Logs> as Logs;
+  const audited = auditReads(logs, logger, { via: 'api', user: () => Promise.resolve('ann') });
+  expect(await audited.refusals(PROJECT)).toBe(refusals);
+  expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+    { level: 30, ...WHO, read: 'refusals', msg: 'log read' },
+  ]);
+});
+
+it('a link that was opened is recorded with its Share', () => {
+  const lines: string[] = [];
+  const logger = pino({ base: {}, timestamp: false }, { write: (line: string) => lines.push(line) });
+  recordOpenedLink(logger, PROJECT, { share: 'support', requestId: ID });
+  expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+    {
+      level: 30,
+      ...WHO,
+      user: undefined,
+      via: 'link',
+      share: 'support',
+      read: 'request',
+      requests: [ID],
+      msg: 'log read',
+    },
+  ]);
 });
 
 it('text of the user is bounded and cannot forge a line', async () => {
