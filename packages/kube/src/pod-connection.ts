@@ -64,6 +64,8 @@ class PodConnection extends Duplex {
     this.#socket = socket;
     socket.on('close', () => this.push(null));
     socket.on('error', (error) => this.destroy(error));
+    // The pod's refusal may have arrived together with the acceptance of the WebSocket.
+    if (this.destroyed) socket.close();
   }
 
   override _read(): void {
