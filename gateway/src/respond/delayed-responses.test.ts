@@ -1,5 +1,5 @@
 import type { DelayConfig } from '@standin/contract';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   account,
   BASIC_OBJECTS,
@@ -13,6 +13,10 @@ import {
   type TestGateway,
 } from '../gateway.testing.ts';
 import { headerOf, RawClient } from '../raw-client.testing.ts';
+import { ByteBudget } from '../request/byte-budget.ts';
+import type { Exchange } from '../request/exchange.ts';
+import type { Mock } from '../request/route.ts';
+import { DelayedResponses } from './delayed-responses.ts';
 
 const SHORT_MS = 300;
 /** So long that a test that waits for it fails. */
@@ -154,6 +158,42 @@ describe('during a delay', () => {
     expect(answers.map((answer) => headerOf(answer, 'connection')).lastIndexOf('close')).toBe(count);
     await stopped;
     expect(stand.sink.rows.map(({ delayUs }) => delayUs)).toEqual(Array(count + 1).fill(LONG_MS * 1_000));
+  });
+});
+
+describe('a wait', () => {
+  const MOCK = { status: 200, headers: () => [], bytes: new Uint8Array(), wire: '' } as Partial<Mock> as Mock;
+  /** The exchanges of one connection, which count their responses. */
+  const connect = () => {
+    const connection = { onClosed: new Set<() => void>() };
+    const exchange = { connection, headerBytes: 10, isGone: false, answers: 0, date: () => '' };
+    return Object.assign(exchange, { answer: () => void (exchange.answers += 1) }) as Partial<Exchange> as Exchange & {
+      answers: number;
+    };
+  };
+  const budget = new ByteBudget(1_000);
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  test.each([
+    ['its end', () => vi.advanceTimersByTimeAsync(1_000)],
+    [
+      'the end of the connection',
+      (_: DelayedResponses, { connection }: Exchange) => {
+        for (const closed of connection.onClosed) closed();
+        return Promise.resolve();
+      },
+    ],
+    ['the stop of the gateway', (delayed: DelayedResponses) => delayed.stop()],
+  ])('leaves nothing at its connection after %s', async (_, end) => {
+    const delayed = new DelayedResponses(budget);
+    const exchange = connect();
+    const responded = [1, 2, 3].map(() => delayed.respond(exchange, MOCK, 1_000));
+    expect([exchange.connection.onClosed.size, delayed.count, budget.receivedBytes]).toEqual([3, 3, 30]);
+    await end(delayed, exchange);
+    await Promise.all(responded);
+    expect([exchange.connection.onClosed.size, delayed.count, budget.receivedBytes]).toEqual([0, 0, 0]);
+    expect([exchange.answers, vi.getTimerCount()]).toEqual([3, 0]);
   });
 });
 
