@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkConnections, checkVersions } from './check-metrics.ts';
+import { checkConnections, checkVersions, parseMetrics } from './check-metrics.ts';
 
 const metricsOf = (pod: string, values: Readonly<Record<string, number>>, version?: string) => ({
   ...{ component: pod.split('-')[0] ?? '', pod, version, values: new Map(Object.entries(values)) },
@@ -54,4 +54,26 @@ it.each([
 ])('gateways of version %s and an operator of version %s', (gateway, operator, status, message) => {
   const pods = [metricsOf('gateway-0', {}, gateway), metricsOf('operator-0', {}, operator)];
   expect(checkVersions(pods, '1.2.0')).toMatchObject([{ status, message: expect.stringContaining(message) as string }]);
+});
+
+it('of several series with one name the highest value counts, in any order', () => {
+  const text = (...values: readonly number[]) =>
+    [
+      '# TYPE standin_deliver_failing_seconds gauge',
+      'process_cpu_seconds_total 5',
+      'standin_build_info{version="1.2.0"} 1',
+    ]
+      .concat(values.map((value, index) => `standin_deliver_failing_seconds{shard="${index}"} ${value}`))
+      .join('\n');
+  for (const values of [
+    [0, 7.5],
+    [7.5, 0],
+  ]) {
+    const parsed = parseMetrics(text(...values));
+    expect(parsed.version).toBe('1.2.0');
+    expect([...parsed.values]).toEqual([
+      ['standin_build_info', 1],
+      ['standin_deliver_failing_seconds', 7.5],
+    ]);
+  }
 });

@@ -52,7 +52,8 @@ const targetsOf = ({ name, pods }: Component) =>
 
 const SERIES = /^([a-z_]+)(?:\{(.*)\})? (\S+)$/;
 
-const parseMetrics = (text: string): Pick<PodMetrics, 'values' | 'version'> => {
+/** Parses the text format of Prometheus. */
+export const parseMetrics = (text: string): Pick<PodMetrics, 'values' | 'version'> => {
   const values = new Map<string, number>();
   let version: string | undefined;
   for (const line of text.split('\n')) {
