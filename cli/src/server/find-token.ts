@@ -90,14 +90,14 @@ const ROOT_UID = 0;
 const hasForeignListener = async (port: number): Promise<boolean> => {
   const own = process.getuid?.();
   const tables = await Promise.all(TABLES.map((file) => readFile(file, 'utf8').catch(() => '')));
-  return tables.flatMap((table) => listenersOn(table, port)).some((uid) => uid !== own && uid !== ROOT_UID);
+  return tables.some((table) => listsForeignListener(table, port, own));
 };
 
-/** Returns the ids of the users that are listening on the port. */
-const listenersOn = (table: string, port: number): number[] => {
+/** Returns whether the table contains a socket on which a user other than root and `own` listens on the port. */
+export const listsForeignListener = (table: string, port: number, own: number | undefined): boolean => {
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  return table.split('\n').flatMap((line) => {
+  return table.split('\n').some((line) => {
     const [, local = '', , state, , , , uid] = line.trim().split(/\s+/);
-    return state === LISTENING && local.endsWith(suffix) ? [Number(uid)] : [];
+    return state === LISTENING && local.endsWith(suffix) && ![own, ROOT_UID].includes(Number(uid));
   });
 };

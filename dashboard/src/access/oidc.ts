@@ -98,12 +98,16 @@ export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts
       try {
         return tokensOf(await openid.refreshTokenGrant(await configuration(), refreshToken));
       } catch (error) {
-        if (error instanceof openid.ResponseBodyError && error.status < 500 && error.status !== 429) return undefined;
+        if (isRejection(error)) return undefined;
         throw error;
       }
     },
   };
 };
+
+/** Returns whether the provider rejected a refresh token. A provider that fails or limits the rate has not rejected it. */
+export const isRejection = (error: unknown): boolean =>
+  error instanceof openid.ResponseBodyError && error.status < 500 && error.status !== 429;
 
 const failed = (failure: 'stale' | 'provider', message: string): SignInResult => ({ ok: false, failure, message });
 

@@ -163,6 +163,14 @@ describe('a link', () => {
     expect(await sharesOf(objects).open(TOKEN)).toBeUndefined();
   });
 
+  it.each([
+    ['uid', { projectUid: 'uid of another' }],
+    ['namespace', { namespace: 'other' }],
+    ['name', { project: 'other' }],
+  ])('shows nothing if its entry belongs to a project with another %s', async (_, other) => {
+    expect(await sharesOf([project, share()], [{ ...row, ...other }]).open(TOKEN)).toBeUndefined();
+  });
+
   it.each(['', 'x', `${TOKEN}x`, `${TOKEN.slice(0, -1)}/`, SHA256, '../', '%00', createShareToken()])(
     'shows nothing for %s',
     async (token) => {

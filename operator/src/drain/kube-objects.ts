@@ -71,3 +71,10 @@ export const claimsOf = ({ spec, status }: Pod): readonly string[] =>
   ENDED.has(status?.phase)
     ? []
     : (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);
+
+/** Returns whether a StatefulSet has a pod with this ordinal, or is about to create one. */
+export const hasReplica = ({ metadata, spec }: StatefulSet, ordinal: number): boolean => {
+  const { ordinals, replicas = 1 } = spec ?? {};
+  const start = ordinals?.start ?? 0;
+  return metadata.deletionTimestamp === undefined && ordinal >= start && ordinal < start + replicas;
+};

@@ -6,6 +6,7 @@ import { CLAIM_UID_LABEL, claimUidOf, toDrainJob } from './drain-job.ts';
 import type { DrainJob, Use } from './judge-volume-claim.ts';
 import {
   claimsOf,
+  hasReplica,
   trimClaim,
   trimJob,
   trimPod,
@@ -120,10 +121,7 @@ export class VolumeWatch {
   isWanted(claim: string): boolean {
     const set = this.#statefulSet();
     const ordinal = this.#ordinal(claim);
-    if (set === undefined || ordinal === undefined || set.metadata.deletionTimestamp !== undefined) return false;
-    const { ordinals, replicas = 1 } = set.spec ?? {};
-    const start = ordinals?.start ?? 0;
-    return ordinal >= start && ordinal < start + replicas;
+    return set !== undefined && ordinal !== undefined && hasReplica(set, ordinal);
   }
 
   /**

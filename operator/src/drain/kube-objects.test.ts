@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { hasReplica, type StatefulSet } from './kube-objects.ts';
+
+const set = (spec: StatefulSet['spec'], metadata: Partial<StatefulSet['metadata']> = {}): StatefulSet => ({
+  ...{ metadata: { name: 'standin-gateway', ...metadata }, spec },
+});
+const replicas = (one: StatefulSet): number[] => [0, 1, 2, 3, 4, 5].filter((ordinal) => hasReplica(one, ordinal));
+
+test.each([
+  ['without a replica count', undefined, [0]],
+  ['with three replicas', { replicas: 3 }, [0, 1, 2]],
+  ['that is scaled to zero', { replicas: 0 }, []],
+  ['whose ordinals begin later', { replicas: 2, ordinals: { start: 3 } }, [3, 4]],
+])('the replicas of a StatefulSet %s', (_, spec, expected) => {
+  expect(replicas(set(spec))).toEqual(expected);
+});
+
+test('a StatefulSet that is being deleted creates no pods', () => {
+  expect(replicas(set({ replicas: 3 }, { deletionTimestamp: '2026-01-01T00:00:00Z' }))).toEqual([]);
+});
