@@ -159,7 +159,7 @@ it.each(ALL_READS)(
 it('refused requests of a project are recorded', async () => {
   const lines: string[] = [];
   const logger = pino({ base: {}, timestamp: false }, { write: (line: string) => lines.push(line) });
-  const refusals = {};
+  const refusals = { counts: [], omitted: 0, missing: [] };
   const logs = { refusals: () => Promise.resolve(refusals) } as Partial<Logs> as Logs;
   const audited = auditReads(logs, logger, { via: 'api', user: () => Promise.resolve('ann') });
   expect(await audited.refusals(PROJECT)).toBe(refusals);
