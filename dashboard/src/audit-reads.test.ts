@@ -105,7 +105,7 @@ const ID = '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe';
 type ReadCall<T> = Record<keyof T, readonly [call: (log: ProjectLog) => unknown, line: object | undefined]>;
 const READS: ReadCall<Omit<ProjectLog, 'projectUid' | 'replays'>> = {
   entries: [(log) => log.entries([]), undefined],
-  follow: [(log) => log.follow({}), undefined],
+  follow: [(log) => log.follow({ pollIntervalMs: 1 }), undefined],
   summaries: [(log) => log.summaries({ ...FILTER, limit: 1 }), { read: 'list', ...SELECTED }],
   count: [(log) => log.count(FILTER), { read: 'count', ...SELECTED }],
   histogram: [
