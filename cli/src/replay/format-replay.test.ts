@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { formatFilterPlan, formatResponse } from './format-replay.ts';
 import { checkSpec } from './replay-spec.ts';
 
+type Answer = Parameters<typeof formatResponse>[0];
+
 test('the plan for a filter without matches states that there is nothing to send', () => {
   const spec = checkSpec({
     projectRef: { name: 'shop' },
@@ -17,6 +19,8 @@ test('the plan for a filter without matches states that there is nothing to send
     '20 requests to their original endpoints, through the gateway, 10 per second: about 2.0 s',
   );
 });
+
+const ANSWER = { error: '' } as Partial<Answer> as Answer;
 
 test.each([
   [
@@ -33,12 +37,12 @@ test.each([
 ] as const)('a response is described with the sizes of %s', (_, body, described) => {
   const captured = testEntry({});
   const response = { ...captured.response, ...body, bodyBytes: 900 };
-  const answer = { status: 201, durationMs: 1_500, error: '', response } as Parameters<typeof formatResponse>[0];
+  const answer = { ...ANSWER, status: 201, durationMs: 1_500, response };
   expect(formatResponse(answer, captured)).toEqual([`${described} (captured: 200, 12.0 ms)`]);
 });
 
 test('a response that was not received is described with its error', () => {
-  const answer = { status: 0, error: 'refused' } as Parameters<typeof formatResponse>[0];
+  const answer = { ...ANSWER, status: 0, error: 'refused' };
   expect(formatResponse(answer, { ...testEntry({}), status: 0 })).toEqual([
     'no response: refused (captured: no response, 12.0 ms)',
   ]);

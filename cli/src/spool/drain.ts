@@ -68,7 +68,8 @@ const isNeverUsed = async (dir: string): Promise<boolean> => {
   );
 };
 
-const expectEmpty = ({ quarantined, leftBytes, inUse, unreported }: Drained, isReported: boolean): void => {
+/** Throws unless the folder can be removed. */
+export const expectEmpty = ({ quarantined, leftBytes, inUse, unreported }: Drained, isReported: boolean): void => {
   if (inUse > 0)
     throw new PlainError(
       'a gateway or another drain still uses this folder: run the command again when no gateway uses it any longer',

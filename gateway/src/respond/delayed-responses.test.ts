@@ -14,7 +14,7 @@ import {
 } from '../gateway.testing.ts';
 import { headerOf, RawClient } from '../raw-client.testing.ts';
 import { ByteBudget } from '../request/byte-budget.ts';
-import type { Exchange } from '../request/exchange.ts';
+import type { CallerConnection, Exchange } from '../request/exchange.ts';
 import type { Mock } from '../request/route.ts';
 import { DelayedResponses } from './delayed-responses.ts';
 
@@ -165,7 +165,7 @@ describe('a wait', () => {
   const MOCK = { status: 200, headers: () => [], bytes: new Uint8Array(), wire: '' } as Partial<Mock> as Mock;
   /** The exchanges of one connection, which count their responses. */
   const connect = () => {
-    const connection = { onClosed: new Set<() => void>() };
+    const connection = { onClosed: new Set<() => void>() } as Partial<CallerConnection> as CallerConnection;
     const exchange = { connection, headerBytes: 10, isGone: false, answers: 0, date: () => '' };
     return Object.assign(exchange, { answer: () => void (exchange.answers += 1) }) as Partial<Exchange> as Exchange & {
       answers: number;

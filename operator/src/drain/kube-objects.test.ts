@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { hasReplica, type StatefulSet } from './kube-objects.ts';
 
-const set = (spec: StatefulSet['spec'], metadata: Partial<StatefulSet['metadata']> = {}): StatefulSet => ({
+const set = (spec: NonNullable<StatefulSet['spec']>, metadata: Partial<StatefulSet['metadata']> = {}): StatefulSet => ({
   ...{ metadata: { name: 'standin-gateway', ...metadata }, spec },
 });
 const replicas = (one: StatefulSet): number[] => [0, 1, 2, 3, 4, 5].filter((ordinal) => hasReplica(one, ordinal));
 
 test.each([
-  ['without a replica count', undefined, [0]],
+  ['without a replica count', {}, [0]],
   ['with three replicas', { replicas: 3 }, [0, 1, 2]],
   ['that is scaled to zero', { replicas: 0 }, []],
   ['whose ordinals begin later', { replicas: 2, ordinals: { start: 3 } }, [3, 4]],
