@@ -1,0 +1,48 @@
+import type { LogFilter } from '@standin/logstore';
+import { expect, it } from 'vitest';
+import type { OfProject, ProjectLog } from '../backend.ts';
+import { streamRequests, type StreamOptions } from './stream-requests.ts';
+
+/** Streams until the log was read once. Returns the text that was sent, and the filter of the first read. */
+const stream = async (options: Partial<StreamOptions>) => {
+  const stop = new AbortController();
+  const filters: OfProject<LogFilter>[] = [];
+  let text = '';
+  const log = {
+    projectUid: 'uid',
+    follow: () => ({ next: () => Promise.resolve([2_000]), close: () => undefined }),
+    summaries: (filter) => {
+      filters.push(filter);
+      stop.abort();
+      return Promise.resolve([]);
+    },
+  } as Partial<ProjectLog> as ProjectLog;
+  const write = (part: string): Promise<void> => {
+    text += part;
+    return Promise.resolve();
+  };
+  await streamRequests(log, { view: 'summary', ...options }, write, stop.signal);
+  return { text, filter: filters[0] };
+};
+
+it('a stream begins at its time, with a position from which its client can continue', async () => {
+  const { text, filter } = await stream({ since: new Date(1_000) });
+  expect(text.startsWith('retry: 1000\nid: 1000.0\n\n')).toBe(true);
+  expect([filter?.since, filter?.insertedSince]).toEqual([new Date(1_000), new Date(0)]);
+});
+
+it('a stream continues with what was stored since its last position, whatever its time is', async () => {
+  const { text, filter } = await stream({ since: new Date(9_000), lastEventId: '1000.1000000' });
+  expect(text).toContain('id: 1000.1000000\n\n');
+  expect(filter?.since).toEqual(new Date(1_000));
+  expect(filter?.insertedSince?.getTime()).toBeLessThanOrEqual(1_000_000);
+  // Inserts that ended in another order are read again.
+  expect(filter?.insertedSince?.getTime()).toBeGreaterThan(900_000);
+});
+
+it.each(['', '1000', '1000.', '.1', '1000.1500.1', '-1.5', 'x.y', '1234567890123456.1'])(
+  'the position %j is refused',
+  async (lastEventId) => {
+    await expect(stream({ lastEventId })).rejects.toThrow('must be the id of an event from this stream');
+  },
+);
