@@ -15,11 +15,10 @@ const object = (kind: ResourceObject['kind'], name: string, spec: object): Resou
 const endpoint = (name: string, slug: string, method: string): ResourceObject =>
   object('Endpoint', name, { projectRef: { name: 'shop' }, slug, method });
 
-const refused = (more: Partial<RefusalCount>): RefusalCount =>
-  ({
-    ...{ code: 'api_key_missing', sender: 'GitHub', count: 1, lastAt: Date.UTC(2026, 10, 21) },
-    ...more,
-  });
+const refused = (more: Partial<RefusalCount>): RefusalCount => ({
+  ...{ code: 'api_key_missing', sender: 'GitHub', count: 1, lastAt: Date.UTC(2026, 10, 21) },
+  ...more,
+});
 
 const backendOf = (counts: readonly RefusalCount[], endpoints: readonly ResourceObject[] = []): Backend =>
   ({
