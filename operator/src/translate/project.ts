@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { configKey, type Plan, type ProjectConfig } from '@standin/contract';
 import type { ProjectSpec } from '@standin/crds';
-import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
+import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED } from './findings.ts';
 import type { Entry, Evaluation, Finding, RetentionSettings, TranslateSettings } from './types.ts';
 
 /** 20 characters of 5 bits are 100 bits, so that URIs do not collide and, if the uid is random, cannot be guessed. */
@@ -69,7 +69,7 @@ export const evaluateProject = (
           retentionDays,
           retentionDays === settings.retentionDaysMax ? 'this installation' : `the plan ${plan}`,
         )
-      : uriConflict(uri, holder);
+      : uriConflict(uri);
   const config: ProjectConfig | undefined =
     accepted.ok && account?.evaluation?.config !== undefined
       ? {
@@ -104,10 +104,11 @@ const acceptedWith = (spec: ProjectSpec, retentionDays: number, where: string): 
         `The object is valid. Captured requests are kept for ${retentionDays === 1 ? 'one day' : `${retentionDays} days`}, the maximum for ${where}.`,
       );
 
-const uriConflict = (uri: string, { ref }: Entry): Finding =>
+/** Does not name the holder, because it may belong to another team. */
+const uriConflict = (uri: string): Finding =>
   fails(
     'Conflicted',
-    `The older ${title(ref)} already uses the URI ${uri}: delete one of the two Projects, or create a new one with a different spec.uri.`,
+    `An older Project already uses the URI ${uri}: create a new Project with a different spec.uri.`,
     'spec.uri',
   );
 
