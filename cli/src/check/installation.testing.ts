@@ -24,12 +24,11 @@ export const component = (
   };
 };
 
-export const pod = (name: string, isReady: boolean, status: Partial<Pod['status']> = {}): Pod =>
-  ({
-    metadata: { name },
-    spec: { containers: [] },
-    status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }], ...status },
-  });
+export const pod = (name: string, isReady: boolean, status: Partial<Pod['status']> = {}): Pod => ({
+  metadata: { name },
+  spec: { containers: [] },
+  status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }], ...status },
+});
 
 export const installationOf = (...components: readonly Component[]): Installation => ({
   namespace: 'standin-system',
