@@ -10,7 +10,7 @@ const stream = async (options: Partial<StreamOptions>) => {
   let text = '';
   const log = {
     projectUid: 'uid',
-    follow: () => ({ next: () => Promise.resolve([2_000]), close: () => undefined }),
+    follow: () => ({ next: () => Promise.resolve([2_000]), close: () => undefined, isClosed: false }),
     summaries: (filter) => {
       filters.push(filter);
       stop.abort();
