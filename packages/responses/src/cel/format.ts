@@ -87,7 +87,10 @@ const formatted = (kind: string, value: CelValue, precision: number): string => 
 
 const hexadecimal = (value: CelValue): string => {
   if (typeof value === 'bigint') return value.toString(16);
-  if (typeof value === 'string' || value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  if (typeof value === 'string' || value instanceof Uint8Array) {
+    currentRun().budget.charge(value.length);
+    return Buffer.from(value).toString('hex');
+  }
   throw new Error(`%x cannot format a value of type ${celType(value).name}`);
 };
 

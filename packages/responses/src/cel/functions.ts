@@ -53,7 +53,10 @@ const chargeConversion: Charge = (call, budget) => {
   perCharacter(10)(call, budget);
 };
 
-const chargeTimeZone: Charge = ({ values }, budget) => budget.charge(values.length * INTL_UNITS);
+const chargeTimeZone: Charge = (call, budget) => {
+  budget.charge(call.values.length * INTL_UNITS);
+  perCharacter(1)(call, budget);
+};
 
 /** The functions that take longer than reading their strings once. Functions of our own charge for lists and maps. */
 const CHARGES: ReadonlyMap<string, Charge> = new Map<string, Charge>([

@@ -74,6 +74,11 @@ const EXPRESSIONS: readonly (readonly [name: string, source: string, body: Buffe
     json({ l: NUMBERS.slice(0, 5_000) }),
   ],
   ['time zones', `request.json.l.all(x, now.getHours('Europe/Berlin') >= 0)`, json({ l: NUMBERS })],
+  [
+    'long names of time zones',
+    `request.json.l.all(x, now.getHours(request.json.a) == 0 || true)`,
+    json({ l: NUMBERS, a: `${A}${A}`.slice(0, 900 * KI) }),
+  ],
   ['times', `request.json.l.all(x, timestamp(string(now)) == now)`, json({ l: NUMBERS })],
   [
     'durations',
@@ -148,6 +153,11 @@ const EXPRESSIONS: readonly (readonly [name: string, source: string, body: Buffe
     'a format of many clauses',
     `request.json.a.format(request.json.l) != ''`,
     json({ a: '%s'.repeat(9_000), l: NUMBERS }),
+  ],
+  [
+    'absorbed errors of a format in hexadecimal digits',
+    `request.json.l.all(x, '%X'.format([request.json.a]) == '' || true)`,
+    json({ l: NUMBERS, a: `${A}${A}`.slice(0, 900 * KI) }),
   ],
   [
     'a format without clauses',
