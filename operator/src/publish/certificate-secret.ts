@@ -52,8 +52,8 @@ export const certificateSecret = (client: KubeClient, namespace: string, name: s
         else await client.replace(path, secret, parseVersion(version));
         return true;
       } catch (error) {
-        // NotFound means that the Secret was deleted in the meantime.
-        if (isConflict(error) || isNotFound(error)) return false;
+        // If the Secret was read, NotFound means that it was deleted in the meantime. Otherwise, the namespace does not exist.
+        if (isConflict(error) || (version !== undefined && isNotFound(error))) return false;
         throw error;
       }
     },
