@@ -14,6 +14,12 @@ describe('readManifest', () => {
     },
   );
 
+  it('reads labels and annotations without a value as empty text, as the API server does', () => {
+    const text = endpoint('a').replace('name: a', 'name: a, labels: {team: }, annotations: {note: null, more: text}');
+    const metadata = { labels: { team: '' }, annotations: { note: '', more: 'text' } };
+    expect(readManifest(text, 'f.yaml')).toMatchObject({ objects: [{ metadata }], problems: [] });
+  });
+
   it.for([
     ['kind: Endpoint\n', 'f.yaml:1', 'apiVersion must be standin.dev/v1alpha1'],
     ['apiVersion: standin.dev/v2\nkind: Endpoint\n', 'f.yaml:1', 'apiVersion must be standin.dev/v1alpha1'],

@@ -47,8 +47,14 @@ export const manifestKey = (ref: { kind: string; namespace: string; name: string
 
 type Fields = Readonly<Record<string, unknown>>;
 
-const isTextMap = (value: unknown): value is Readonly<Record<string, string>> =>
-  isRecord(value) && Object.values(value).every((item) => typeof item === 'string');
+/** Returns a map of strings, or undefined if the value is not one. Reads a null value as empty text, as the API server does. */
+const readTextMap = (value: unknown): Readonly<Record<string, string>> | undefined => {
+  if (!isRecord(value)) return undefined;
+  const texts = Object.entries(value).map(([name, text]) => [name, text ?? ''] as const);
+  return texts.every((entry): entry is readonly [string, string] => typeof entry[1] === 'string')
+    ? Object.fromEntries(texts)
+    : undefined;
+};
 
 /** The affected field, and a sentence that describes what to change. */
 interface Fault {
@@ -60,7 +66,7 @@ const isFault = (value: object): value is Fault => 'message' in value && 'path' 
 
 const readMetadata = (metadata: unknown): ManifestObject['metadata'] | Fault => {
   if (!isRecord(metadata)) return { path: ['metadata'], message: 'metadata must be a mapping with a name' };
-  const { name, labels, annotations } = metadata;
+  const { name } = metadata;
   // kubectl reads an empty namespace as none.
   const namespace = metadata['namespace'] === '' ? DEFAULT_NAMESPACE : (metadata['namespace'] ?? DEFAULT_NAMESPACE);
   if (typeof name !== 'string' || name === '') {
@@ -69,8 +75,9 @@ const readMetadata = (metadata: unknown): ManifestObject['metadata'] | Fault => 
   if (typeof namespace !== 'string') {
     return { path: ['metadata', 'namespace'], message: 'metadata.namespace must be text; put a number in quotes' };
   }
-  for (const [field, value] of Object.entries({ labels, annotations })) {
-    if (value === undefined || value === null || isTextMap(value)) continue;
+  const [labels, annotations] = [readTextMap(metadata['labels']), readTextMap(metadata['annotations'])];
+  for (const field of ['labels', 'annotations'] as const) {
+    if (readTextMap(metadata[field] ?? {}) !== undefined) continue;
     return {
       path: ['metadata', field],
       message: `metadata.${field} must be a map of strings to strings; put numbers and booleans in quotes`,
@@ -79,8 +86,8 @@ const readMetadata = (metadata: unknown): ManifestObject['metadata'] | Fault => 
   return {
     name,
     namespace,
-    ...(isTextMap(labels) ? { labels } : {}),
-    ...(isTextMap(annotations) ? { annotations } : {}),
+    ...(labels && { labels }),
+    ...(annotations && { annotations }),
   };
 };
 
@@ -92,8 +99,8 @@ const readSecret = (value: Fields, where: string): ManifestSecret | Fault => {
     ['data', 'base64'],
     ['stringData', 'utf8'],
   ] as const) {
-    const map = value[field] ?? {};
-    if (!isTextMap(map)) {
+    const map = readTextMap(value[field] ?? {});
+    if (map === undefined) {
       return {
         path: [field],
         message: `${field} of a Secret must be a map of strings to strings; put numbers in quotes`,
