@@ -9,7 +9,7 @@ import { deleteObject, isTracked } from '../delete-object.ts';
 import { StatusWriter } from '../status/status-writer.ts';
 import { endedOperation } from './operation-conditions.ts';
 
-export interface EndedActsControllerOptions {
+export interface EndedOperationsControllerOptions {
   readonly source: ResourceSource;
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly logger: Logger;
@@ -37,11 +37,11 @@ const ttlSecondsOf = (operation: ResourceObject): number => {
  */
 export class EndedOperationsController implements Controller {
   readonly name = 'ended-operations';
-  readonly #options: EndedActsControllerOptions;
+  readonly #options: EndedOperationsControllerOptions;
   readonly #queue: WorkQueue;
   readonly #writer: StatusWriter;
 
-  constructor(options: EndedActsControllerOptions) {
+  constructor(options: EndedOperationsControllerOptions) {
     this.#options = options;
     const { source, registry, logger } = options;
     this.#writer = new StatusWriter(source);
