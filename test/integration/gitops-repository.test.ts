@@ -125,7 +125,7 @@ describe('the values of the chart', () => {
     const made = [...page.matchAll(/kubectl create secret \S+ (\S+)/g)].map(([, name]) => name);
     expect(made.sort()).toEqual(named.sort());
     const rendered = await render();
-    for (const name of named) expect(rendered).toMatch(new RegExp(`(secretName|name): ${String(name)}\\b`));
+    for (const name of named) expect(rendered).toMatch(new RegExp(`(secretName|name): "?${String(name)}\\b`));
   });
 });
 

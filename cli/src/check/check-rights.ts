@@ -29,6 +29,8 @@ export interface AccountRights {
 const plural = (kind: (typeof KINDS)[number]): string => RESOURCES[kind].plural;
 /** The kinds that the operator deletes after they end. */
 const DELETED = ['Replay', 'Share', 'KeyRegeneration'] as const;
+/** The kinds that the operator reads without a cache before it changes a key. */
+const READ = ['Account', 'KeyRegeneration'] as const;
 const NAMESPACES: Right = { group: '', resource: 'namespaces', verbs: ['list', 'watch'] };
 const SECRETS: Right = { group: '', resource: 'secrets', verbs: ['get', 'create', 'update'] };
 const EVENTS: Right = { group: 'events.k8s.io', resource: 'events', verbs: ['create', 'patch'] };
@@ -37,8 +39,8 @@ const EVENTS: Right = { group: 'events.k8s.io', resource: 'events', verbs: ['cre
 const SERVED: readonly Right[] = [
   ...KINDS.map((kind) => ({ group: API_GROUP, resource: plural(kind), verbs: ['list', 'watch'] })),
   ...KINDS.map((kind) => ({ group: API_GROUP, resource: plural(kind), subresource: 'status', verbs: ['patch'] })),
-  ...DELETED.map((kind) => ({ group: API_GROUP, resource: plural(kind), verbs: ['get', 'delete'] })),
-  { group: API_GROUP, resource: plural('Account'), verbs: ['get'] },
+  ...DELETED.map((kind) => ({ group: API_GROUP, resource: plural(kind), verbs: ['delete'] })),
+  ...READ.map((kind) => ({ group: API_GROUP, resource: plural(kind), verbs: ['get'] })),
   { group: '', resource: 'services', verbs: ['list', 'watch'] },
   EVENTS,
 ];
