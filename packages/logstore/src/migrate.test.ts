@@ -7,17 +7,23 @@ import { loadMigrations } from './migrations.ts';
 
 const SINGLE = { database: 'standin' };
 const CLUSTER = { database: 'standin', cluster: 'main' };
+/** The definition of a table on a node that has it, which has the columns of all migrations. */
+const LOG = 'CREATE TABLE standin.log_local (id UUID, response String) ENGINE = X';
 
 interface Server {
   /** The applied migrations. Undefined if the database does not exist. */
   readonly applied: readonly number[] | undefined;
   /** Whether every node of the cluster that responds has all tables. An error if the user must not ask. */
   readonly hasAllTables?: boolean | LogStoreError;
+  /** Whether no node has tables. */
+  readonly isEmpty?: boolean;
+  /** The statements that fail. */
+  readonly refused?: RegExp;
 }
 
 /** Migrates on a simulated server. Returns the statements that change something. */
 const changesOn = async (
-  { applied, hasAllTables = true }: Server,
+  { applied, hasAllTables = true, isEmpty = false, refused }: Server,
   target: { readonly database: string; readonly cluster?: string },
 ): Promise<readonly { readonly sql: string; readonly settings: ClickHouseSettings | undefined }[]> => {
   const changes: { sql: string; settings: ClickHouseSettings | undefined }[] = [];
@@ -27,11 +33,14 @@ const changesOn = async (
         throw new LogStoreError('no database', { kind: 'retryable', code: '81' });
       return Promise.resolve(Buffer.from((applied ?? []).map((number) => `{"number":${number}}\n`).join('')));
     }
+    if (sql.includes('create_table_query'))
+      return Promise.resolve(isEmpty ? Buffer.alloc(0) : Buffer.from([LOG.length, ...Buffer.from(LOG)]));
     if (sql.includes('system')) {
       if (hasAllTables instanceof LogStoreError) throw hasAllTables;
       return Promise.resolve(Buffer.from([Number(hasAllTables)]));
     }
     changes.push({ sql, settings });
+    if (refused?.test(sql) === true) throw new LogStoreError('other columns', { kind: 'retryable', code: '122' });
     return Promise.resolve(Buffer.alloc(0));
   };
   await migrate({ run } as ClickHouse, target);
@@ -45,7 +54,9 @@ const statementsOf = async (target: typeof SINGLE): Promise<readonly string[]> =
 
 describe.each([SINGLE, CLUSTER])('a migration of %j', (target) => {
   test('creates everything on an empty server', async () => {
-    const changes = (await changesOn({ applied: undefined }, target)).map(({ sql }) => sql);
+    const changes = (await changesOn({ applied: undefined, hasAllTables: false, isEmpty: true }, target)).map(
+      ({ sql }) => sql,
+    );
     expect(changes).toEqual(expect.arrayContaining([...(await statementsOf(target))]));
     expect(changes[0]).toContain('CREATE DATABASE IF NOT EXISTS standin');
   });
@@ -66,15 +77,33 @@ describe.each([SINGLE, CLUSTER])('a migration of %j', (target) => {
   });
 });
 
-// The new node has neither the tables nor the columns, although the migrations are recorded as applied.
-test.each([false, new LogStoreError('not allowed', { kind: 'retryable', code: '497' })])(
-  'a node that was added to the cluster gets the tables: %s',
-  async (hasAllTables) => {
-    const changes = await changesOn({ applied: await numbersOf(CLUSTER), hasAllTables }, CLUSTER);
-    expect(changes.map(({ sql }) => sql)).toEqual(expect.arrayContaining([...(await statementsOf(CLUSTER))]));
-    expect(changes.filter(({ sql }) => sql.startsWith('INSERT'))).toEqual([]);
-  },
-);
+// The new node has neither the tables nor the columns, although the migrations are recorded as applied. ClickHouse refuses a replica
+// with the columns of the first migration only.
+test.each([0, -1])('a node that was added to the cluster gets the tables as they are on the others', async (end) => {
+  const applied = (await numbersOf(CLUSTER)).slice(0, end === 0 ? undefined : end);
+  const changes = (await changesOn({ applied, hasAllTables: false }, CLUSTER)).map(({ sql }) => sql);
+  expect(changes.slice(0, 2)).toEqual([
+    'CREATE DATABASE IF NOT EXISTS standin ON CLUSTER main',
+    'CREATE TABLE IF NOT EXISTS standin.log_local ON CLUSTER main (id UUID, response String) ENGINE = X',
+  ]);
+  expect(changes).toEqual(expect.arrayContaining([...(await statementsOf(CLUSTER))]));
+  expect(changes.filter((sql) => sql.startsWith('INSERT'))).toHaveLength(end === 0 ? 0 : 1);
+});
+
+test('a node that was added gets the tables although it is the one that migrates', async () => {
+  const changes = (await changesOn({ applied: undefined, hasAllTables: false }, CLUSTER)).map(({ sql }) => sql);
+  expect(changes[1]).toBe(
+    'CREATE TABLE IF NOT EXISTS standin.log_local ON CLUSTER main (id UUID, response String) ENGINE = X',
+  );
+});
+
+test('a node that gets no tables does not stop deliveries, which wait for the migration', async () => {
+  const applied = await numbersOf(CLUSTER);
+  const refused = /^CREATE TABLE/;
+  expect(await changesOn({ applied, hasAllTables: false, refused }, CLUSTER)).toHaveLength(2);
+  const mustNotAsk = new LogStoreError('not allowed', { kind: 'retryable', code: '497' });
+  expect(await changesOn({ applied, hasAllTables: mustNotAsk }, CLUSTER)).toEqual([]);
+});
 
 test('a statement for a cluster ends before the client gives up, although a replica is down', async () => {
   const changes = await changesOn({ applied: undefined }, CLUSTER);

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { ClickHouse } from './clickhouse.ts';
 import { LogStoreError } from './log-store-error.ts';
 import { expandMacros, loadMigrations, macrosOf } from './migrations.ts';
-import type { MigrationTarget } from './migrations.ts';
+import type { Migration, MigrationTarget } from './migrations.ts';
 import { decodeAll } from './run-query.ts';
 import { appliedMigrations, readSchemaState } from './schema-state.ts';
 
@@ -45,53 +45,93 @@ export const onClusterSettings = ({ cluster }: MigrationTarget): ClickHouseSetti
     ? {}
     : { distributed_ddl_task_timeout: '15', distributed_ddl_output_mode: 'null_status_on_timeout' };
 
-const TABLES = ['log', 'log_local', 'replay_results', 'purged_permits'] as const;
+const TABLES = ['migrations', 'log', 'log_local', 'replay_results', 'purged_permits'] as const;
 
-/**
- * Returns whether all nodes of the cluster that respond have the tables. A node that was added later has none, although the
- * migrations are recorded as applied.
- */
+/** Reads `system.tables` or `system.one` of all nodes of the cluster that respond. */
+const onAllNodes = (table: 'tables' | 'one'): string => `clusterAllReplicas({cluster:String}, system, ${table})`;
+const LOG_TABLES = `${onAllNodes('tables')} WHERE database = {database:String} AND name IN {tables:Array(String)}`;
+const RESPONDING: ClickHouseSettings = { skip_unavailable_shards: 1 };
+
+/** Returns whether all nodes of the cluster that respond have the tables. A node that was added later has none. */
 const everyNodeHasTables = async (clickhouse: ClickHouse, { database, cluster }: MigrationTarget): Promise<boolean> => {
-  const everywhere = (table: string): string => `clusterAllReplicas({cluster:String}, system, ${table})`;
-  const sql = `SELECT (SELECT count() FROM ${everywhere('tables')} WHERE database = {database:String} AND name IN {tables:Array(String)})
-    >= (SELECT count() FROM ${everywhere('one')}) * ${TABLES.length} FORMAT RowBinary`;
+  const sql = `SELECT (SELECT count() FROM ${LOG_TABLES}) >= (SELECT count() FROM ${onAllNodes('one')}) * ${TABLES.length} FORMAT RowBinary`;
   const params = { cluster, database, tables: [...TABLES] };
-  const settings: ClickHouseSettings = { skip_unavailable_shards: 1 };
-  const answer = await clickhouse.run('look for nodes without tables', { sql, params, settings });
+  const answer = await clickhouse.run('look for nodes without tables', {
+    sql,
+    params,
+    settings: RESPONDING,
+    inDatabase: false,
+  });
   return decodeAll(answer, (reader) => reader.uint8())[0] === 1;
 };
 
-/** Returns whether nothing needs to be done. In a cluster, each statement waits for all replicas, so none is run without need. */
-const isUpToDate = async (clickhouse: ClickHouse, target: MigrationTarget): Promise<boolean> => {
-  const { kind } = await readSchemaState(clickhouse, target);
-  if (kind !== 'current' && kind !== 'newer') return false;
-  if (target.cluster === undefined) return true;
-  return everyNodeHasTables(clickhouse, target).catch((error: unknown) => {
-    // The user may lack the permission to ask. All statements can be repeated.
-    if (error instanceof LogStoreError) return false;
-    throw error;
+/** Returns statements that create the tables on all nodes, as they are on the nodes that have them. */
+const readDefinitions = async (clickhouse: ClickHouse, { database, cluster }: MigrationTarget): Promise<string[]> => {
+  const sql = `SELECT any(create_table_query) FROM ${LOG_TABLES} GROUP BY name FORMAT RowBinary`;
+  const params = { cluster, database, tables: [...TABLES] };
+  const answer = await clickhouse.run('read the definitions of the tables', {
+    sql,
+    params,
+    settings: RESPONDING,
+    inDatabase: false,
   });
+  return decodeAll(answer, (reader) => reader.text()).map((definition) =>
+    definition.replace(/^CREATE TABLE (\S+)/, `CREATE TABLE IF NOT EXISTS $1 ON CLUSTER ${cluster}`),
+  );
+};
+
+/**
+ * Creates the tables on nodes that were added to the cluster. The applied migrations alone cannot do that: the first one creates a
+ * table without the columns of later ones, and ClickHouse refuses a replica with other columns (INCOMPATIBLE_COLUMNS). A failure is only
+ * logged, because the nodes that have the tables suffice for deliveries, which wait for the migrations.
+ */
+const createOnAddedNodes = async (
+  clickhouse: ClickHouse,
+  {
+    applied,
+    logger,
+    ...target
+  }: MigrationTarget & { readonly applied: readonly Migration[]; readonly logger: Logger | undefined },
+): Promise<void> => {
+  try {
+    if (await everyNodeHasTables(clickhouse, target)) return;
+    const settings = onClusterSettings(target);
+    const createDatabase = expandMacros(CREATE_DATABASE, macrosOf(target));
+    const definitions = await readDefinitions(clickhouse, target);
+    if (definitions.length === 0) return;
+    for (const sql of [createDatabase, ...definitions, ...applied.flatMap(({ statements }) => statements)])
+      await clickhouse.run('create the tables on added nodes', { sql, settings, inDatabase: false });
+  } catch (error) {
+    if (!(error instanceof LogStoreError)) throw error;
+    logger?.warn({ err: error }, 'could not create the log tables on all nodes of the cluster');
+  }
 };
 
 /**
  * Creates the database and brings its tables up to date. Any number of processes can call this at once and at every start,
- * because statements are idempotent and migrations from a newer version are kept.
+ * because statements are idempotent and migrations from a newer version are kept. In a cluster, each statement waits for all
+ * replicas, so none is run without need.
  */
 export const migrate = async (clickhouse: ClickHouse, target: MigrationTarget, logger?: Logger): Promise<void> => {
   const macros = macrosOf(target);
   const settings = onClusterSettings(target);
   const migrations = await loadMigrations(target);
   await withRetries(async () => {
-    if (await isUpToDate(clickhouse, target)) return;
+    const state = await readSchemaState(clickhouse, target);
+    if (target.cluster !== undefined) {
+      // The tables are also missing if this node was added.
+      const pending = state.kind === 'older' ? state.pending : [];
+      const applied = state.kind === 'missing' ? [] : migrations.filter(({ name }) => !pending.includes(name));
+      await createOnAddedNodes(clickhouse, { ...target, applied, logger });
+    }
+    if (state.kind === 'current' || state.kind === 'newer') return;
     for (const sql of [CREATE_DATABASE, CREATE_MIGRATIONS]) {
       await clickhouse.run('create the database', { sql: expandMacros(sql, macros), settings, inDatabase: false });
     }
     const done = await appliedMigrations(clickhouse);
-    const lacksTables = migrations.every(({ number }) => done.has(number));
     for (const { number, name, statements } of migrations) {
-      if (done.has(number) && !lacksTables) continue;
-      for (const sql of statements) await clickhouse.run(`apply the migration ${name}`, { sql, settings });
       if (done.has(number)) continue;
+      for (const sql of statements) await clickhouse.run(`apply the migration ${name}`, { sql, settings });
       await clickhouse.run(`record the migration ${name}`, {
         sql: 'INSERT INTO migrations (number, name) SELECT {number:UInt32}, {name:String}',
         params: { number, name },
