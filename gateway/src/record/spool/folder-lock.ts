@@ -8,6 +8,8 @@ const LOCK_NAME = 'lock';
 /** SQLite's primary result codes, which are the last byte of `errcode` (https://sqlite.org/rescode.html). */
 const SQLITE_BUSY = 5;
 const SQLITE_CANTOPEN = 14;
+/** How long an attempt blocks this process. Without repetition, processes that try at the same moment could all fail. */
+const BUSY_TIMEOUT_MS = 10;
 
 /**
  * The ownership of an incarnation's folder. Its holder is the process that writes to the folder or, after the end of that process,
@@ -31,7 +33,7 @@ export class FolderLock {
     const file = path.join(folder, LOCK_NAME);
     let database: DatabaseSync | undefined;
     try {
-      database = new DatabaseSync(file);
+      database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS });
       // The transaction never writes. With its journal in memory, it creates no file.
       database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     } catch (error) {
@@ -74,12 +76,21 @@ export const removeRetired = async (folder: string): Promise<void> => {
   try {
     await rmdir(folder);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    if (!isNotFound(error)) throw error;
   }
 };
 
-const hasOnlyLock = async (folder: string): Promise<boolean> =>
-  (await readdir(folder)).every((name) => name === LOCK_NAME);
+/** Also returns true if the folder does not exist, because another process may remove a retired folder at once. */
+const hasOnlyLock = async (folder: string): Promise<boolean> => {
+  try {
+    return (await readdir(folder)).every((name) => name === LOCK_NAME);
+  } catch (error) {
+    if (isNotFound(error)) return true;
+    throw error;
+  }
+};
+
+const isNotFound = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 const sqliteCode = (error: unknown): number | undefined =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
