@@ -16,3 +16,8 @@ test('other refusals of the API server are reported as they are', () => {
 test('an unexpected error is not reported as an error that the user can fix', () => {
   expect(plainErrorOf(new TypeError('x is undefined'))).toBeUndefined();
 });
+
+test('a spool folder that cannot be locked is reported without a stack', () => {
+  const error = Object.assign(new Error('cannot lock /spool/a/lock'), { name: 'FolderLockError' });
+  expect(plainErrorOf(error)?.message).toBe('cannot lock /spool/a/lock');
+});

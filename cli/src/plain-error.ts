@@ -15,6 +15,7 @@ export class PlainError extends Error {
 const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'ApiError',
   'EngineStartError',
+  'FolderLockError',
   'LogFilterError',
   'LogStoreError',
   'SettingsError',

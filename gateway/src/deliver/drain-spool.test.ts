@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rename, rm, utimes } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -109,6 +109,15 @@ test('the folder of a gateway that is alive is not touched, and its permits are 
   await vi.waitUntil(async () => (await drain({ quietMs: 0, onDrained })).leftBytes === 0);
   expect(reported).toEqual([INCARNATION, spool.incarnation]);
   expect(sink.rows).toHaveLength(3);
+});
+
+test('a folder that cannot be locked is reported, and does not hold up the others', async () => {
+  await ageSpool();
+  const unusable = path.join(dir, '01938f5d-0000-7000-8000-000000000000');
+  await mkdir(path.join(unusable, 'lock'), { recursive: true });
+  await expect(drain()).rejects.toThrow(`cannot lock ${path.join(unusable, 'lock')}`);
+  expect(sink.rows).toHaveLength(2);
+  expect((await readdir(dir)).sort()).toEqual([path.basename(unusable), `${INCARNATION}.drained`]);
 });
 
 test('two drains at once both end, and only one of them delivers', async () => {

@@ -53,25 +53,38 @@ export class Orphans {
     for (const [index, folder] of folders.entries()) this.#folders.set(folder, sizes[index] ?? 0);
   }
 
-  /** Delivers one segment per step, oldest folders first. Ends when nothing is left to deliver or delivery gave up. */
+  /**
+   * Delivers one segment per step, oldest folders first. Ends when nothing is left to deliver or delivery gave up. An error in one folder
+   * is thrown after the other folders, so that it does not hold them up.
+   */
   async *steps(): AsyncGenerator<void> {
     await this.scan();
     this.inUse = 0;
+    let failure: Error | undefined;
     for (const folder of [...this.#folders.keys()]) {
-      const lock = FolderLock.take(folder);
-      if (lock === undefined) {
-        if (existsSync(folder)) this.inUse++;
-        else this.#folders.delete(folder);
-        continue;
-      }
       try {
-        // Its owner may have written more before it ended.
-        this.#folders.set(folder, await sizeOfFolder(folder));
-        yield* this.#drain(folder);
-        if ((await lock.retire()) !== undefined) this.#folders.delete(folder);
-      } finally {
-        lock.release();
+        yield* this.#drainIfFree(folder);
+      } catch (error) {
+        failure ??= error instanceof Error ? error : new Error(String(error));
       }
+    }
+    if (failure !== undefined) throw failure;
+  }
+
+  async *#drainIfFree(folder: string): AsyncGenerator<void> {
+    const lock = FolderLock.take(folder);
+    if (lock === undefined) {
+      if (existsSync(folder)) this.inUse++;
+      else this.#folders.delete(folder);
+      return;
+    }
+    try {
+      // Its owner may have written more before it ended.
+      this.#folders.set(folder, await sizeOfFolder(folder));
+      yield* this.#drain(folder);
+      if ((await lock.retire()) !== undefined) this.#folders.delete(folder);
+    } finally {
+      lock.release();
     }
   }
 

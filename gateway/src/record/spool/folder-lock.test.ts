@@ -112,5 +112,6 @@ test('a folder is retired only without segments, and removed by any number of pr
 
 test('a file that cannot be locked is reported', async () => {
   await mkdir(path.join(folder, 'lock'));
-  expect(() => FolderLock.take(folder)).toThrow(`cannot lock ${path.join(folder, 'lock')}`);
+  const message = expect.stringContaining(`cannot lock ${path.join(folder, 'lock')}`) as string;
+  expect(() => FolderLock.take(folder)).toThrow(expect.objectContaining({ name: 'FolderLockError', message }));
 });

@@ -11,6 +11,11 @@ const SQLITE_CANTOPEN = 14;
 /** How long an attempt blocks this process. Without repetition, processes that try at the same moment could all fail. */
 const BUSY_TIMEOUT_MS = 10;
 
+/** The file system refused the lock. The message is for people. */
+export class FolderLockError extends Error {
+  override readonly name = 'FolderLockError';
+}
+
 /**
  * The ownership of an incarnation's folder. Its holder is the process that writes to the folder or, after the end of that process,
  * one that drains it. The kernel releases the lock at the end of its holder, however it ends.
@@ -40,7 +45,7 @@ export class FolderLock {
       database?.close();
       const code = sqliteCode(error);
       if (code === SQLITE_BUSY || (code === SQLITE_CANTOPEN && !existsSync(folder))) return undefined;
-      throw new Error(`cannot lock ${file}: ${error instanceof Error ? error.message : String(error)}`, {
+      throw new FolderLockError(`cannot lock ${file}: ${error instanceof Error ? error.message : String(error)}`, {
         cause: error,
       });
     }
