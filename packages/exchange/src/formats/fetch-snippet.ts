@@ -53,9 +53,9 @@ const bodyOf = ({ id, request }: RequestEntry & { readonly id: string }): FetchB
 
 /** Returns whether fetch sends the captured target. URLs have no fragment, no `..` and no `\\` in what is sent. */
 const isSentUnchanged = (baseUrl: string, target: string, captured: string): boolean => {
-  const sent = URL.parse(baseUrl + target);
-  const { origin, pathname } = new URL(baseUrl);
-  return sent?.href === `${origin}${pathname.replace(/\/$/, '')}${captured}`;
+  const base = URL.parse(baseUrl);
+  if (base === null) return false;
+  return URL.parse(baseUrl + target)?.href === `${base.origin}${base.pathname.replace(/\/$/, '')}${captured}`;
 };
 
 /** Returns a call to fetch for Node, Deno, Bun or a browser, as JavaScript statements that need top-level await. */

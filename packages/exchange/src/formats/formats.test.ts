@@ -110,6 +110,12 @@ describe('fetch', () => {
   });
   afterAll(() => server.close());
 
+  it.each(['shop:99999', '[:::]', '1.2.3.999'])('does not fail on an invalid host from the caller: %s', (host) => {
+    const { text, notes } = fetchSnippet(withRequest({ headers: [['Host', host]] }));
+    expect(text).toContain('fetch("http://localhost/');
+    expect(notes).toEqual([]);
+  });
+
   it('sends the method, target, headers and body of generated requests from Node', async () => {
     const sample = fc
       .sample(anyRequest(new URL(server.url).host), 100)

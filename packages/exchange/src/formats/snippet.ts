@@ -29,7 +29,7 @@ const HOST = /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i;
 /** Returns the caller's host if it is valid, and `localhost` otherwise, because the host becomes part of a URL. */
 const hostOf = ({ request: { headers } }: RequestEntry): string => {
   const host = headerOf(headers, 'host') ?? '';
-  return HOST.test(host) ? host : 'localhost';
+  return HOST.test(host) && URL.canParse(`http://${host}`) ? host : 'localhost';
 };
 
 export const baseUrlOf = (entry: RequestEntry, { baseUrl }: SnippetOptions): string =>
