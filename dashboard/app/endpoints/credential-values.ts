@@ -2,7 +2,7 @@ import { isRecord, LIMITS, ownMember, SIGNATURE_SCHEMES, TIMESTAMP_SCHEMES } fro
 import { without } from '../../src/api/without.ts';
 import { isSame } from '../ui/merge-values.ts';
 import { textOf } from './condition-values.ts';
-import { savedPart, type FormReader } from './form-reader.ts';
+import { savedItems, savedPart, toItems, type FormReader } from './form-reader.ts';
 
 const CREDENTIAL = 'spec.credential';
 
@@ -83,14 +83,17 @@ const optional = (name: string, value: string): Readonly<Record<string, string>>
  * show of the saved ones.
  */
 const secretRefsOf = (values: CredentialValues, saved: unknown): readonly unknown[] => {
-  const before: readonly unknown[] = Array.isArray(saved) ? saved : [];
+  const before = savedItems(saved);
   const shown = Array.from({ length: LIMITS.signingSecretsMax }, (_, index) => ({
     name: values[`signature.secretRefs[${index as 0 | 1}].name`],
-    key: values[`signature.secretRefs[${index as 0 | 1}].key`],
-    ...without(savedPart(before[index]), 'name', 'key'),
-  }));
+    value: values[`signature.secretRefs[${index as 0 | 1}].key`],
+  })).filter(({ name, value }, index) => index === 0 || name !== '' || value !== '');
   return [
-    ...shown.filter(({ name, key }, index) => index === 0 || name !== '' || key !== ''),
+    ...toItems(shown, before.slice(0, LIMITS.signingSecretsMax), {
+      read: ({ name, key }) => ({ name: textOf(name), value: textOf(key) }),
+      fields: ['name', 'key'],
+      write: ({ name, value }) => ({ name, key: value }),
+    }),
     ...before.slice(LIMITS.signingSecretsMax),
   ];
 };

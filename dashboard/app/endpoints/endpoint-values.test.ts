@@ -100,11 +100,14 @@ const CREDENTIALS: Readonly<Record<SignatureScheme, object>> = {
 };
 
 // The form keeps the values of fields that it hides.
-it.each(SIGNATURE_SCHEMES)('only the fields of the selected scheme are saved: %s', (scheme) => {
+it.each(SIGNATURE_SCHEMES)('only the fields of a newly selected scheme are saved: %s', (scheme) => {
   const secretRefs = [{ name: 'a', key: 'b' }];
-  const all = Object.assign({ scheme, secretRefs }, ...Object.values(CREDENTIALS)) as object;
-  const before = spec({ json: { body: '{}' }, credential: { type: 'Signature', signature: all } });
-  const values = readEndpointValues(submitted(valuesOf('a', before)));
+  const all = Object.assign({ secretRefs }, ...Object.values(CREDENTIALS)) as object;
+  const signature = { ...all, scheme: scheme === 'HMAC' ? 'Token' : 'HMAC' };
+  const before = spec({ json: { body: '{}' }, credential: { type: 'Signature', signature } });
+  const opened = valuesOf('a', before);
+  const credential = { ...opened.credential, 'signature.scheme': scheme };
+  const values = readEndpointValues(submitted({ ...opened, credential }));
   const saved = toEndpoint(values, { ...identity, spec: before });
   expect(saved.spec).toEqual({
     ...before,
@@ -216,6 +219,15 @@ describe('fields of later versions', () => {
     expect(saved((rows) => rows.slice(2))).toEqual([header('b', { later: 3 })]);
   });
 
+  it('are kept in a secret that takes the place of a removed one', () => {
+    const secretRefs = ['old', 'new'].map((key) => ({ name: 'a', key, later: key }));
+    const before = { ...mock({}), credential: { type: 'Signature', signature: { scheme: 'GitHub', secretRefs } } };
+    const moved = { 'signature.secretRefs[0].key': 'new', 'signature.secretRefs[1].key': '' };
+    expect(
+      save(before, ({ credential: was }) => ({ credential: { ...was, ...moved, 'signature.secretRefs[1].name': '' } })),
+    ).toMatchObject({ credential: { signature: { secretRefs: secretRefs.slice(1) } } });
+  });
+
   it('are kept in an edited delay, credential, condition and Service', () => {
     const before = {
       ...mock({ delay: { type: 'Fixed', fixed: '1s', ...later } }),
@@ -267,6 +279,29 @@ it('an edited body keeps the line breaks of the lines that were not edited', () 
   expect(toEndpoint(readEndpointValues(submitted(edited)), { ...identity, spec: before }).spec).toMatchObject({
     json: { body: edit(body) },
     responses: [{ when: { cel: '3 <\r\n2\n&& true' }, body: edit(body) }],
+  });
+});
+
+// In one line of JSON, a backslash before an `n` looks like a line break.
+it('an edited header or condition is saved even if only the letter after a backslash differs', () => {
+  const item = { name: 'a', type: 'RegularExpression', value: String.raw`x\n` };
+  const before = {
+    ...spec({ json: { body: '{}', headers: [{ name: 'a', value: item.value }] } }),
+    responses: [{ name: 'gold', when: { headers: [item] }, body: '{}' }],
+  };
+  const value = String.raw`x\r`;
+  const values = valuesOf('a', before);
+  const edited = {
+    ...values,
+    headers: values.headers.map((row) => ({ ...row, value })),
+    responses: values.responses.map((one) => ({
+      ...one,
+      conditions: one.conditions.map((row) => ({ ...row, value })),
+    })),
+  };
+  expect(toEndpoint(readEndpointValues(submitted(edited)), { ...identity, spec: before }).spec).toMatchObject({
+    json: { headers: [{ name: 'a', value }] },
+    responses: [{ when: { headers: [{ ...item, value }] } }],
   });
 });
 

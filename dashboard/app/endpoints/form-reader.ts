@@ -104,7 +104,8 @@ interface RowFormat<Row> {
 }
 
 /** The row as text. Text fields of one line contain no line breaks. */
-const rowText = (row: RowValues): string => JSON.stringify(row).replaceAll(/\\[rn]/g, '');
+const rowText = (row: RowValues): string =>
+  JSON.stringify(row, (_, value: unknown) => (typeof value === 'string' ? value.replaceAll(/[\r\n]/g, '') : value));
 
 /**
  * Converts rows to the items of a list. Keeps unedited items of the saved list as written, and the fields of edited items that the
