@@ -34,6 +34,20 @@ test.each([
   expect(reachableUrl(url, project, undefined)).toBe(url);
 });
 
+// The URLs may not belong together, because the operator writes the statuses of a project and of its endpoints one after the other.
+test.each([
+  ['https://mocks.example.com/k3v9/v1/orders?a=1', projectAt('https://example.com/mocks'), '/k3v9/v1/orders?a=1'],
+  ['https://example.com/mocks-2/k3v9/v1', projectAt('https://example.com/mocks'), '/mocks-2/k3v9/v1'],
+  [
+    'https://example.com/mock@elsewhere.example.com/',
+    projectAt('https://example.com/mock'),
+    '/mock@elsewhere.example.com/',
+  ],
+  ['https://example.com/k3v9/v1', object('Project', {}, {}), '/k3v9/v1'],
+])('a request to %s only leads to the gateways inside the cluster', (url, project, expected) => {
+  expect(reachableUrl(url, project, 'http://gateway:8080')).toBe(`http://gateway:8080${expected}`);
+});
+
 // In a cluster, the URL in the status leads through a load balancer that the dashboard often cannot reach.
 test('a request is sent to the gateways inside the cluster, with the key of the account', async () => {
   const seen: unknown[] = [];

@@ -1,5 +1,4 @@
-import type { HeaderPair } from '@standin/contract';
-import type { ResourceObject } from '@standin/contract';
+import type { HeaderPair, ResourceObject } from '@standin/contract';
 import { getAccount } from '../accounts/accounts.ts';
 import type { Backend } from '../backend.ts';
 import { gatewayUrl, getProject } from '../projects/projects.ts';
@@ -75,11 +74,14 @@ export const sendRequest = async (
  * for callers. It may lead through a load balancer that this process cannot reach.
  */
 export const reachableUrl = (url: string, project: ResourceObject, base: string | undefined): string => {
-  const callers = gatewayUrl(project);
-  if (base === undefined || callers === undefined) return url;
+  if (base === undefined) return url;
   const { pathname, search } = new URL(url);
-  const prefix = new URL(callers).pathname.replace(/\/$/, '');
-  return `${base.replace(/\/+$/, '')}${pathname.slice(prefix.length)}${search}`;
+  const prefix = new URL(gatewayUrl(project) ?? base).pathname.replace(/\/$/, '');
+  const target = new URL(base);
+  // A URL joined as text could lead to another host.
+  target.pathname = `${target.pathname.replace(/\/$/, '')}${pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname}`;
+  target.search = search;
+  return target.href;
 };
 
 const beginningOf = async ({ body }: Response): Promise<{ bytes: Uint8Array; isCut: boolean }> => {
