@@ -39,7 +39,6 @@ const formatTarget = ({ path, query }: Pick<LineEntry, 'path' | 'query'>): strin
   return target.length > TARGET_LENGTH_MAX ? `${target.slice(0, TARGET_LENGTH_MAX - 1)}…` : target;
 };
 
-/** Outcomes that the status alone does not show. */
 /** Outcomes that need no note, because they are the usual ones. */
 const USUAL: readonly LineEntry['outcome'][] = ['mocked', 'forwarded'];
 
