@@ -21,6 +21,7 @@ const row = (n: number): TrafficRow => ({
 /** Returns the rows `from` to `to`, newest first. */
 const rows = (from: number, to: number): TrafficRow[] =>
   Array.from({ length: to - from + 1 }, (_row, index) => row(to - index));
+const idsOf = (those: readonly TrafficRow[]): string[] => those.map(({ id }) => id);
 
 const shown = (feed: TrafficFeed): (number | string)[] =>
   feed.state().items.map((item) => (item.kind === 'row' ? Number(item.row.id.slice(-12)) : `${item.count} skipped`));
@@ -70,8 +71,14 @@ describe('a live feed', () => {
   it('shows the number of skipped requests, not counting those in the list', () => {
     const feed = new TrafficFeed({ rows: rows(1, 4), hasOlder: false });
     // Of requests 1 to 20, the server sends 16 to 20 and skips the other 15. Four of the skipped requests are already in the list.
-    feed.receive({ rows: rows(16, 20), skipped: { count: 15, since: at(1) } });
+    feed.receive({ rows: rows(16, 20), skippedIds: idsOf(rows(1, 15)) });
     expect(shown(feed)).toEqual([20, 19, 18, 17, 16, '11 skipped', 4, 3, 2, 1]);
+  });
+
+  it('counts all skipped requests if one of them arrived late', () => {
+    const feed = new TrafficFeed({ rows: rows(2, 5), hasOlder: false });
+    feed.receive({ rows: rows(8, 9), skippedIds: idsOf([row(7), row(6), row(1)]) });
+    expect(shown(feed)).toEqual([9, 8, '3 skipped', 5, 4, 3, 2]);
   });
 });
 

@@ -5,11 +5,8 @@ import { compareRows, type RowCursor, type RowPage, type TrafficRow } from '../r
 export interface RowBatch {
   /** The rows, newest first. */
   readonly rows: readonly TrafficRow[];
-  /**
-   * Set if there were more rows than fit in one batch. `count` older rows were left out. The oldest of them was received at
-   * `since`.
-   */
-  readonly skipped?: { readonly count: number; readonly since: string } | undefined;
+  /** The ids of older rows that were left out, because there were more rows than fit in one batch. */
+  readonly skippedIds?: readonly string[] | undefined;
 }
 
 /** The reason why new requests wait: the user has scrolled to older requests, is reading a request, or has stopped the tail. */
@@ -70,9 +67,9 @@ export class TrafficFeed {
     return first?.kind === 'row' ? first.row.receivedAt : first?.below.receivedAt;
   }
 
-  receive({ rows, skipped }: RowBatch): void {
+  receive({ rows, skippedIds = [] }: RowBatch): void {
     const end = this.#state.hasOlder ? endOf(this.#state.items) : undefined;
-    const missed = skipped === undefined ? 0 : skipped.count - this.#countKnown(skipped.since, rows.at(-1)?.receivedAt);
+    const missed = skippedIds.filter((id) => !this.#known.has(id)).length;
     const unknown = rows.filter(({ id }) => !this.#known.has(id));
     // Rows below the end are part of the next page.
     const fresh = unknown.filter((row) => end === undefined || compareRows(row, end) < 0);
@@ -147,11 +144,5 @@ export class TrafficFeed {
     this.#known.set(id, receivedAt);
     const [oldest] = this.#known.size > FEED_LIMITS.knownIdsMax ? this.#known.keys() : [];
     if (oldest !== undefined) this.#known.delete(oldest);
-  }
-
-  #countKnown(since: string, before = ''): number {
-    let count = 0;
-    for (const at of this.#known.values()) if (at >= since && at < before) count += 1;
-    return count;
   }
 }

@@ -16,7 +16,7 @@ const TICK_MS = 1_000;
  * respond within this time is considered unavailable.
  */
 const SILENCE_MS = 5_000;
-/** The maximum number of rows in a batch. Older requests are only counted, because users cannot read so many rows at once. */
+/** The maximum number of rows in a batch. The page only counts older requests, because users cannot read so many rows at once. */
 const BATCH_ROWS_MAX = 5_000;
 
 export interface StreamOptions {
@@ -26,15 +26,11 @@ export interface StreamOptions {
   readonly signal: AbortSignal;
 }
 
-/**
- * Creates a batch, newest first. The oldest requests over the limit are only counted, and the batch contains the receive time of
- * the oldest request.
- */
-const toBatch = (summaries: readonly LogSummary[], max = BATCH_ROWS_MAX): RowBatch => {
+/** Creates a batch, newest first. Of the oldest requests over the limit, it contains only the ids. */
+const toBatch = (summaries: readonly LogSummary[]): RowBatch => {
   const rows = summaries.map(toTrafficRow).sort(compareRows);
-  const oldest = rows.at(-1);
-  if (rows.length <= max || oldest === undefined) return { rows };
-  return { rows: rows.slice(0, max), skipped: { count: rows.length - max, since: oldest.receivedAt } };
+  if (rows.length <= BATCH_ROWS_MAX) return { rows };
+  return { rows: rows.slice(0, BATCH_ROWS_MAX), skippedIds: rows.slice(BATCH_ROWS_MAX).map(({ id }) => id) };
 };
 
 /**
