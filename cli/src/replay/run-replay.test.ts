@@ -1,5 +1,6 @@
 import process from 'node:process';
 import type { ReplayStatus } from '@standin/crds';
+import { ApiError } from '@standin/kube';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ServerError, type ApiClient, type ApiRequest } from '../server/api-client.ts';
 import { replayClient } from './replay-client.ts';
@@ -15,7 +16,7 @@ interface ReplayOptions {
   /** The errors with which the first attempts to create the Replay fail. */
   readonly creations?: readonly ServerError[];
   /** The error with which the first attempt to read the results fails. */
-  readonly results?: ServerError;
+  readonly results?: Error;
 }
 
 /**
@@ -23,7 +24,7 @@ interface ReplayOptions {
  * undefined, or after the last status.
  */
 const replay = (
-  statuses: readonly (ReplayStatus | ServerError | undefined)[],
+  statuses: readonly (ReplayStatus | Error | undefined)[],
   { onFirstRead = () => undefined, creations = [], results }: ReplayOptions = {},
 ) => {
   const left = [...statuses];
@@ -45,7 +46,7 @@ const replay = (
     if (method === 'GET' && left.length === statuses.length) onFirstRead();
     const status = method === 'GET' ? left.shift() : undefined;
     if (status === undefined) throw new ServerError('There is no such replay.', { status: 404, code: '' });
-    if (status instanceof ServerError) throw status;
+    if (status instanceof Error) throw status;
     return { status };
   };
   const ask = (request: ApiRequest) => new Promise((resolve) => resolve(answer(request)));
@@ -90,6 +91,14 @@ describe('a Replay that is followed', () => {
     await expect(replay([{ phase: 'Running' }, refused(401)])).rejects.toMatchObject(continues);
   });
 
+  test('continues when its token cannot be renewed, which the error says', async () => {
+    const error = new ApiError('connect ECONNREFUSED', { status: 0, reason: '', request: '' });
+    await expect(replay([{ phase: 'Running' }, error])).rejects.toMatchObject({
+      message: expect.stringMatching(/^Replay \S+ continues, but the command cannot follow it: connect/) as string,
+      exitCode: 5,
+    });
+  });
+
   test('is created once if the response to its creation is lost', async () => {
     expect(await replay([{ phase: 'Succeeded' }], { creations: [refused(0), refused(409)] })).toBe(true);
   });
@@ -101,7 +110,11 @@ describe('a Replay that is followed', () => {
     });
   });
 
-  test.each([503, 403])('has succeeded even if its results are refused with %i', async (status) => {
-    expect(await replay([{ phase: 'Succeeded' }], { results: refused(status) })).toBe(true);
+  test.each([
+    refused(503),
+    refused(403),
+    new ApiError('the token cannot be renewed', { status: 0, reason: '', request: '' }),
+  ])('has succeeded even if its results cannot be read: %s', async (results) => {
+    expect(await replay([{ phase: 'Succeeded' }], { results })).toBe(true);
   });
 });

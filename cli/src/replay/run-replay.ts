@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { progressIn, type ReplaySpec, type ReplayStatus } from '@standin/crds';
 import type { LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
-import { PlainError } from '../plain-error.ts';
+import { PlainError, plainErrorOf } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
 import { createOperation, persistently, statusOfNew } from '../server/follow-operation.ts';
 import { isConfirmed, stderr, stdout, type Line } from '../terminal.ts';
@@ -80,8 +80,9 @@ interface EndedReplay {
  */
 const readEnded = <T>(read: () => Promise<T>): Promise<T | undefined> =>
   persistently(performance.now() + OUTAGE_MS_MAX, read).catch((error: unknown) => {
-    if (!(error instanceof PlainError)) throw error;
-    say([`the results of the replay cannot be shown: ${error.message}`]);
+    const plain = plainErrorOf(error);
+    if (plain === undefined) throw error;
+    say([`the results of the replay cannot be shown: ${plain.message}`]);
     return undefined;
   });
 
