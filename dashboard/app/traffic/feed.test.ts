@@ -75,6 +75,14 @@ describe('a live feed', () => {
     expect(shown(feed)).toEqual([20, 19, 18, 17, 16, '11 skipped', 4, 3, 2, 1]);
   });
 
+  it('replaces all gaps at its end with the next page', () => {
+    const feed = new TrafficFeed({ rows: rows(5, 6), hasOlder: true });
+    feed.receive({ rows: rows(3, 4), skippedIds: idsOf([row(2)]) });
+    feed.receive({ rows: [row(4)], skippedIds: idsOf([row(1)]) });
+    feed.addOlder({ rows: rows(1, 4), hasOlder: false });
+    expect(shown(feed)).toEqual([6, 5, 4, 3, 2, 1]);
+  });
+
   it('counts all skipped requests if one of them arrived late', () => {
     const feed = new TrafficFeed({ rows: rows(2, 5), hasOlder: false });
     feed.receive({ rows: rows(8, 9), skippedIds: idsOf([row(7), row(6), row(1)]) });

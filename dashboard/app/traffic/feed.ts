@@ -91,13 +91,13 @@ export class TrafficFeed {
     }
   }
 
-  /** Adds the page after the last request of the list. This page contains the requests that a gap at the end counts. */
+  /** Adds the page after the last request of the list. This page contains the requests that gaps at the end count. */
   addOlder({ rows, hasOlder }: RowPage): void {
     const fresh = rows.filter(({ id }) => !this.#known.has(id));
     for (const row of fresh) this.#remember(row);
     const older: readonly FeedItem[] = fresh.map((row) => ({ kind: 'row', row }));
     const { items } = this.#state;
-    const whole = [...(endsWithGap(items) ? items.slice(0, -1) : items), ...older];
+    const whole = [...items.slice(0, items.findLastIndex(({ kind }) => kind === 'row') + 1), ...older];
     this.#change({ items: mergeItems(this.#takeBelow(hasOlder ? endOf(whole) : undefined), whole), hasOlder });
   }
 
