@@ -167,7 +167,10 @@ test('exercises purges, and replays, key regenerations and shares, which are del
     await forget('Replay', 'again');
   };
   const regenerate = async (): Promise<void> => {
-    await team.apply('KeyRegeneration', 'new-key', { accountRef: { name: 'team' } });
+    // One of them waits for the other, which the operator reads without a cache.
+    const names = ['new-key', 'newer-key'];
+    await Promise.all(names.map((name) => team.apply('KeyRegeneration', name, { accountRef: { name: 'team' } })));
+    await untilUsed('get mockkeyregenerations.standin.dev');
     await forget('KeyRegeneration', 'new-key');
   };
   const share = async (): Promise<void> => {
