@@ -1,4 +1,3 @@
-import { ownMember } from '@standin/contract';
 import { exception } from './engine-exception.ts';
 import { tokensOf, type Token } from './tokens.ts';
 
@@ -222,7 +221,7 @@ const checkKind = (head: readonly Token[]): boolean => {
     return true;
   }
   const kind = first.kind === 'word' ? first.text.toUpperCase() : '';
-  const objects = start === 0 ? ownMember(WRITES, kind) : undefined;
+  const objects = start === 0 && Object.hasOwn(WRITES, kind) ? WRITES[kind] : undefined;
   if (objects === undefined) {
     const message = `${first.text} is not allowed; the embedded engine accepts ${[...READS, ...Object.keys(WRITES)].join(', ')}`;
     throw isWord(first, ...REFUSED) ? denied(message) : malformed(message);

@@ -12,7 +12,7 @@ const SQLITE_CANTOPEN = 14;
 const BUSY_TIMEOUT_MS = 10;
 
 /** The file system refused the lock. The message is for people. */
-export class FolderLockError extends Error {
+class FolderLockError extends Error {
   override readonly name = 'FolderLockError';
 }
 
