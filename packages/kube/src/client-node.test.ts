@@ -17,7 +17,7 @@ const dispatcherOf = async (config: KubeConfig): Promise<unknown> => {
   return context.getDispatcher();
 };
 
-it('creates the connections of each call anew, which SharedConnectionConfig does not', async () => {
+it('creates new connections for each call, unlike SharedConnectionConfig', async () => {
   const theirs = load(new KubeConfig());
   expect(await dispatcherOf(theirs)).not.toBe(await dispatcherOf(theirs));
   const ours = load(new SharedConnectionConfig());
