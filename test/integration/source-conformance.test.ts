@@ -254,7 +254,7 @@ describe.for([
       await knownAtAll(refOf('a'));
       const written = await driver.source.writeStatus(refOf('a'), { observedGeneration: 1 });
       expect(written.status).toMatchObject({ observedGeneration: 1 });
-      await expect(driver.source.get(refOf('a'))).resolves.toEqual(written);
+      await expect(driver.editor.get(refOf('a'))).resolves.toEqual(written);
       const changed = await driver.editor.apply(replay('a', 'Suspended'));
       expect(changed.metadata).toMatchObject({ uid: first.metadata.uid, generation: 2 });
       expect(changed).toMatchObject({ spec: { state: 'Suspended' }, status: { observedGeneration: 1 } });
@@ -287,7 +287,7 @@ describe.for([
     const again = await driver.editor.apply(replay('Suspended'));
     await expect(driver.source.delete(ref, changed.metadata)).rejects.toMatchObject(conflict);
     await driver.source.delete(ref, again.metadata);
-    await expect(driver.source.get(ref)).resolves.toBeUndefined();
+    await expect(driver.editor.get(ref)).resolves.toBeUndefined();
   });
 
   describe('secrets', () => {
