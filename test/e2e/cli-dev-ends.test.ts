@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isAlive } from '../cluster/is-alive.ts';
@@ -278,4 +278,20 @@ describe('stopping standin dev', () => {
     expect(stdout).toContain('Ready. 3 endpoints');
     expect(await processesWith(data)).toBe('');
   });
+});
+
+test.each([
+  ['the data folder', ''],
+  ['the folder with the keys', 'secrets'],
+  ['the folder of the gateway', 'gateway'],
+])('standin dev reports that %s was removed, and stops without new keys', async (_, folder) => {
+  const { process: dev, data } = await startDev();
+  const removed = path.join(data, folder);
+  await rm(removed, { recursive: true, force: true });
+  expect(await dev.ended()).toMatchObject({ code: 1 });
+  expect(dev.log().join('\n')).toContain(`the folder ${removed} was removed or replaced while standin dev was running`);
+  expect(dev.log().join('\n')).not.toContain('MiB free');
+  const keys = await readdir(path.join(data, 'secrets', 'default')).catch(() => []);
+  expect(keys).toEqual(folder === 'gateway' ? [expect.stringContaining('api-key') as string] : []);
+  expect(await processesWith(data)).toBe('');
 });

@@ -50,7 +50,7 @@ const causeOf = async (error: unknown, folder: string): Promise<unknown> => {
 };
 
 /** The files and folders that Standin creates in a data folder. If a folder contains others, it gets no `.gitignore`. */
-const ENTRIES = ['clickhouse', 'gateway', 'operations', 'operator', 'running.json', 'secrets', 'state', 'tls'];
+export const ENTRIES = ['clickhouse', 'gateway', 'operations', 'operator', 'running.json', 'secrets', 'state', 'tls'];
 
 /**
  * Creates the folder for the log, keys and state. Returns its absolute path. Rejects with a `PlainError` if the folder cannot be

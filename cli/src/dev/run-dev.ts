@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import path from 'node:path';
 import process from 'node:process';
 import { targetOf } from '@standin/egress';
@@ -12,6 +11,7 @@ import { awaitStop } from '../shutdown.ts';
 import { stdout } from '../terminal.ts';
 import { checkReadable, copyQuickstart, prepareDataDir } from './check-input.ts';
 import { choosePort } from './choose-port.ts';
+import { watchDataFolder } from './data-folder.ts';
 import { devLogger } from './dev-logger.ts';
 import { boundRejected, holdUntilReady, jsonOutput, type DevOutput } from './dev-output.ts';
 import { findRunning, removeRunFile, writeRunFile } from '../server/run-file.ts';
@@ -91,6 +91,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
     let dashboard: Awaited<ReturnType<typeof startDashboard>> | undefined;
     // Without pages, only commands use the API, and they read the token from the run file.
     const needsToken = options.requireToken || !options.dashboard;
+    const over = new AbortController();
     const token = needsToken ? randomBytes(TOKEN_BYTES).toString('base64url') : undefined;
     try {
       const isServer = options.clickhouseUrl !== undefined;
@@ -111,8 +112,10 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
       standin.refused.add(targetOf(new URL(apiUrl)));
       await writeRunFile(dataDir, { ...run, api: { url: hasPages ? apiUrl : loopbackOf(apiUrl), token, hasPages } });
       output.ready({ ...ready, ...(hasPages && { dashboard: apiUrl, dashboardToken: token }) });
-      await Promise.race([aborted(signal), standin.ended]);
+      const watched = AbortSignal.any([signal, over.signal]);
+      await Promise.race([watchDataFolder(dataDir, options.data, watched), standin.ended]);
     } finally {
+      over.abort();
       if (signal.aborted) output.stopping();
       await removeRunFile(dataDir);
       await dashboard?.stop();
@@ -166,8 +169,4 @@ const refuseWhereOneRuns = async (dataDir: string, data: string): Promise<void> 
 const loopbackOf = (url: string): string => {
   const { protocol, port } = new URL(url);
   return `${protocol}//127.0.0.1:${port}`;
-};
-
-const aborted = async (signal: AbortSignal): Promise<void> => {
-  if (!signal.aborted) await once(signal, 'abort');
 };

@@ -244,6 +244,7 @@ export class FolderSource implements LocatingSource {
     await this.#folder.check();
     try {
       await mkdir(dataDir, { recursive: true, mode: 0o700 });
+      await this.#secrets.open();
     } catch (error) {
       const reason = (error as NodeJS.ErrnoException).code ?? String(error);
       throw new SourceError('Forbidden', `cannot write the data folder ${dataDir}: ${reason}`, { cause: error });

@@ -57,3 +57,14 @@ test('names cannot lead outside the folder, and a file that cannot be read is no
   expect(error.message).toContain('fix or remove the file');
   expect(`${error.message} ${String(error.cause)}`).not.toContain('secret text');
 });
+
+test('a Secret is not created again after the folder was removed', async () => {
+  const removed = new SecretFiles(join(folder, 'secrets'));
+  await removed.open();
+  await removed.create('a', 'key', { owner: owner('team'), data: { key: '1' } });
+  await rm(join(folder, 'secrets'), { recursive: true });
+  await expect(removed.create('a', 'key', { owner: owner('team'), data: { key: '2' } })).rejects.toMatchObject({
+    kind: 'Unavailable',
+  });
+  expect(await readdir(folder)).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { readFile, readdir, rm } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SourceError } from '@standin/contract';
 import { replaceFile } from '@standin/process/replace-file';
@@ -19,12 +19,19 @@ const encoded = (data: Readonly<Record<string, string>>): Record<string, string>
 /** A name in the format of RFC 1123, which cannot lead outside the folder. */
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 
+const FOLDER_MODE = 0o700;
+
 /** The generated Secrets, each in a file `<folder>/<namespace>/<name>.json` with mode 0600. */
 export class SecretFiles {
   readonly #folder: string;
 
   constructor(folder: string) {
     this.#folder = folder;
+  }
+
+  /** Creates the folder. Later writes do not, so that no new key replaces one whose folder was removed. */
+  async open(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: FOLDER_MODE });
   }
 
   async read(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
@@ -66,8 +73,12 @@ export class SecretFiles {
   }
 
   async #write(namespace: string, name: string, secret: Secret, { exclusive }: { exclusive: boolean }): Promise<void> {
+    const file = this.#path(namespace, name);
     try {
-      await replaceFile(this.#path(namespace, name), JSON.stringify(secret), { mode: 0o600, exclusive });
+      await mkdir(dirname(file), { mode: FOLDER_MODE }).catch((error: unknown) => {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      });
+      await replaceFile(file, JSON.stringify(secret), { mode: 0o600, exclusive });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error;
       throw new SourceError('Unavailable', `cannot write a Secret to ${this.#folder}`, { cause: error });

@@ -35,9 +35,11 @@ test('a disk that does not respond has no room until it responds again', async (
   freeBytes = () => Promise.reject(new Error('no such device'));
   await expect(guard.refresh()).rejects.toThrow('no such device');
   expect(guard.hasRoomFor(1)).toBe(false);
+  expect(guard.shortage).toContain('the folder /spool cannot be used (no such device)');
   freeBytes = before;
   await guard.refresh();
   expect(guard.hasRoomFor(1)).toBe(true);
+  expect(guard.shortage).not.toContain('cannot be used');
 });
 
 test('there is no room before the disk was checked', () => {

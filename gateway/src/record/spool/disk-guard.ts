@@ -13,6 +13,8 @@ export interface DiskGuardOptions {
 export class DiskGuard {
   readonly #options: DiskGuardOptions;
   #freeBytes = 0;
+  /** The error of the last check. Undefined if the disk responded. */
+  #failure: unknown;
 
   /** Bytes in other processes' segments. */
   orphanBytes = 0;
@@ -40,6 +42,8 @@ export class DiskGuard {
   /** The reason why there is no room, as shown to users. */
   get shortage(): string {
     const { bytesMax, reserveBytes, folder } = this.#options;
+    if (this.#failure !== undefined)
+      return `the folder ${folder} cannot be used (${messageOf(this.#failure)}): restore it, and restart the gateway`;
     return bytesMax - this.storedBytes <= this.#freeBytes - reserveBytes
       ? `the spool has reached its limit of ${mib(bytesMax)}: check that ClickHouse accepts rows`
       : `the disk that holds ${folder} has ${mib(this.#freeBytes)} free, but ${mib(reserveBytes)} must stay free: delete other files, or use a larger disk`;
@@ -59,11 +63,14 @@ export class DiskGuard {
     const { disk, folder } = this.#options;
     try {
       this.#freeBytes = await disk.freeBytes(folder);
+      this.#failure = undefined;
     } catch (error) {
       this.#freeBytes = 0;
+      this.#failure = error;
       throw error;
     }
   }
 }
 
 const mib = (bytes: number): string => `${Math.floor(Math.max(bytes, 0) / (1024 * 1024))} MiB`;
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
