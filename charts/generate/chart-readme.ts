@@ -1,13 +1,13 @@
-import { table } from '../../docs/generate/markdown.ts';
+import { item } from '../../docs/generate/markdown.ts';
 import { describeValues, type ChartValue } from './describe-values.ts';
 
 const defaultText = ({ byDefault }: ChartValue): string =>
-  byDefault === undefined ? '' : `\`${JSON.stringify(byDefault)}\``;
+  byDefault === undefined ? '' : `default \`${JSON.stringify(byDefault)}\``;
 
 const isSetting = ({ path }: ChartValue): boolean => path[1] === 'settings';
 
-const rows = (values: readonly ChartValue[]) =>
-  values.map((value) => [`\`${value.path.join('.')}\``, defaultText(value), value.description]);
+const list = (values: readonly ChartValue[]): string =>
+  values.map((value) => item(`\`${value.path.join('.')}\``, [defaultText(value)], [value.description])).join('\n');
 
 /** Returns the chart's README.md. */
 export const chartReadme = (): string => {
@@ -28,16 +28,13 @@ Requires Kubernetes 1.31 or newer and Helm 3.17 or newer. Install one release pe
 
 ## Values
 
-${table(['value', 'default', 'description'], rows(values.filter((value) => !isSetting(value))))}
+${list(values.filter((value) => !isSetting(value)))}
 
 ## Process settings
 
 An unset value keeps the process's default. [docs/reference/configuration.md](../../docs/reference/configuration.md) lists all settings with their environment
 variables. The chart sets those that are missing here, based on the values above.
 
-${table(
-  ['value', 'description'],
-  values.filter(isSetting).map(({ path, description }) => [`\`${path.join('.')}\``, description]),
-)}
+${list(values.filter(isSetting))}
 `;
 };

@@ -2,7 +2,7 @@ import { describeSettings, ownMember, type SettingDescription, type SettingsSche
 import { clusterDashboardSettings } from '@standin/dashboard';
 import { gatewaySettings } from '@standin/gateway';
 import { operatorSettings } from '@standin/operator';
-import { linked, table } from './markdown.ts';
+import { item, linked } from './markdown.ts';
 
 /**
  * Descriptions of defaults that come from the machine or from the environment. The values themselves would depend on where the
@@ -12,15 +12,15 @@ const NAMED_BY_THE_MACHINE: Readonly<Record<string, string>> = { name: 'the mach
 
 const defaultOf = ({ path, schema }: SettingDescription): string => {
   const named = ownMember(NAMED_BY_THE_MACHINE, path);
-  if (named !== undefined) return named;
+  if (named !== undefined) return `default: ${named}`;
   const { success, data } = schema.safeParse(undefined);
-  if (!success) return '**required**';
+  if (!success) return 'required';
   const text = Array.isArray(data)
     ? data.join(',')
     : data === undefined
       ? ''
       : JSON.stringify(data).replaceAll('"', '');
-  return text === '' ? '' : `\`${text}\``;
+  return text === '' ? '' : `default \`${text}\``;
 };
 
 const descriptionOf = ({ path, schema }: SettingDescription): string => {
@@ -35,35 +35,29 @@ const PROCESSES = {
 } as const satisfies Readonly<Record<string, SettingsSchema>>;
 type ProcessName = keyof typeof PROCESSES;
 
-const HEAD = ['setting', 'environment variable', 'default', 'what it does'];
-const rowsOf = (schema: SettingsSchema): string[][] =>
-  describeSettings(schema).map((setting) => [
-    `\`${setting.path}\``,
-    `\`${setting.env}\``,
-    defaultOf(setting),
-    descriptionOf(setting),
-  ]);
+const itemOf = (setting: SettingDescription, ...more: readonly string[]): string =>
+  item(`\`${setting.path}\``, [`\`${setting.env}\``, ...more, defaultOf(setting)], [descriptionOf(setting)]);
 
-/** Returns the processes that have a setting with the same row. */
-const processesWith = (row: readonly string[]): string[] =>
-  Object.entries(PROCESSES)
-    .filter(([, schema]) => rowsOf(schema).some((other) => other.join() === row.join()))
+/** Returns the processes that have a setting with the same item. */
+const processesWith = (setting: SettingDescription): string[] =>
+  Object.entries<SettingsSchema>(PROCESSES)
+    .filter(([, schema]) => describeSettings(schema).some((other) => itemOf(other) === itemOf(setting)))
     .map(([name]) => name);
 
-const settingsTable = (name: ProcessName): string =>
-  table(
-    HEAD,
-    rowsOf(PROCESSES[name]).filter((row) => processesWith(row).length === 1),
-  );
+const settingsList = (name: ProcessName): string =>
+  describeSettings(PROCESSES[name])
+    .filter((setting) => processesWith(setting).length === 1)
+    .map((setting) => itemOf(setting))
+    .join('\n');
 
 /** Lists the settings that have the same meaning in several processes. */
-const sharedSettingsTable = (): string => {
-  const rows = new Map(Object.values(PROCESSES).flatMap((schema) => rowsOf(schema).map((row) => [row.join(), row])));
-  const shared = [...rows.values()].map((row) => [...row, processesWith(row).join(', ')]);
-  return table(
-    [...HEAD, 'processes'],
-    shared.filter(([, , , , processes = '']) => processes.includes(',')),
-  );
+const sharedSettingsList = (): string => {
+  const items = Object.values<SettingsSchema>(PROCESSES)
+    .flatMap((schema) => describeSettings(schema))
+    .map((setting) => ({ setting, processes: processesWith(setting) }))
+    .filter(({ processes }) => processes.length > 1)
+    .map(({ setting, processes }) => itemOf(setting, processes.join(', ')));
+  return [...new Set(items)].join('\n');
 };
 
 export const configurationDoc = (): string => `# Configuration
@@ -76,26 +70,21 @@ in milliseconds, and sizes are in bytes. In a cluster, set them with the [values
 
 ## Several processes
 
-${sharedSettingsTable()}
+${sharedSettingsList()}
 
 ## Operator
 
-\`operator/src/settings.ts\`
-
-${settingsTable('operator')}
+${settingsList('operator')}
 
 ## Gateway
 
-\`gateway/src/settings.ts\`
-
-${settingsTable('gateway')}
+${settingsList('gateway')}
 
 ## Dashboard
 
-\`dashboard/src/settings.ts\`. The dashboard of \`standin dev\` does not use these settings.
-[dashboard.md](../guides/dashboard.md#on-a-cluster) describes how to run the dashboard on a cluster.
+The dashboard of \`standin dev\` does not use these settings.
 
-${settingsTable('dashboard')}
+${settingsList('dashboard')}
 
 ## \`standin dev\`
 

@@ -1,6 +1,9 @@
 import { REJECTED_HEADER, REJECTIONS, RESPONSE_FAILURES, type Rejection } from '@standin/contract';
 import { API_PROBLEMS, type ApiProblemKind } from '@standin/dashboard/api-problems';
-import { table } from './markdown.ts';
+import { item } from './markdown.ts';
+
+const errorItem = (code: string, status: number, description: readonly string[], retryable: boolean): string =>
+  item(`\`${code}\``, [`${status}${retryable ? ', retry' : ''}`], description);
 
 export const errorsDoc = (): string => `# Errors
 
@@ -20,19 +23,13 @@ ${REJECTED_HEADER}: endpoint_not_found
 {"type":"https://standin.dev/errors#endpoint_not_found","title":"No endpoint in this project has this path","status":404,"code":"endpoint_not_found","detail":"…"}
 \`\`\`
 
-${table(
-  ['code', 'status', 'what it means', 'what to do', 'worth a retry'],
-  Object.entries<Rejection>(REJECTIONS).map(([code, { status, title, detail, retryable }]) => [
-    `\`${code}\``,
-    String(status),
-    title,
-    detail,
-    retryable ? 'yes' : 'no',
-  ]),
-)}
-
 Unknown, revoked and malformed keys get the same response, and so do all wrong signatures. A caller may find out that a project
-exists: its URI cannot be guessed, and is not a credential. A response that is worth a retry has the header \`Retry-After\`.
+exists: its URI cannot be guessed, and is not a credential. _Retry_ means that the same request can succeed later. Responses with 429
+and 503 have the header \`Retry-After\`.
+
+${Object.entries<Rejection>(REJECTIONS)
+  .map(([code, { status, title, detail, retryable }]) => errorItem(code, status, [title, detail], retryable))
+  .join('\n')}
 
 ## Failed responses
 
@@ -40,24 +37,18 @@ After a request is accepted, its upstream or a template can still fail. These re
 stored and counted like all other responses, and do not have the header \`${REJECTED_HEADER}\`. The log entry contains the details in
 \`upstreamError\` or \`templateError\`.
 
-${table(
-  ['code', 'status', 'what it means'],
-  Object.entries(RESPONSE_FAILURES).map(([code, { status, title }]) => [`\`${code}\``, String(status), title]),
-)}
+${Object.entries(RESPONSE_FAILURES)
+  .map(([code, { status, title }]) => errorItem(code, status, [title], false))
+  .join('\n')}
 
 ## The JSON API
 
 The dashboard's [JSON API](api.md) reports errors as \`application/problem+json\` with one of these codes. \`detail\` describes what is
 wrong with the request. \`errors\` names parameters or fields, and \`position\` is the range of an error in a search.
 
-${table(
-  ['code', 'status', 'what it means', 'what to do', 'worth a retry'],
-  Object.entries<ApiProblemKind>(API_PROBLEMS).map(([code, { status, title, hint, retryAfterS }]) => [
-    `\`${code}\``,
-    String(status),
-    title,
-    hint,
-    retryAfterS === undefined ? 'no' : 'yes',
-  ]),
-)}
+${Object.entries<ApiProblemKind>(API_PROBLEMS)
+  .map(([code, { status, title, hint, retryAfterS }]) =>
+    errorItem(code, status, [title, hint], retryAfterS !== undefined),
+  )
+  .join('\n')}
 `;

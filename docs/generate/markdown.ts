@@ -3,11 +3,12 @@ import path from 'node:path';
 /** A comment on each generated page. */
 export const GENERATED = '<!-- Generated from the code by `npm run generate`. -->';
 
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('\n', ' ');
-
-/** Returns a Markdown table. */
-export const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
+/** Returns a list item: its name, facts about it in parentheses, and a description that becomes whole sentences. */
+export const item = (name: string, facts: readonly string[], description: readonly string[]): string => {
+  const known = facts.filter(Boolean).join('; ');
+  const text = description.map((part) => (/[.:!?]$/.test(part) ? part : `${part}.`)).join(' ');
+  return `- **${name}**${known === '' ? '' : ` (${known})`}: ${text.replaceAll('\n', ' ')}`;
+};
 
 /** Escapes characters that Markdown would interpret. */
 export const plain = (text: string): string => text.replaceAll(/[\\`*_<>[\]]/g, '\\$&');

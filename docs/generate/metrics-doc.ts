@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ROOT } from './checkout.ts';
-import { GENERATED, linked, plain, table } from './markdown.ts';
+import { GENERATED, item, linked, plain } from './markdown.ts';
 
 const FILE = 'docs/reference/metrics.md';
 
@@ -17,19 +17,19 @@ const PROCESSES: Readonly<Record<string, string>> = {
 /** Matches a metric's name, and the string after it if that is the metric's help text. */
 const METRIC = /'(standin_[a-z_]+)',\s*(?:help:\s*)?(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")?/g;
 
-/** Returns the metrics of a file as rows, from the calls that create them. Throws if a metric has no help text. */
-const metricsIn = (file: string): readonly (readonly [string, string])[] =>
+/** Returns the metrics of a file as list items, from the calls that create them. Throws if a metric has no help text. */
+const metricsIn = (file: string): readonly string[] =>
   [...readFileSync(path.join(ROOT, file), 'utf8').matchAll(METRIC)].map(([, name = '', single, double]) => {
     const help = single ?? double;
     if (help === undefined) throw new Error(`${file}: the help text of ${name} does not follow its name`);
     const text = help.replaceAll(/\\(.)/g, '$1');
-    return [`\`${name}\``, linked(plain(text.endsWith('.') ? text : `${text}.`), FILE)];
+    return item(`\`${name}\``, [], [linked(plain(text), FILE)]);
   });
 
 const section = (folder: string, heading: string): string => {
   const files = globSync(`${folder}/src/**/*.ts`, { cwd: ROOT }).filter((file) => !/\.(test|testing)\.ts$/.test(file));
-  const rows = files.flatMap(metricsIn).sort(([a], [b]) => a.localeCompare(b));
-  return rows.length === 0 ? '' : `## ${heading}\n\n${table(['Metric', 'Meaning'], rows)}\n\n`;
+  const items = files.flatMap(metricsIn).sort();
+  return items.length === 0 ? '' : `## ${heading}\n\n${items.join('\n')}\n\n`;
 };
 
 /** Returns the reference of the metrics, generated from the code that creates them. */

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { API_GROUP, API_VERSION, KINDS, listText, RESOURCES, type Kind } from '@standin/contract';
+import { KINDS, listText, RESOURCES, type Kind } from '@standin/contract';
 import { customResourceDefinition, DEFINITIONS } from '@standin/crds';
 import { z } from 'zod';
 import { ROOT } from './checkout.ts';
 import { headingSlug } from './heading-slug.ts';
-import { GENERATED, linked, plain, table } from './markdown.ts';
+import { GENERATED, item, linked, plain } from './markdown.ts';
 
 const ruleSchema = z.object({ rule: z.string(), message: z.string(), fieldPath: z.string().optional() });
 
@@ -84,20 +84,29 @@ const objectIn = (at: string, name: string, field: Schema): { readonly path: str
     ? { path: `${at}.${name}`, schema: field }
     : { path: `${at}.${name}[]`, schema: field.items };
 
-/** Returns the fields of an object as a list, followed by the sections of the objects in it. */
+/** The fields of every status, which docs/reference/conditions.md describes. */
+const COMMON: readonly string[] = ['status.conditions', 'status.observedGeneration'];
+
+/** A longer description that occurs again on a page becomes a link to the first one. */
+const REPEATED_LENGTH_MAX = 80;
+
+/**
+ * Returns the fields of an object as a list, followed by the sections of the objects in it. `described` has the section of each object
+ * and each description that the page contains.
+ */
 const sections = (at: string, schema: Schema, level: '##' | '###', described: Map<string, string>): string[] => {
   const inner: string[] = [];
-  const fields = Object.entries(schema.properties ?? {}).map(([name, field]) => {
+  const own = Object.entries(schema.properties ?? {}).filter(([name]) => !COMMON.includes(`${at}.${name}`));
+  const fields = own.map(([name, field]) => {
     const { path, schema: object } = objectIn(at, name, field);
     const rules = schema['x-kubernetes-validations'].filter(({ fieldPath }) => fieldPath === `.${name}`);
     const facts = [
       typeOf(field),
-      schema.required.includes(name) && 'required',
-      isImmutable([...rules, ...field['x-kubernetes-validations']]) && 'immutable',
+      schema.required.includes(name) ? 'required' : '',
+      isImmutable([...rules, ...field['x-kubernetes-validations']]) ? 'immutable' : '',
     ];
     let title = `\`${name}\``;
-    if (path === 'status.conditions[]') title = `[${title}](../conditions.md)`;
-    else if (object.properties !== undefined) {
+    if (object.properties !== undefined) {
       // The same object in two places, such as a delay, has one section.
       const key = JSON.stringify(object.properties);
       const known = described.get(key);
@@ -107,10 +116,16 @@ const sections = (at: string, schema: Schema, level: '##' | '###', described: Ma
       }
       title = `[${title}](#${headingSlug(known ?? path)})`;
     }
-    const text = linked(plain(field.description), `${FOLDER}/README.md`);
-    return `- **${title}** (${facts.filter(Boolean).join('; ')}): ${text}`;
+    const text = field.description;
+    const section = described.get(text);
+    if (section !== undefined && text.length > REPEATED_LENGTH_MAX)
+      return item(title, facts, [`As in [\`${section}\`](#${headingSlug(section)})`]);
+    described.set(text, at);
+    return item(title, facts, [linked(plain(text), `${FOLDER}/README.md`)]);
   });
-  return [`${level} ${at}\n\n${fields.join('\n')}`, ...inner];
+  const common =
+    at === 'status' ? ['Every status also has [`conditions` and `observedGeneration`](../conditions.md).'] : [];
+  return [`${level} ${at}`, ...common, ...(fields.length === 0 ? [] : [fields.join('\n')]), ...inner];
 };
 
 /** Returns the reference of a kind: a page with all fields of spec and status, generated from the CustomResourceDefinition. */
@@ -129,7 +144,7 @@ const resourceDoc = (kind: Kind): string => {
   return `${[
     `# ${kind}`,
     GENERATED,
-    `${definition.description} The kind is \`${kind}\` in \`${API_GROUP}/${API_VERSION}\`. kubectl accepts the names ${names}.`,
+    `${definition.description} kubectl accepts the names ${names}.`,
     `\`\`\`yaml\n${example}\n\`\`\``,
     ...sections('spec', spec, '##', described),
     ...sections('status', status, '##', described),
@@ -143,18 +158,13 @@ ${GENERATED}
 One page for each kind, with all fields of \`spec\` and \`status\`. \`kubectl explain\` shows the same descriptions. If a manifest breaks
 a rule between fields, \`kubectl apply\` and \`standin validate\` name the field and what to change.
 
-${table(
-  ['Kind', 'Plural', 'Short name', 'Description'],
-  KINDS.map((kind) => {
-    const { plural, shortNames } = RESOURCES[kind];
-    return [
-      `[${kind}](${kind.toLowerCase()}.md)`,
-      `\`${plural}\``,
-      `\`${shortNames[0]}\``,
-      plain(DEFINITIONS[kind].description),
-    ];
-  }),
-)}
+${KINDS.map((kind) =>
+  item(
+    `[${kind}](${kind.toLowerCase()}.md)`,
+    [`\`${RESOURCES[kind].plural}\``],
+    [plain(DEFINITIONS[kind].description)],
+  ),
+).join('\n')}
 `;
 
 /** Returns the reference of the resources as text by path: an index, and a page for each kind. */

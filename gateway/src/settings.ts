@@ -114,7 +114,7 @@ export const gatewaySettings = z.object({
       migrate: booleanSetting
         .default(true)
         .describe(
-          'Whether to create or update the log tables before the first insert. Set to false if the user may only insert.',
+          'Create or update the log tables before they are first used. Set to false if the ClickHouse user lacks the required privileges.',
         ),
     })
     .prefault({}),
@@ -191,21 +191,25 @@ export const gatewaySettings = z.object({
       allowPrivate: booleanSetting
         .default(false)
         .describe(
-          'Whether endpoints may forward to loopback and private addresses. Use this only on a developer’s machine.',
+          'Allow upstreams with loopback and private addresses. Use this only on a developer’s machine. Must be the same for the operator and the gateways.',
         ),
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
         .default([])
-        .describe('Comma-separated private networks, in CIDR notation, that upstreams may use.'),
+        .describe(
+          'Comma-separated private networks, in CIDR notation, that upstreams may use. Must be the same for the operator and the gateways.',
+        ),
       refuse: listSetting(z.string().refine(isTarget, 'must be a host and a port, such as clickhouse:8123'))
         .default([])
         .describe(
-          'Comma-separated HOST:PORT pairs that are never allowed as upstreams, in addition to ClickHouse, the operator’s config stream and the gateway’s own metrics.',
+          'Comma-separated HOST:PORT pairs that are never upstreams, in addition to those of Standin’s own components. Must be the same for the operator and the gateways.',
         ),
       ca: z
         .string()
         .refine(isCertificates, 'must be one or more PEM certificates, which begin with -----BEGIN CERTIFICATE-----')
         .optional()
-        .describe('PEM certificates to trust for upstreams, in addition to the machine’s own.'),
+        .describe(
+          'PEM certificates of CAs to trust for upstreams and replay targets, in addition to the system’s CAs.',
+        ),
     })
     .prefault({}),
   drainMs: milliseconds

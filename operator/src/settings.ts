@@ -74,7 +74,9 @@ export const operatorSettings = z.object({
   admin: z
     .object({
       host: z.string().default('0.0.0.0').describe('Address on which /metrics, /healthz and /readyz are served.'),
-      port: portSetting.default(9090).describe('Port on which /metrics, /healthz and /readyz are served.'),
+      port: portSetting
+        .default(9090)
+        .describe('Port on which /metrics, /healthz and /readyz are served. 0 selects a free port.'),
     })
     .prefault({}),
   gatewayUrl: httpUrlSetting
@@ -90,22 +92,26 @@ export const operatorSettings = z.object({
     .object({
       allowPrivate: booleanSetting
         .default(false)
-        .describe('Allow upstream URLs with loopback and private addresses. Must match the setting of the gateways.'),
+        .describe(
+          'Allow upstreams with loopback and private addresses. Use this only on a developer’s machine. Must be the same for the operator and the gateways.',
+        ),
       allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
         .default([])
         .describe(
-          'Private networks, in CIDR notation, that upstreams may use. Must match the setting of the gateways.',
+          'Comma-separated private networks, in CIDR notation, that upstreams may use. Must be the same for the operator and the gateways.',
         ),
       refuse: listSetting(z.string().refine(isTarget, 'must be a host and a port, such as clickhouse:8123'))
         .default([])
         .describe(
-          'Comma-separated HOST:PORT pairs that are never allowed as upstreams, in addition to ClickHouse and the operator. Must match the setting of the gateways.',
+          'Comma-separated HOST:PORT pairs that are never upstreams, in addition to those of Standin’s own components. Must be the same for the operator and the gateways.',
         ),
       ca: z
         .string()
         .refine(isCertificates, 'must be one or more PEM certificates, which begin with -----BEGIN CERTIFICATE-----')
         .optional()
-        .describe('PEM certificates of the CAs to trust for replay targets, in addition to the system’s CAs.'),
+        .describe(
+          'PEM certificates of CAs to trust for upstreams and replay targets, in addition to the system’s CAs.',
+        ),
     })
     .prefault({}),
   clickhouse: z
@@ -133,7 +139,7 @@ export const operatorSettings = z.object({
       migrate: booleanSetting
         .default(true)
         .describe(
-          'Create or update the tables before the log is first used. Set to false if the ClickHouse user lacks the required privileges.',
+          'Create or update the log tables before they are first used. Set to false if the ClickHouse user lacks the required privileges.',
         ),
     })
     .prefault({}),

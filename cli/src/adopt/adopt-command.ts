@@ -52,6 +52,7 @@ const exists = async (client: KubeClient, { kind, namespace, name }: ObjectRef):
 export const addAdoptCommand = (admin: Command): void => {
   const command = admin
     .command('adopt')
+    .summary('move the identity of an account or project to another name or namespace')
     .description(
       'move the identity of an account or project, with its log, default URI and quota, to another name or namespace (requires permission to read and write Secrets)',
     )

@@ -85,7 +85,9 @@ const wordsAt = async (place: Place, current: string, namesOf: NamesOf): Promise
       .filter(({ word }) => word !== '' && (word.startsWith('--') || current === '-'));
   }
   if (command.commands.length > 0) {
-    return help.visibleCommands(command).map((one) => ({ word: one.name(), description: one.description() }));
+    return help
+      .visibleCommands(command)
+      .map((one) => ({ word: one.name(), description: one.summary() || one.description() }));
   }
   const last = command.registeredArguments.at(-1);
   const argument = command.registeredArguments[position] ?? (last?.variadic === true ? last : undefined);

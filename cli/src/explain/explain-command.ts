@@ -23,6 +23,7 @@ type Options = z.infer<typeof optionsSchema>;
 export const addExplainCommand = (program: Command, colour: boolean): void => {
   const command = program
     .command('explain')
+    .summary('explain which response a request gets, and why')
     .description(
       'explain a response: which endpoint and which of its responses a request gets, and why not the others (docs/guides/responses.md)',
     )

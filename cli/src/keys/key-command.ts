@@ -21,6 +21,7 @@ export const addKeyCommand = (program: Command): void => {
   addShowCommand(key);
   const command = key
     .command('regenerate')
+    .summary("replace an account's API key, and print the new one")
     .description(
       "replace an account's API key, and print the new one when no gateway accepts the old one; exit codes: 3 if the limit of six per hour is reached, 4 if the key is managed elsewhere, 5 if it does not complete in time",
     )

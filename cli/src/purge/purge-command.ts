@@ -27,6 +27,7 @@ const checkedSearch = (text: string): string => {
 export const addPurgeCommand = (program: Command): void => {
   const command = program
     .command('purge')
+    .summary('permanently delete captured requests')
     .description(
       'permanently delete captured requests, and wait until the log has none left (docs/guides/purge.md); exit code 5 if it does not complete in time',
     )

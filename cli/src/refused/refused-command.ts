@@ -14,6 +14,7 @@ const optionsSchema = z.object({
 export const addRefusedCommand = (program: Command): void => {
   const command = program
     .command('refused')
+    .summary('show which requests were refused within the last hour, and why')
     .description('show which requests were refused within the last hour, and why (docs/guides/refused.md)')
     .option('-n, --namespace <name>', "the project's namespace")
     .option('-p, --project <name>', 'only this project; on a cluster, required if you can see several')

@@ -53,8 +53,9 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
     ],
   );
   command
+    .summary('send captured requests again')
     .description(
-      'send captured requests again: one by its id, or all that match a filter; exit 1 if a request gets no response',
+      'send captured requests again: one by its id, or all that match a filter; exit codes: 1 if a request gets no response, 5 if the replay continues but cannot be followed',
     )
     .argument('[ID]', 'id of the request, from standin logs')
     .addOption(

@@ -37,7 +37,7 @@ export const addSpoolCommands = (admin: Command): void => {
     .argument(DIR, DIR_TEXT);
   withExamples(drain, [
     'Deliver what is left on the volume of a gateway that was removed',
-    'admin drain /var/lib/standin/spool --clickhouse-url http://clickhouse:8123',
+    'admin drain /var/lib/standin-gateway/spool --clickhouse-url http://clickhouse:8123',
   ]);
   addClickHouseOptions(drain)
     .option(

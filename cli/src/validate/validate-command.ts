@@ -15,6 +15,7 @@ const optionsSchema = z.object({
 export const addValidateCommand = (program: Command): void => {
   const command = program
     .command('validate')
+    .summary('validate manifests without a cluster')
     .description('validate manifests without a cluster, as the API server and the operator would; exit 1 on errors')
     .argument('<FILE...>', 'manifest files or directories; - reads standard input')
     .option('--partial', 'report missing references as warnings, because the objects may be in the cluster')
