@@ -116,10 +116,12 @@ describe('docs', () => {
       .filter((line) => line.startsWith('|'))
       .map((line) => line.split('|').map((cell) => cell.trim()));
     const tools = header.slice(3, -1);
-    const cells = rows.flatMap(([, row]) => tools.map((tool) => `${row} / ${tool}`));
-    const sources = [...text.matchAll(/^([^|\n]+ \/ [^:\n]+): \S/gm)].map(([, cell]) => cell);
-    expect(cells.length).toBeGreaterThan(0);
-    expect(sources).toEqual(cells);
+    const [, comment = ''] = /<!-- (.*?)\n-->/s.exec(text) ?? [];
+    const [, ...sources] = comment
+      .split('\n\n')
+      .map((block) => block.split('\n').map((line) => line.split(/: (?=\S)/)[0]));
+    expect(rows.length).toBeGreaterThan(0);
+    expect(sources).toEqual(rows.map(([, row]) => [row, ...tools.map((tool) => `- ${tool}`)]));
   });
 
   const ofPeople = docs.filter(
