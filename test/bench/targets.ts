@@ -1,5 +1,5 @@
 /**
- * The figures that each benchmark must reach. `test/bench-targets.test.ts` compares them with the table in README.md, in this order:
+ * The figures that each benchmark must reach. `test/bench-targets.test.ts` compares them with the list in README.md, in this order:
  * names end in `Min` for a figure after `≥`, and in `Max` for one after `≤`.
  */
 export const TARGETS = {
