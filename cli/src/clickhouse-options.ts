@@ -62,16 +62,14 @@ const clickHousePassword = (): Option =>
 export const CLICKHOUSE_OPTIONS = 'ClickHouse options:';
 
 /** Adds the options of a command that works on this machine, but can use a ClickHouse server. */
-export const addLogServerOptions = (command: Command, purpose: string): Command => {
-  command.option('--clickhouse-url <url>', purpose, parseClickHouseUrl);
-  const options = [
-    new Option('--clickhouse-user <name>', 'ClickHouse user').default('default'),
-    clickHousePassword(),
-    new Option('--database <name>', 'ClickHouse database').argParser(parseClickHouseName).default('standin'),
-  ];
-  for (const option of options) command.addOption(option.helpGroup(CLICKHOUSE_OPTIONS));
-  return command;
-};
+export const addLogServerOptions = (command: Command, purpose: string): Command =>
+  command
+    .option('--clickhouse-url <url>', purpose, parseClickHouseUrl)
+    .optionsGroup(CLICKHOUSE_OPTIONS)
+    .option('--clickhouse-user <name>', 'ClickHouse user', 'default')
+    .addOption(clickHousePassword())
+    .option('--database <name>', 'ClickHouse database', parseClickHouseName, 'standin')
+    .optionsGroup('Options:');
 
 /**
  * Adds the options of a command that connects to ClickHouse directly. The environment variables have the same names as those of the

@@ -42,8 +42,7 @@ export const addExplainCommand = (program: Command, colour: boolean): void => {
       'project that received the request; required with --path if the manifests contain several',
     )
     .option('-n, --namespace <name>', "the project's namespace")
-    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
-    .option('--data <dir>', 'data folder of standin dev', '.standin');
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'));
   withExamples(
     command,
     ['Why a captured request got its response', `explain ${EXAMPLE_ID}`],

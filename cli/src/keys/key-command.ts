@@ -40,8 +40,7 @@ export const addKeyCommand = (program: Command): void => {
       new Option('-o, --output <format>', 'output format; text prints only the key')
         .choices(['text', 'json'])
         .default('text'),
-    )
-    .option('--data <dir>', 'data folder of standin dev', '.standin');
+    );
   withExamples(
     command,
     ['Replace the key of the only account, and write the new one to a file', 'key regenerate --yes > key.txt'],
@@ -65,8 +64,7 @@ const addShowCommand = (key: Command): void => {
     .command('show')
     .description("print an account's API key; in a cluster, you need permission to read its Secret")
     .argument('[ACCOUNT]', 'required if you can see more than one account')
-    .option('-n, --namespace <name>', "the account's namespace")
-    .option('--data <dir>', 'data folder of standin dev', '.standin');
+    .option('-n, --namespace <name>', "the account's namespace");
   withExamples(
     command,
     ['The key of the only account', 'key show'],

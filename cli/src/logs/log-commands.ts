@@ -64,8 +64,12 @@ export const addLogCommands = (program: Command, colour: boolean): void => {
   withFilter(tail).action(async (raw: unknown) => (await reader()).tailNewest(parse(raw)));
 };
 
+/** The heading, in a command's help, of the options that select requests. */
+export const FILTER_OPTIONS = 'Filter options:';
+
 const withFilter = (command: Command): Command => {
   command
+    .optionsGroup(FILTER_OPTIONS)
     .option('-n, --namespace <name>', 'only requests in this namespace')
     .option('-p, --project <name>', 'only requests to this project')
     .option('-e, --endpoint <name>', 'only requests to this endpoint')
@@ -81,12 +85,12 @@ const withFilter = (command: Command): Command => {
       parseSearch,
     )
     .option('--since <time>', 'only requests since this time: 10m, 2h, 1d, or an RFC 3339 time', parseSince)
+    .optionsGroup('Options:')
     .option(
       '-o, --output <format>',
       'output format: text, json (one full entry per line) or curl (commands that repeat the requests)',
       choice(LOG_OUTPUTS),
       'text',
-    )
-    .option('--data <dir>', 'data folder of standin dev', '.standin');
+    );
   return withServer(addLogServerOptions(command, 'read from a ClickHouse server'));
 };

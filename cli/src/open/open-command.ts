@@ -17,8 +17,7 @@ export const addOpenCommand = (program: Command): void => {
     .description('open a page of the dashboard in the browser, and print its URL')
     .argument('[TARGET]', 'id of a request, PROJECT, or PROJECT/ENDPOINT (default: the first page)')
     .option('-n, --namespace <name>', "the project's namespace")
-    .option('--no-browser', 'only print the URL')
-    .option('--data <dir>', 'data folder of standin dev', '.standin');
+    .option('--no-browser', 'only print the URL');
   withExamples(
     command,
     ['The captured traffic of a project', 'open shop'],

@@ -48,8 +48,7 @@ export const addPurgeCommand = (program: Command): void => {
         .default(300_000, '5m'),
     )
     .option('-y, --yes', 'delete without confirmation')
-    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
-    .option('--data <dir>', 'data folder of standin dev', '.standin');
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'));
   withExamples(
     command,
     [

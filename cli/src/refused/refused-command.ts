@@ -18,8 +18,7 @@ export const addRefusedCommand = (program: Command): void => {
     .description('show which requests were refused within the last hour, and why (docs/guides/refused.md)')
     .option('-n, --namespace <name>', "the project's namespace")
     .option('-p, --project <name>', 'only this project; on a cluster, required if you can see several')
-    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
-    .option('--data <dir>', 'data folder of standin dev', '.standin');
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'));
   withExamples(
     command,
     ['Why requests to a standin dev did not arrive', 'refused'],

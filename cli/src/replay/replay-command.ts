@@ -93,8 +93,7 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
     .option('--ordered', 'send one at a time, in the order in which they were received')
     .option('--dry-run', 'show the plan without sending anything')
     .option('-y, --yes', 'send without confirmation')
-    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
-    .option('--data <dir>', 'data folder of standin dev', '.standin');
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'));
   withServer(command).action(async (id: string | undefined, raw: unknown) => {
     const options = optionsSchema.parse(raw);
     const client = await openReplays(options);

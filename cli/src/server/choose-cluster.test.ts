@@ -25,9 +25,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }));
 
 const choose = async (isDefault: boolean, ...args: readonly string[]): Promise<Record<string, unknown>> => {
-  const command = withServer(
-    new Command('logs').option('-n, --namespace <name>').option('--data <dir>', '', '.standin'),
-  );
+  const command = withServer(new Command('logs').option('-n, --namespace <name>'));
   command.parse(args, { from: 'user' });
   await chooseCluster(command, isDefault);
   return command.opts();

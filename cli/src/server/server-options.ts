@@ -41,7 +41,7 @@ export const serverOptions = {
 /** Returns whether the URL points to this machine. Other machines cannot observe traffic to it. */
 export const isLoopback = ({ hostname }: URL): boolean => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 
-/** The heading, in a command's help, of the options that select a dashboard or a cluster and the token for it. */
+/** The heading, in a command's help, of the options that select a `standin dev`, a dashboard or a cluster, and the token for it. */
 export const CONNECTION_OPTIONS = 'Connection options:';
 
 /** Options that mean another source of captured requests than the cluster of a kubeconfig. */
@@ -58,8 +58,10 @@ export const withCluster = (command: Command): Command => {
   return command;
 };
 
+/** Adds the options that select a `standin dev`, a dashboard or a cluster. */
 export const withServer = (command: Command): Command => {
   const options = [
+    new Option('--data <dir>', 'use the standin dev with this data folder').default('.standin'),
     new Option('--server <url>', 'use a cluster’s dashboard, such as https://standin.example.com').conflicts(
       'clickhouseUrl',
     ),

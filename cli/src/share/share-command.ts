@@ -21,8 +21,7 @@ export const addShareCommand = (program: Command): void => {
     .option('--expires <duration>', 'how long the link works, such as 1h, 24h or 7d; at most 30d', '24h')
     .option('-n, --namespace <name>', "with --server: the project's namespace")
     .option('-p, --project <name>', "with --server: the request's project")
-    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'))
-    .option('--data <dir>', 'data folder of standin dev', '.standin');
+    .addOption(new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'));
   withExamples(
     command,
     ['Create a link that works for a day', `share ${EXAMPLE_ID}`],

@@ -20,8 +20,7 @@ export const addUsageCommand = (program: Command): void => {
       new Option('-o, --output <format>', 'output format; json includes every day')
         .choices(['text', 'json'])
         .default('text'),
-    )
-    .option('--data <dir>', 'data folder of standin dev', '.standin');
+    );
   withExamples(
     command,
     ['The usage of the only account', 'usage'],
