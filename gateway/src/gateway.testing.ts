@@ -9,6 +9,7 @@ import { makeStreamCertificates, type StreamCertificates } from './config/stream
 import { MemorySink } from './deliver/memory-sink.testing.ts';
 import { runGateway, type Gateway, type GatewayOptions } from './gateway.ts';
 import { nodeDisk, type SpoolDisk } from './record/spool/spool-disk.ts';
+import { OldestRequests } from './request/oldest-requests.ts';
 import { gatewaySettings, type GatewaySettings } from './settings.ts';
 
 export const KEY = 'sk_0123456789abcdef0123456789abcdef';
@@ -119,6 +120,15 @@ export const testSettings = (dir: string, more: Record<string, unknown> = {}): G
     ...more,
     operator: { tls: { dir: join(dir, 'tls') }, ...(more['operator'] as object | undefined) },
   });
+
+/** Returns when the oldest request that a part of the gateway reports was received, of all projects or of one. */
+export const oldestOf = (holder: { addOldest(to: OldestRequests): void }, projectUid?: string): number => {
+  const oldest = new OldestRequests();
+  holder.addOldest(oldest);
+  const { byProject, ofAnyProject } = oldest;
+  const known = projectUid === undefined ? [...byProject.values()] : [byProject.get(projectUid) ?? Infinity];
+  return Math.min(ofAnyProject, ...known);
+};
 
 export const quiet = pino({ level: 'silent' });
 

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { REJECTIONS, urlOf } from '@standin/contract';
+import { REJECTIONS, urlOf, type Undelivered } from '@standin/contract';
 import { createEgress, parseTarget, RefusedTargets, targetOf, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { listenAdmin } from '@standin/process/admin-server';
@@ -11,10 +11,10 @@ import { Registry } from 'prom-client';
 import { BlockQuotaGate } from './admit/block-quota-gate.ts';
 import { ConfigClient } from './config/config-client.ts';
 import { ConfigStore } from './config/config-store.ts';
-import type { Undelivered } from './config/operator-connection.ts';
 import { DiskCopy } from './config/disk-copy.ts';
 import { Delivery } from './deliver/delivery.ts';
 import type { LogSink } from './deliver/log-sink.ts';
+import { undeliveredOf } from './deliver/undelivered.ts';
 import { Metrics } from './observe/metrics.ts';
 import { RefusalCounts } from './observe/refusal-counts.ts';
 import type { Tracing } from './observe/tracing.ts';
@@ -65,7 +65,7 @@ const openSpool = ({ settings, logger, spoolDisk: disk }: GatewayOptions, budget
 /** What the gateway reports to the operator. */
 interface ReportedParts {
   readonly unsettled: Barrier;
-  readonly undelivered: () => Undelivered;
+  readonly undelivered: () => Undelivered | undefined;
   readonly refusals: RefusalCounts;
 }
 
@@ -131,12 +131,6 @@ const openTracing = async ({ settings, logger }: GatewayOptions): Promise<Tracin
   return new Tracing({ url, sampleRatio, name: settings.name, logger });
 };
 
-const undeliveredOf = (holders: readonly { readonly oldestReceivedMs: number }[], quarantined: number): Undelivered => {
-  const receivedMs = Math.min(...holders.map(({ oldestReceivedMs }) => oldestReceivedMs));
-  const ageMs = receivedMs === Infinity ? 0 : performance.now() - receivedMs;
-  return { ageMs: Number.isFinite(ageMs) ? ageMs : undefined, quarantined };
-};
-
 const reasonsNotReady = (pipeline: Pipeline, store: ConfigStore, spool: Spool): string[] => [
   ...(pipeline.isDraining ? ['stopping'] : []),
   ...(store.tableAt(performance.now()) === undefined ? ['no usable configuration'] : []),
@@ -173,7 +167,8 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const egress = openEgress(settings, refused, logger.child({ stage: 'forward' }));
 
   const unsettled = new Barrier();
-  const undelivered = (): Undelivered => undeliveredOf([receiver, pipeline, delivery], delivery.quarantined);
+  const undelivered = (): Undelivered | undefined =>
+    undeliveredOf([receiver, pipeline, delivery], delivery.quarantinedProjects);
   const refusals = new RefusalCounts();
   const { store, client, gate } = openConfig(options, spool.incarnation, { unsettled, undelivered, refusals });
   const sink = options.logSink ?? openSink(options);

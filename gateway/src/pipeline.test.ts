@@ -19,6 +19,7 @@ import {
   testSettings,
   URI,
   WITH_KEY,
+  oldestOf,
 } from './gateway.testing.ts';
 import { Metrics } from './observe/metrics.ts';
 import { RefusalCounts } from './observe/refusal-counts.ts';
@@ -285,7 +286,7 @@ test('the oldest request is the one that was received first, even if it waited f
   gate.asking = asking.promise;
   const pipelined = await RawClient.connect(url);
   pipelined.send(post(PATH).repeat(2));
-  await expect.poll(() => receiver.oldestReceivedMs).toBeLessThan(Infinity);
+  await expect.poll(() => oldestOf(receiver)).toBeLessThan(Infinity);
   gate.asking = undefined;
   const bothReceivedMs = performance.now();
   const other = await RawClient.connect(url);
@@ -295,22 +296,31 @@ test('the oldest request is the one that was received first, even if it waited f
   (await recorder.call(1)).decide(true);
   const second = await recorder.call(2);
   await expect.poll(() => pipeline.running).toBe(2);
-  expect(pipeline.oldestReceivedMs).toBeLessThan(bothReceivedMs);
+  expect(oldestOf(pipeline)).toBeLessThan(bothReceivedMs);
   second.decide(true);
   await expect.poll(() => pipeline.running).toBe(1);
-  expect(pipeline.oldestReceivedMs).toBeGreaterThan(bothReceivedMs);
+  expect(oldestOf(pipeline)).toBeGreaterThan(bothReceivedMs);
   pipelined.destroy();
   other.destroy();
+});
+
+test('a request holds up only its own project as soon as its head has arrived', async () => {
+  const client = await RawClient.connect(url);
+  client.send(request('POST', PATH, [HOST, WITH_KEY, 'content-length: 4'], 'bo'));
+  await expect.poll(() => oldestOf(pipeline, 'project-shop')).toBeLessThan(Infinity);
+  expect(oldestOf(pipeline, 'project-theirs')).toBe(Infinity);
+  client.destroy();
+  await pipeline.idle();
 });
 
 test('a request whose recorded response is delayed runs, but delays no Purge and no revocation', async () => {
   const client = await RawClient.connect(url);
   client.send(post(`/${URI}/slow`));
   const call = await recorder.call(0);
-  expect(pipeline.oldestReceivedMs).toBeLessThan(Infinity);
+  expect(oldestOf(pipeline)).toBeLessThan(Infinity);
   call.decide(true);
   await unsettled.passed();
-  await expect.poll(() => pipeline.oldestReceivedMs).toBe(Infinity);
+  await expect.poll(() => oldestOf(pipeline)).toBe(Infinity);
   expect([pipeline.running, gate.used, recorder.calls.length]).toEqual([1, 1, 1]);
   client.destroy();
   await pipeline.idle();

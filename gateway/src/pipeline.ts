@@ -24,6 +24,7 @@ import type { Accepted, Authenticated, Permit } from './request/accepted.ts';
 import type { Barrier } from './request/barrier.ts';
 import type { ByteBudget } from './request/byte-budget.ts';
 import type { Exchange } from './request/exchange.ts';
+import type { OldestRequests } from './request/oldest-requests.ts';
 import { rejectionProblem } from './request/problem.ts';
 import { Refusal, retryLater, type RejectedRequest } from './request/refusal.ts';
 import type { ForwardEndpoint, Mock, Route } from './request/route.ts';
@@ -102,13 +103,9 @@ export class Pipeline {
     return this.#running.length + this.#delayed.count;
   }
 
-  /**
-   * The `performance.now()` time when the oldest request that may not be recorded yet was received. Infinity if there is none.
-   */
-  get oldestReceivedMs(): number {
-    let oldestMs = Infinity;
-    for (const { startedMs } of this.#running) oldestMs = Math.min(oldestMs, startedMs);
-    return oldestMs;
+  /** Adds the requests that may not be recorded yet. */
+  addOldest(to: OldestRequests): void {
+    for (const { startedMs, projectUid } of this.#running) to.add(startedMs, projectUid);
   }
 
   /** Resolves when no request is running. */
@@ -214,6 +211,7 @@ export class Pipeline {
       if (authenticated instanceof Refusal) return authenticated;
       route = match(head, authenticated, table);
       if (route instanceof Refusal) return route;
+      exchange.projectUid = route.project.uid;
 
       if (!budget.takeForBody(head.headerBytes)) return noRoom(budget);
       exchange.headerBytes = head.headerBytes;

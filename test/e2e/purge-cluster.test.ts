@@ -180,6 +180,36 @@ test('waits for a request whose upstream has not responded', async () => {
   expect(await bodies()).toEqual([OTHER]);
 });
 
+test('waits for no request of another project', async () => {
+  await tenant.apply('Project', 'other', { accountRef: { name: 'team' } });
+  const forwarding = { projectRef: { name: 'other' }, displayName: 'slow', slug: '/slow', method: 'POST' };
+  await tenant.apply('Endpoint', 'others', { ...forwarding, action: 'Forward', forward: { url: upstream.url } });
+  await tenant.untilReason('Endpoint', 'others', 'Ready');
+  const target = `${await tenant.projectPath('other')}/slow`;
+  const seen = upstream.requests.length;
+  const running = Promise.all(deployment.gateways.map((one) => post(one, target, key, { body: JANE })));
+  await eventually('the upstream', () => Promise.resolve(upstream.requests.length), {
+    accept: (count) => count === seen + deployment.gateways.length,
+  });
+  await order(1, JANE);
+  await untilBodies(OTHER, JANE);
+  await purge('beside');
+  await completed('beside');
+  expect(await bodies()).toEqual([OTHER]);
+  await tenant.apply('Purge', 'others', {
+    projectRef: { name: 'other' },
+    reason: 'a test',
+    filter: { to: new Date().toISOString() },
+    requests: 'All',
+  });
+  await waitingFor('others', 'gateway gateway-0', 'gateway gateway-1');
+  release();
+  for (const { status } of await running) expect(status).toBe(200);
+  sent += deployment.gateways.length;
+  expect((await completed('others')).status?.['matched']).toBe(2);
+  expect(await bodies()).toEqual([OTHER]);
+});
+
 test('waits for a gateway that was killed, under a new leader, until it is back', async () => {
   front.fault = () => ({ kind: 'down' });
   await order(1, JANE);

@@ -1,10 +1,17 @@
 import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { backoffMs, type PermitAnswer, type PermitRequest, type Refusals, type UsageReport } from '@standin/contract';
+import {
+  backoffMs,
+  type PermitAnswer,
+  type PermitRequest,
+  type Refusals,
+  type Undelivered,
+  type UsageReport,
+} from '@standin/contract';
 import type { Logger } from 'pino';
 import type { ConfigStore } from './config-store.ts';
 import type { DiskCopy } from './disk-copy.ts';
-import { OperatorConnection, type OperatorAddress, type Undelivered } from './operator-connection.ts';
+import { OperatorConnection, type OperatorAddress } from './operator-connection.ts';
 import { Revocations } from './revocations.ts';
 import { NotLeaderError, StreamSession } from './stream-session.ts';
 
@@ -27,7 +34,8 @@ export interface ConfigClientOptions {
   readonly settled: () => Promise<void>;
   /** Called when a stream is open and its snapshot is active. */
   readonly onConnected: () => void;
-  readonly undelivered: () => Undelivered;
+  /** Returns what is not in the log yet. Undefined if it is unknown. */
+  readonly undelivered: () => Undelivered | undefined;
   /** Returns the refused requests of a project. */
   readonly refusals: (projectUid: string) => Refusals;
   readonly logger: Logger;

@@ -41,14 +41,6 @@ interface Answer {
   readonly body: string;
 }
 
-/** The requests that a gateway has received and that are not in the log yet. */
-export interface Undelivered {
-  /** The age of the oldest request that will be delivered. 0 if there is no such request, and undefined if the age is unknown. */
-  readonly ageMs: number | undefined;
-  /** The number of files in quarantine. */
-  readonly quarantined: number;
-}
-
 /**
  * HTTPS connections to one operator, with certificates on both sides. `open` reads the certificate files each time, so renewed
  * certificates do not require a restart.
@@ -88,18 +80,10 @@ export class OperatorConnection {
   }
 
   /** Sends an acknowledgement. Resolves with false if the operator does not know this gateway, which then has to reconnect. */
-  async ack(
-    ack: Omit<Ack, 'gateway' | 'instance'>,
-    { ageMs, quarantined }: Undelivered,
-    signal: AbortSignal,
-  ): Promise<boolean> {
+  async ack(ack: Omit<Ack, 'gateway' | 'instance'>, signal: AbortSignal): Promise<boolean> {
     const { name, instance } = this.#gateway;
     const body = JSON.stringify({ gateway: name, instance, ...ack } satisfies Ack);
-    const query = new URLSearchParams({
-      ...(ageMs !== undefined && { undeliveredMs: String(Math.ceil(ageMs)) }),
-      quarantined: String(quarantined),
-      features: STREAM_FEATURES.join(),
-    });
+    const query = new URLSearchParams({ features: STREAM_FEATURES.join() });
     const { status } = await readAnswer(await this.#send('POST', `/v1/acks?${query.toString()}`, { signal, body }));
     if (status !== 204 && status !== 409)
       throw new Error(`the operator responded to an acknowledgement with status ${status}`);
@@ -143,10 +127,16 @@ export class OperatorConnection {
     if (status !== 204) throw new Error(`the operator responded to a report of refused requests with status ${status}`);
   }
 
-  /** Announces that this gateway is stopping, so that the operator does not wait for it. */
-  async goodbye({ ageMs, quarantined }: Undelivered, signal: AbortSignal): Promise<void> {
+  /**
+   * Announces that this gateway is stopping, so that the operator does not wait for it. `undelivered` is that of an acknowledgement.
+   */
+  async goodbye(undelivered: Ack['undelivered'], signal: AbortSignal): Promise<void> {
     const { name, instance } = this.#gateway;
-    const hasUndelivered = ageMs !== 0 || quarantined > 0;
+    const hasUndelivered =
+      undelivered === undefined ||
+      undelivered.ageMs > 0 ||
+      undelivered.hasQuarantine ||
+      undelivered.projects.length > 0;
     const query = new URLSearchParams({ instance, ...(hasUndelivered && { undelivered: 'true' }) });
     await readAnswer(
       await this.#send('DELETE', `/v1/gateways/${encodeURIComponent(name)}?${query.toString()}`, { signal }),

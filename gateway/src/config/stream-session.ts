@@ -10,12 +10,13 @@ import {
   streamMessageSchema,
   type Refusals,
   type StreamMessage,
+  type Undelivered,
 } from '@standin/contract';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { StreamProtocolError, type Committed, type ConfigStore } from './config-store.ts';
 import type { DiskCopy } from './disk-copy.ts';
-import { readAnswer, type OperatorConnection, type Undelivered } from './operator-connection.ts';
+import { readAnswer, type OperatorConnection } from './operator-connection.ts';
 import type { Revocations } from './revocations.ts';
 
 /** The longest line of the stream. Far longer than an escaped mock of `LIMITS.mockBodyBytesMax` with its headers. */
@@ -43,7 +44,7 @@ export interface SessionParts {
   readonly onCommit: () => void;
   /** Called when the permits of this account must be returned. */
   readonly onRecall: (accountUid: string) => void;
-  readonly undelivered: () => Undelivered;
+  readonly undelivered: () => Undelivered | undefined;
   /** Returns the refused requests of a project. */
   readonly refusals: (projectUid: string) => Refusals;
 }
@@ -223,11 +224,12 @@ export class StreamSession {
 
   async #ack({ revision, rejected }: Committed): Promise<void> {
     const { signal } = this.#end;
-    const ack = { revision: formatRevision(revision), rejected: [...rejected] };
     for (let attempt = 1; !signal.aborted; attempt++) {
       try {
         const sent = { uptimeMs: performance.now(), atMs: Date.now() };
-        if (await this.#connection.ack(ack, this.#parts.undelivered(), signal)) this.#parts.store.confirmed(sent);
+        const undelivered = this.#parts.undelivered();
+        const ack = { revision: formatRevision(revision), rejected: [...rejected], undelivered };
+        if (await this.#connection.ack(ack, signal)) this.#parts.store.confirmed(sent);
         else this.#end.abort();
         return;
       } catch (error) {

@@ -16,7 +16,7 @@ import path from 'node:path';
 import type { LogRow } from '@standin/contract';
 import { encodeRow, LOG_COLUMNS, LogStoreError, type InsertBatch } from '@standin/logstore';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { quiet } from '../gateway.testing.ts';
+import { oldestOf, quiet } from '../gateway.testing.ts';
 import { encodeHeader, FRAME_HEAD_BYTES, newSegmentHeader, putFrameHead } from '../record/spool/segment-format.ts';
 import { nodeDisk } from '../record/spool/spool-disk.ts';
 import { isSegmentName } from '../record/spool/spool-folder.ts';
@@ -118,24 +118,24 @@ describe('rows', () => {
 
   test('report when the oldest of them was received', async () => {
     const { dir, sink, spool, delivery } = await setUp();
-    await expect.poll(() => delivery.oldestReceivedMs).toBe(Infinity);
+    await expect.poll(() => oldestOf(delivery)).toBe(Infinity);
     sink.onInsert = unavailable;
     const before = performance.now();
     await spool.exchange(testRow({ requestUs: 1, durationUs: 2_000_000 }));
     const recorded = performance.now();
-    expect(delivery.oldestReceivedMs).toBeGreaterThanOrEqual(before - 2_000);
-    expect(delivery.oldestReceivedMs).toBeLessThanOrEqual(recorded - 2_000);
+    expect(oldestOf(delivery)).toBeGreaterThanOrEqual(before - 2_000);
+    expect(oldestOf(delivery)).toBeLessThanOrEqual(recorded - 2_000);
     await sink.until(({ attempts }) => attempts.length === 1);
-    expect(delivery.oldestReceivedMs).toBeLessThanOrEqual(recorded - 2_000);
+    expect(oldestOf(delivery)).toBeLessThanOrEqual(recorded - 2_000);
     // This request is in a later segment but was received earlier, because its body took three seconds to arrive.
-    await spool.request(testRow({ requestUs: 3_000_000, durationUs: 0 }));
-    expect(delivery.oldestReceivedMs).toBeLessThanOrEqual(performance.now() - 3_000);
+    await spool.exchange(testRow({ requestUs: 3_000_000, durationUs: 0 }));
+    expect(oldestOf(delivery)).toBeLessThanOrEqual(performance.now() - 3_000);
     // The records of an earlier process may have any age.
     await crash(dir, spool);
     const later = await startOn(dir, sink);
-    expect(later.delivery.oldestReceivedMs).toBe(-Infinity);
+    expect(oldestOf(later.delivery)).toBe(-Infinity);
     sink.onInsert = () => undefined;
-    await expect.poll(() => delivery.oldestReceivedMs).toBe(Infinity);
+    await expect.poll(() => oldestOf(delivery)).toBe(Infinity);
   });
 
   test('that ClickHouse always rejects are quarantined individually, with tokens derived from the batch', async () => {
@@ -233,6 +233,33 @@ describe('a forwarded request', () => {
     expect(await stop()).toBe(0);
     expect(sink.rows.map(({ version }) => version)).toEqual([2]);
     expect(spool.guard.storedBytes).toBe(0);
+  });
+
+  test('that takes long soon holds up only its own project, and the rows beside it are not delivered again', async () => {
+    const { dir, sink, spool, delivery, stop } = await setUp();
+    const running = { ...request(), projectUid: 'project-slow' };
+    await Promise.all([spool.request(running), spool.exchange(testRow())]);
+    await sink.until(({ rows }) => rows.length === 1);
+    // Until then, a Purge of the other project must wait, because the row could be delivered again after the Purge.
+    expect(oldestOf(delivery, 'project-shop')).toBeLessThan(Infinity);
+    await expect.poll(() => oldestOf(delivery, 'project-shop'), { timeout: 10_000 }).toBe(Infinity);
+    expect(oldestOf(delivery, 'project-slow')).toBeLessThan(Infinity);
+    const left = path.join(dir, '..', path.basename(await crash(dir, spool)));
+    await rename(path.join(dir, path.basename(left)), left);
+    await spool.exchange(answerTo(running));
+    expect(await stop()).toBe(0);
+    expect(sink.rows.map(({ version, projectUid }) => [version, projectUid])).toEqual([
+      [2, 'project-shop'],
+      [2, 'project-slow'],
+    ]);
+    expect(await readdir(dir)).toEqual([]);
+    await rename(left, path.join(dir, path.basename(left)));
+    // This log has forgotten the token of the segment.
+    const forgetful = new MemorySink();
+    const next = await startOn(dir, forgetful);
+    await forgetful.until(({ rows }) => rows.length > 0);
+    await next.stop();
+    expect(forgetful.rows.map(({ id, version }) => [id, version])).toEqual([[running.id, 1]]);
   });
 
   test('becomes a row with an unknown response on shutdown and after a crash', async () => {
@@ -359,7 +386,7 @@ describe('the spool of an earlier process', () => {
     await otherSink.until(({ rows }) => rows.length === 1);
     expect(await spool.exchange(testRow())).toBe(true);
     await sink.until(({ rows }) => rows.length === 2);
-    expect(other.delivery.oldestReceivedMs).toBe(-Infinity);
+    expect(oldestOf(other.delivery)).toBe(-Infinity);
   });
 
   test.each([

@@ -3,6 +3,7 @@ import { LIMITS } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { SealedSegment } from '../record/spool/segment-writer.ts';
 import type { Spool } from '../record/spool/spool.ts';
+import type { OldestRequests } from '../request/oldest-requests.ts';
 import { DrainedFolders } from './drained-folders.ts';
 import { FolderDrain } from './folder-drain.ts';
 import { Inserter } from './inserter.ts';
@@ -59,7 +60,8 @@ export class Delivery {
     this.#quarantine = quarantine;
     this.#inserter = inserter;
     const common = { inserter, quarantine, logger };
-    this.#own = new FolderDrain({ ...common, onRemoved: (bytes) => spool.guard.removed(bytes) });
+    const { isDurable } = spool;
+    this.#own = new FolderDrain({ ...common, isDurable, onRemoved: (bytes) => spool.guard.removed(bytes) });
     this.#orphans = new Orphans({ ...common, dir: spool.dir, ownFolder: spool.folder, quietMs });
     this.#drained = new DrainedFolders({ dir: spool.dir, quarantine, onDrained, logger });
     spool.onBegun(() => this.#woken.resolve());
@@ -83,14 +85,16 @@ export class Delivery {
   }
 
   /**
-   * The `performance.now()` time when the oldest recorded request that is not in ClickHouse was received. Infinity if there is no
-   * such request, and -Infinity if the time is unknown.
+   * Adds the recorded requests that are not in ClickHouse, and those that would be delivered again after a crash. If they are
+   * unknown, adds a request of unknown age.
    */
-  get oldestReceivedMs(): number {
+  addOldest(to: OldestRequests): void {
     const { spool } = this.#options;
     const hasLeftRows = this.#inserter.hasGivenUp.aborted && spool.guard.storedBytes > 0;
-    if (!this.#isPrepared || this.#orphans.mayHaveRecords || hasLeftRows) return -Infinity;
-    return Math.min(this.#next?.receivedMs ?? Infinity, spool.oldestReceivedMs);
+    if (!this.#isPrepared || this.#orphans.mayHaveRecords || hasLeftRows) to.add(-Infinity);
+    if (this.#next !== undefined) to.addAll(this.#next.oldest);
+    this.#own.addOldest(to);
+    spool.addOldest(to);
   }
 
   get damagedRecords(): number {
@@ -100,6 +104,11 @@ export class Delivery {
   /** The number of rows and damaged records in quarantine, including earlier ones. */
   get quarantined(): number {
     return this.#quarantine.count;
+  }
+
+  /** The projects of the rows in quarantine. Undefined stands for rows and records whose project is unknown. */
+  get quarantinedProjects(): ReadonlySet<string | undefined> {
+    return this.#quarantine.projectUids;
   }
 
   start(): void {
@@ -147,10 +156,11 @@ export class Delivery {
   /** Returns true if everything is delivered and nothing will follow. */
   async #step(): Promise<boolean> {
     const { spool } = this.#options;
+    if (!this.#isStopping && (await this.#own.compact())) return false;
     this.#next ??= spool.takeSealed();
     if (this.#next !== undefined) {
-      const { file, bytes } = this.#next;
-      if ((await this.#own.deliver(file, { countedBytes: bytes })) === 0) spool.guard.removed(bytes);
+      const { file, bytes, oldest } = this.#next;
+      if ((await this.#own.deliver(file, { countedBytes: bytes, oldest })) === 0) spool.guard.removed(bytes);
       this.#next = undefined;
     } else if (this.#isStopping) {
       // Requests that were interrupted by the shutdown become rows without a response.
@@ -184,16 +194,16 @@ export class Delivery {
   }
 
   /**
-   * Waits until the next flush or the next scan for segments of other processes is due, or until an empty segment gets its first
-   * record.
+   * Waits until the next flush, the next scan for segments of other processes or the next segment to compact is due, or until an
+   * empty segment gets its first record.
    */
   async #rest(): Promise<void> {
     if (this.#isStopping) return;
     const flushInMs = this.#flushInMs();
-    const orphansInMs = this.#nextOrphanScanMs - performance.now();
+    const nextMs = Math.min(this.#nextOrphanScanMs, this.#own.compactAtMs) - performance.now();
     this.#woken = Promise.withResolvers();
     const waiting = new AbortController();
-    const pause = delay(Math.max(1, Math.min(flushInMs, orphansInMs)), undefined, {
+    const pause = delay(Math.max(1, Math.min(flushInMs, nextMs)), undefined, {
       ref: false,
       signal: waiting.signal,
     });

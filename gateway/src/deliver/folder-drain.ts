@@ -4,17 +4,28 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { LOG_COLUMNS } from '@standin/logstore';
+import { replaceFile } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
+import { OldestRequests } from '../request/oldest-requests.ts';
 import type { Inserter } from './inserter.ts';
 import type { Quarantine } from './quarantine.ts';
-import { readRequests, readSegment, type Damage, type RequestRecord, type SegmentContent } from './read-segment.ts';
+import {
+  readCompacted,
+  readRequests,
+  readSegment,
+  type Damage,
+  type RequestRecord,
+  type SegmentContent,
+} from './read-segment.ts';
 
 export interface FolderDrainOptions {
   readonly inserter: Inserter;
   readonly quarantine: Quarantine;
   readonly logger: Logger;
-  /** Called when a segment of this many bytes is removed. */
+  /** Called when a segment of this many bytes is removed, or becomes smaller by so many bytes. */
   readonly onRemoved: (bytes: number) => void;
+  /** Whether a compacted segment survives a power failure. Default: true. */
+  readonly isDurable?: boolean;
 }
 
 interface DeliveredSegment {
@@ -23,9 +34,22 @@ interface DeliveredSegment {
   readonly mayGrow: boolean;
   /** The segment's requests whose responses have not been found. */
   readonly requests: Map<string, RequestRecord>;
+  /** The requests that the next process would deliver from the file. */
+  readonly oldest: OldestRequests;
+}
+
+interface DeliverOptions {
+  /** A segment that may grow is not removed. */
+  readonly mayGrow?: boolean;
+  /** The size to report to `onRemoved`, if the file may be larger because of a failed write. */
+  readonly countedBytes?: number;
+  /** The segment's requests. With them, the segment is compacted if it must stay for long. */
+  readonly oldest?: OldestRequests | undefined;
 }
 
 const READ_AGAIN_MS = 1_000;
+/** Most requests have a response by then, and their segment is simply removed. */
+const COMPACT_AFTER_MS = 2_000;
 /** The largest buffer that is kept for the next segment. */
 const SPARE_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -33,7 +57,8 @@ const SPARE_BYTES_MAX = 16 * 1024 * 1024;
  * Delivers the segments of one incarnation (one gateway process) in the order in which they were written. A segment always results
  * in the same batch with the same token, because the token derives from the segment's name and bytes. A segment is removed when
  * ClickHouse has its exchanges and a response was found for every request in it, so the files themselves record the progress.
- * Removing or delivering a segment twice is harmless.
+ * Removing or delivering a segment twice is harmless, unless a Purge has deleted its rows in the meantime and ClickHouse has
+ * forgotten its token. So if a request in it takes long, the delivered exchanges are removed from the file.
  */
 export class FolderDrain {
   readonly #options: FolderDrainOptions;
@@ -43,6 +68,8 @@ export class FolderDrain {
    * stay in their segment and are written again to another one.
    */
   readonly #segmentsByRequest = new Map<string, string[]>();
+  /** When the next attempt is due to compact or remove a segment, in the order of these times (of `performance.now()`). */
+  readonly #compactAtMs = new Map<string, number>();
   #spare: Buffer | undefined;
 
   damagedRecords = 0;
@@ -54,13 +81,11 @@ export class FolderDrain {
   /**
    * Resolves with the file size when the segment's exchanges are in ClickHouse or in quarantine, and with undefined if delivery
    * gave up. Resolves with 0 if there is nothing to deliver, because another process has delivered and removed the file or because
-   * the file has a newer format. A segment that may grow is not removed.
-   *
-   * @param countedBytes the size to report to `onRemoved`, if the file may be larger because of a failed write
+   * the file has a newer format.
    */
   async deliver(
     file: string,
-    { mayGrow = false, countedBytes }: { readonly mayGrow?: boolean; readonly countedBytes?: number } = {},
+    { mayGrow = false, countedBytes, oldest }: DeliverOptions = {},
   ): Promise<number | undefined> {
     const content = await this.#read(file);
     if (content === 'gone') return 0;
@@ -75,10 +100,60 @@ export class FolderDrain {
     // After a failed attempt, the memory is not reused, because the attempt may still be reading it.
     const isUnread = failedAttempts === this.#options.inserter.failedAttempts;
     this.#spare = isUnread ? reusable(content) : undefined;
-    this.#hold(file, content.requests, { bytes: countedBytes ?? content.bytes, mayGrow });
+    this.#hold(file, content.requests, { bytes: countedBytes ?? content.bytes, mayGrow, oldest });
     for (const idKey of content.answeredKeys) await this.#answered(idKey);
     await this.#removeIfDone(file);
     return content.bytes;
+  }
+
+  /** When `compact` has something to do. Infinity if it has nothing to do. */
+  get compactAtMs(): number {
+    const [first = Infinity] = this.#compactAtMs.values();
+    return first;
+  }
+
+  /** Adds the requests that the next process would deliver from the segments that are still on disk. */
+  addOldest(to: OldestRequests): void {
+    for (const { oldest } of this.#held.values()) to.addAll(oldest);
+  }
+
+  /**
+   * Replaces one delivered segment by a file that contains only its requests without a response. Returns false if none has waited
+   * long enough.
+   */
+  async compact(): Promise<boolean> {
+    if (this.compactAtMs > performance.now()) return false;
+    const [file = ''] = this.#compactAtMs.keys();
+    this.#compactAtMs.delete(file);
+    const held = this.#held.get(file);
+    if (held === undefined) return true;
+    try {
+      if (held.requests.size === 0) await this.#removeIfDone(file);
+      else await this.#compact(file, held);
+    } catch (error) {
+      this.#options.logger.error({ err: error, file }, 'could not compact a delivered log segment, retrying');
+      this.#compactLater(file);
+    }
+    return true;
+  }
+
+  async #compact(file: string, held: DeliveredSegment): Promise<void> {
+    const compacted = await readCompacted(file, [...held.requests.values()]);
+    if (compacted === undefined) throw new Error('the segment is no longer readable');
+    const { content, requests, projectUids } = compacted;
+    await replaceFile(file, content, { mode: 0o600, isDurable: this.#options.isDurable ?? true });
+    this.#held.set(file, {
+      ...held,
+      bytes: content.length,
+      requests: new Map(requests.map((request) => [request.idKey, request])),
+      oldest: held.oldest.of(projectUids),
+    });
+    this.#options.onRemoved(held.bytes - content.length);
+  }
+
+  #compactLater(file: string): void {
+    this.#compactAtMs.delete(file);
+    this.#compactAtMs.set(file, performance.now() + COMPACT_AFTER_MS);
   }
 
   /**
@@ -128,9 +203,15 @@ export class FolderDrain {
   #hold(
     file: string,
     requests: readonly RequestRecord[],
-    { bytes, mayGrow }: Pick<DeliveredSegment, 'bytes' | 'mayGrow'>,
+    { bytes, mayGrow, oldest }: Pick<DeliveredSegment, 'bytes' | 'mayGrow'> & Pick<DeliverOptions, 'oldest'>,
   ): void {
-    this.#held.set(file, { bytes, mayGrow, requests: new Map(requests.map((request) => [request.idKey, request])) });
+    this.#held.set(file, {
+      bytes,
+      mayGrow,
+      requests: new Map(requests.map((request) => [request.idKey, request])),
+      oldest: oldest ?? new OldestRequests(),
+    });
+    if (oldest !== undefined) this.#compactLater(file);
     for (const { idKey } of requests)
       this.#segmentsByRequest.set(idKey, [...(this.#segmentsByRequest.get(idKey) ?? []), file]);
   }
@@ -147,15 +228,21 @@ export class FolderDrain {
   async #removeIfDone(file: string): Promise<void> {
     const held = this.#held.get(file);
     if (held === undefined || held.requests.size > 0) return;
-    this.#held.delete(file);
-    if (held.mayGrow) return;
+    if (held.mayGrow) {
+      this.#held.delete(file);
+      return;
+    }
     try {
       await rm(file, { force: true });
-      this.#options.onRemoved(held.bytes);
     } catch (error) {
-      // The next process delivers the segment again, with the same token.
+      // If the file stays, the next process delivers it again, with the same token.
       this.#options.logger.error({ err: error, file }, 'could not remove a delivered log segment');
+      this.#compactLater(file);
+      return;
     }
+    this.#held.delete(file);
+    this.#compactAtMs.delete(file);
+    this.#options.onRemoved(held.bytes);
   }
 }
 

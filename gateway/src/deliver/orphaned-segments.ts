@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { FolderLock } from '../record/spool/folder-lock.ts';
-import { isIncarnationName, isSegmentName, takenBytes, takenName } from '../record/spool/spool-folder.ts';
+import { isDraftName, isIncarnationName, isSegmentName, takenBytes, takenName } from '../record/spool/spool-folder.ts';
 import { FolderDrain, type FolderDrainOptions } from './folder-drain.ts';
 
 export interface OrphansOptions extends Omit<FolderDrainOptions, 'onRemoved'> {
@@ -111,6 +111,7 @@ export class Orphans {
       taken.set(name, bytes);
     }
     if (!(await drain.finish())) return;
+    for (const name of names.filter(isDraftName)) await rm(path.join(folder, name), { force: true });
     this.damagedRecords += drain.damagedRecords;
     for (const [name, bytes] of taken) await this.#settle(folder, name, bytes);
   }

@@ -42,16 +42,32 @@ const DESCRIPTION_SUFFIX = '.json';
  */
 export class Quarantine {
   readonly #folder: string;
-  /** The number of files that contain rows or damaged bytes. */
-  count = 0;
+  /** The project of the row in each file. Undefined if the file contains damaged bytes or a row that cannot be decoded. */
+  readonly #projects = new Map<string, string | undefined>();
 
   constructor(spoolDir: string) {
     this.#folder = path.join(spoolDir, FOLDER);
   }
 
-  /** Sets `count` to the number of existing files. */
+  /** The number of files that contain rows or damaged bytes. */
+  get count(): number {
+    return this.#projects.size;
+  }
+
+  /** The projects of the rows. Undefined stands for bytes whose project is unknown. */
+  get projectUids(): ReadonlySet<string | undefined> {
+    return new Set(this.#projects.values());
+  }
+
+  /** Finds the existing files. */
   async open(): Promise<void> {
-    this.count = (await filesIn(this.#folder)).length;
+    const names = await filesIn(this.#folder);
+    for (const name of this.#projects.keys()) if (!names.includes(name)) this.#projects.delete(name);
+    for (const name of names) {
+      if (this.#projects.has(name)) continue;
+      const { row } = await readEntry(path.join(this.#folder, name));
+      this.#projects.set(name, row?.projectUid);
+    }
   }
 
   /** Resolves when the row is on disk. Adding the same row again changes nothing. */
@@ -70,7 +86,7 @@ export class Quarantine {
     const text = JSON.stringify({ ...about, at: new Date().toISOString() });
     await replaceFile(path.join(this.#folder, `${name}${DESCRIPTION_SUFFIX}`), text, { mode: 0o600 });
     await replaceFile(path.join(this.#folder, `${name}${BYTES_SUFFIX}`), bytes, { mode: 0o600 });
-    this.count++;
+    this.#projects.set(`${name}${BYTES_SUFFIX}`, rowOf(about, bytes)?.projectUid);
   }
 }
 
@@ -114,7 +130,10 @@ const withoutDescription = async (file: string): Promise<z.infer<typeof descript
 const messageOf = (error: unknown): string =>
   error instanceof z.ZodError ? 'it has an unknown format' : (error as Error).message;
 
-const rowOf = ({ kind, columnCount }: z.infer<typeof description>, bytes: Buffer): LogRow | undefined => {
+const rowOf = (
+  { kind, columnCount }: Pick<z.infer<typeof description>, 'kind' | 'columnCount'>,
+  bytes: Buffer,
+): LogRow | undefined => {
   if (kind !== 'row' || columnCount !== LOG_COLUMNS.length) return undefined;
   try {
     return decodeRow(new RowBinaryReader(bytes));

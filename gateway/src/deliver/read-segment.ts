@@ -1,7 +1,8 @@
 import { open } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { decodeRow, RowBinaryReader } from '@standin/logstore';
 import type { RowBatch } from '../record/spool/row-buffer.ts';
-import { decodeHeader, HEADER_BYTES, idKeyAt, readParts } from '../record/spool/segment-format.ts';
+import { decodeHeader, FRAME_HEAD_BYTES, HEADER_BYTES, idKeyAt, readParts } from '../record/spool/segment-format.ts';
 
 /** A request that was recorded before its response. The response may be in any later record, or missing. */
 export interface RequestRecord {
@@ -113,4 +114,39 @@ export const readRequests = async (
   const ends = requests.map((request) => (end += request.end - request.start));
   const rows = Buffer.concat(requests.map((request) => segment.subarray(request.start, request.end)));
   return { rows, ends, columnCount: header.columnCount };
+};
+
+/** A segment that contains only some requests of another one. */
+interface CompactedSegment {
+  readonly content: Buffer;
+  /** The requests at their new positions. */
+  readonly requests: readonly RequestRecord[];
+  /** The projects of the requests. */
+  readonly projectUids: ReadonlySet<string>;
+}
+
+/**
+ * Returns a segment that contains only these requests of a segment, whose rows have the columns of this version. Returns undefined if
+ * the file does not exist or has no valid header.
+ */
+export const readCompacted = async (
+  file: string,
+  requests: readonly RequestRecord[],
+): Promise<CompactedSegment | undefined> => {
+  const segment = await readWhole(file, undefined);
+  if (segment === undefined || decodeHeader(segment) === undefined) return undefined;
+  const frames = requests.map(({ start, end }) => segment.subarray(start - FRAME_HEAD_BYTES, end));
+  let at = HEADER_BYTES;
+  const moved = requests.map(({ idKey, start, end }) => {
+    const from = at + FRAME_HEAD_BYTES;
+    at = from + end - start;
+    return { idKey, start: from, end: at };
+  });
+  return {
+    content: Buffer.concat([segment.subarray(0, HEADER_BYTES), ...frames]),
+    requests: moved,
+    projectUids: new Set(
+      requests.map(({ start, end }) => decodeRow(new RowBinaryReader(segment.subarray(start, end))).projectUid),
+    ),
+  };
 };

@@ -5,6 +5,7 @@ import { ownMember } from '@standin/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { httpDate } from '../request/clock.ts';
 import { Exchange, type Arriving, type CallerConnection } from '../request/exchange.ts';
+import type { OldestRequests } from '../request/oldest-requests.ts';
 import { rejectionProblem } from '../request/problem.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { GatewaySettings } from '../settings.ts';
@@ -151,10 +152,9 @@ export class Receiver {
     return (this.#app.server.address() as AddressInfo).port;
   }
 
-  /** The `performance.now()` time when the oldest waiting request was received. Infinity if no request is waiting. */
-  get oldestReceivedMs(): number {
-    const waiting = [...this.#waiting].filter(({ isGone }) => !isGone);
-    return Math.min(...waiting.map(({ startedMs }) => startedMs));
+  /** Adds the waiting requests. */
+  addOldest(to: OldestRequests): void {
+    for (const { isGone, startedMs } of this.#waiting) if (!isGone) to.add(startedMs);
   }
 
   connectionCount(): Promise<number> {

@@ -52,6 +52,8 @@ export class Exchange {
   hasUnreadBody = true;
   /** Whether the caller waits for `100 Continue` before it sends its body. */
   awaitsContinue = false;
+  /** The project that the request is for. Undefined until it is matched. */
+  projectUid: string | undefined;
   /** The position among the running requests. */
   runningIndex = -1;
   readonly #stallTimeoutMs: number;

@@ -1,4 +1,4 @@
-import type { AckQuery, ConfigKey } from '@standin/contract';
+import type { ConfigKey } from '@standin/contract';
 import { systemClock, WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -151,24 +151,27 @@ export class GatewayController implements Controller {
   }
 
   /**
-   * The log has every request that the gateways received before this time, except those in quarantine. In milliseconds of
-   * `systemClock.now()`. See `GatewayStates.deliveredUpTo`.
+   * The log has every request of the project that the gateways received before this time, except those in quarantine. In
+   * milliseconds of `systemClock.now()`. See `GatewayStates.deliveredUpTo`.
    */
-  get deliveredUpTo(): number {
-    return this.#states.deliveredUpTo;
+  deliveredUpTo(projectUid: string): number {
+    return this.#states.deliveredUpTo(projectUid);
   }
 
   /**
-   * Returns descriptions of the gateways that may have requests which were received before this time and are not in the log. The
-   * time is in milliseconds of `systemClock.now()`. Omits expired gateways for which `isJudged` returns true.
+   * Returns descriptions of the gateways that may have requests of the project which were received before this time and are not in
+   * the log. The time is in milliseconds of `systemClock.now()`. Omits expired gateways for which `isJudged` returns true.
    */
-  undelivered(before: number, isJudged: (gateway: string) => boolean): readonly string[] {
-    return this.#states.undelivered(before, isJudged);
+  undelivered(
+    wanted: { readonly projectUid: string; readonly before: number },
+    isJudged: (gateway: string) => boolean,
+  ): readonly string[] {
+    return this.#states.undelivered(wanted, isJudged);
   }
 
   /** Records an acknowledgement. Returns false if the gateway must reconnect. */
-  ack(ack: ReceivedAck, undelivered: AckQuery): boolean {
-    const effects = this.#states.acknowledged(ack, systemClock.now(), undelivered);
+  ack(ack: ReceivedAck): boolean {
+    const effects = this.#states.acknowledged(ack, systemClock.now());
     if (effects !== undefined) this.#apply(effects);
     return effects !== undefined;
   }

@@ -1,4 +1,4 @@
-import type { Ack, ConfigKey, RejectedObject, Revision } from '@standin/contract';
+import type { Ack, ConfigKey, RejectedObject, Revision, Undelivered } from '@standin/contract';
 
 /** The facts about a gateway that the next leader must know. */
 export interface KnownGateway {
@@ -51,6 +51,21 @@ export interface UnsupportedObject extends RejectedObject {
 
 export type ReceivedAck = Omit<Ack, 'rejected'> & { readonly rejected: readonly UnsupportedObject[] };
 
+/** The requests of a gateway that are in the log. */
+interface Delivered {
+  /**
+   * The log has every request that the gateway received before this time, except those in quarantine, if it is for a project that
+   * `projects` does not name.
+   */
+  readonly upTo: number;
+  /** The earlier times of the projects with a request that takes longer, by their uid. */
+  readonly projects: ReadonlyMap<string, number>;
+  /** The projects that may have files in quarantine. `all` if every project may have one. */
+  readonly quarantined: ReadonlySet<string> | 'all';
+}
+
+const NOTHING_DELIVERED: Delivered = { upTo: -Infinity, projects: new Map(), quarantined: new Set() };
+
 /** One process of a gateway, or only the name of a gateway that the previous leader knew. */
 export interface Process {
   readonly name: string;
@@ -75,16 +90,13 @@ export interface Process {
    * and neither `Programmed` nor a revocation waits for it until it acknowledges again. Infinity without a `maxStalenessMs`.
    */
   expiresAt: number;
-  /** The log has every request that the gateway received before this time, except those in quarantine. */
-  deliveredUpTo: number;
-  /** The number of files in the gateway's quarantine, or undefined if the number is unknown. */
-  quarantined: number | undefined;
+  delivered: Delivered;
 }
 
 export const newProcess = (name: string, instance: string | undefined, maxStalenessMs: number): Process => {
   const state = { acked: undefined, rejected: new Map<ConfigKey, UnsupportedObject>(), streams: new Set<Cut>() };
-  const times = { dueAt: Infinity, expiresAt: Infinity, deliveredUpTo: -Infinity, quarantined: undefined };
-  return { name, instance, maxStalenessMs, ...state, ...times };
+  const times = { dueAt: Infinity, expiresAt: Infinity };
+  return { name, instance, maxStalenessMs, ...state, ...times, delivered: NOTHING_DELIVERED };
 };
 
 export const keyOf = (name: string, instance: string | undefined): string => `${name} ${instance ?? ''}`;
@@ -130,21 +142,50 @@ export const stateOf = (
   };
 };
 
+/** The log has every request of the project that the gateway received before this time, except those in quarantine. */
+export const deliveredUpTo = (
+  { delivered: { upTo, projects } }: Pick<Process, 'delivered'>,
+  projectUid: string,
+): number => projects.get(projectUid) ?? upTo;
+
 /**
- * Returns descriptions of the gateways that may have requests which were received before this time and are not in the log. Includes
- * gateways that do not answer.
+ * Records what a gateway reports. An earlier report stays true, and a later one may be older, because it took longer to arrive. So
+ * each project's time never decreases.
+ *
+ * @param reportedAt the time before which the report was made
+ */
+export const recordDelivered = (process: Process, undelivered: Undelivered | undefined, reportedAt: number): void => {
+  const { projects: before, upTo: beforeAll } = process.delivered;
+  if (undelivered === undefined) return;
+  const { ageMs, hasQuarantine, projects: reported } = undelivered;
+  const now = new Map(reported.map(({ uid, ageMs: ms }) => [uid, reportedAt - ms]));
+  const upTo = Math.max(beforeAll, reportedAt - ageMs);
+  const projects = new Map<string, number>();
+  for (const uid of new Set([...before.keys(), ...now.keys()])) {
+    const own = Math.max(deliveredUpTo(process, uid), now.get(uid) ?? reportedAt - ageMs);
+    if (own < upTo) projects.set(uid, own);
+  }
+  const inQuarantine = reported.filter((project) => project.hasQuarantine).map(({ uid }) => uid);
+  process.delivered = { upTo, projects, quarantined: hasQuarantine ? 'all' : new Set(inQuarantine) };
+};
+
+/**
+ * Returns descriptions of the gateways that may have requests of this project which were received before this time and are not in
+ * the log. Includes gateways that do not answer.
  */
 export const undeliveredBy = (
   processes: Iterable<Process>,
   lost: Iterable<string>,
-  before: number,
+  { projectUid, before }: { readonly projectUid: string; readonly before: number },
 ): readonly string[] => {
   const waiting = [...lost].map((name) => `gateway ${name}, which is unreachable`);
-  for (const { name, streams, deliveredUpTo, quarantined } of processes) {
+  for (const process of processes) {
+    const { name, streams, delivered } = process;
+    const { quarantined } = delivered;
     if (streams.size === 0) waiting.push(`gateway ${name}, which is not connected`);
-    else if (deliveredUpTo < before) waiting.push(`gateway ${name}`);
-    else if (quarantined === undefined) waiting.push(`gateway ${name}, whose version does not report its quarantine`);
-    else if (quarantined > 0) waiting.push(`gateway ${name}, which has files in quarantine`);
+    else if (deliveredUpTo(process, projectUid) < before) waiting.push(`gateway ${name}`);
+    else if (quarantined === 'all' || quarantined.has(projectUid))
+      waiting.push(`gateway ${name}, which has files in quarantine`);
   }
   return [...new Set(waiting)].sort();
 };

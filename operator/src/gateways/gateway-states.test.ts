@@ -1,4 +1,4 @@
-import { LIMITS } from '@standin/contract';
+import { LIMITS, type Undelivered } from '@standin/contract';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Cut, Effects, ReceivedAck, UnsupportedObject } from './gateway-record.ts';
 import { GatewayStates } from './gateway-states.ts';
@@ -51,11 +51,14 @@ const acknowledge = (ack: ReceivedAck): boolean => {
   if (effects !== undefined) apply(effects);
   return effects !== undefined;
 };
-/** Acknowledges a revision, and reports the age of the gateway's oldest request that is not in the log. */
-const report = (gateway: string, undeliveredMs = Infinity, quarantined?: number): void => {
-  const ack = { gateway, instance: `${gateway}-1`, revision: '3.1', rejected: [] };
-  states.acknowledged(ack, now, { undeliveredMs, quarantined });
+/** Acknowledges a revision, and reports the requests that are not in the log. Without an age, they are unknown. */
+const report = (gateway: string, ageMs?: number, more: Partial<Undelivered> = {}): void => {
+  const undelivered = ageMs === undefined ? undefined : { ageMs, hasQuarantine: false, projects: [], ...more };
+  states.acknowledged({ gateway, instance: `${gateway}-1`, revision: '3.1', rejected: [], undelivered }, now);
 };
+const deliveredUpTo = (): number => states.deliveredUpTo('p');
+const undelivered = (before: number, isJudged?: (gateway: string) => boolean): readonly string[] =>
+  states.undelivered({ projectUid: 'p', before }, isJudged);
 const ack = (gateway: string, number: number, rejected: UnsupportedObject[] = []): boolean =>
   acknowledge({ gateway, instance: `${gateway}-1`, revision: `3.${number}`, rejected });
 /** Opens a gateway's stream and acknowledges a revision. Returns a function that ends the stream. */
@@ -90,7 +93,7 @@ describe('what gateways have delivered', () => {
   const ACK_MS = 5_000;
 
   test('is everything, without gateways', () => {
-    expect(states.deliveredUpTo).toBe(Infinity);
+    expect(deliveredUpTo()).toBe(Infinity);
   });
 
   test('is what the slowest of them has delivered, less the time of an acknowledgement', () => {
@@ -98,12 +101,12 @@ describe('what gateways have delivered', () => {
     join('b', 1);
     pass(10_000);
     report('a', 0);
-    expect(states.deliveredUpTo).toBe(-Infinity);
+    expect(deliveredUpTo()).toBe(-Infinity);
     report('b', 2_000);
-    expect(states.deliveredUpTo).toBe(8_000 - ACK_MS);
+    expect(deliveredUpTo()).toBe(8_000 - ACK_MS);
     pass(1_000);
     report('b', 0);
-    expect(states.deliveredUpTo).toBe(10_000 - ACK_MS);
+    expect(deliveredUpTo()).toBe(10_000 - ACK_MS);
   });
 
   test('does not decrease when the oldest record gets older', () => {
@@ -113,45 +116,42 @@ describe('what gateways have delivered', () => {
     pass(1_000);
     report('a', 3_000);
     report('a');
-    expect(states.deliveredUpTo).toBe(10_000 - ACK_MS);
+    expect(deliveredUpTo()).toBe(10_000 - ACK_MS);
   });
 
   test('is unknown while a gateway is remembered or lost', () => {
     remember('a');
-    expect(states.deliveredUpTo).toBe(-Infinity);
+    expect(deliveredUpTo()).toBe(-Infinity);
     const disconnected = join('a', 1);
     report('a', 0);
-    expect(states.deliveredUpTo).toBe(-ACK_MS);
+    expect(deliveredUpTo()).toBe(-ACK_MS);
     disconnected();
     pass(FORGET_MS);
-    expect(states.deliveredUpTo).toBe(-Infinity);
+    expect(deliveredUpTo()).toBe(-Infinity);
     apply(states.gone('a'));
-    expect(states.deliveredUpTo).toBe(Infinity);
+    expect(deliveredUpTo()).toBe(Infinity);
   });
 
   test('leaves out gateways that may have something else, which are named with the reason', () => {
-    expect(states.undelivered(0)).toEqual([]);
+    expect(undelivered(0)).toEqual([]);
     remember('a', 'b');
-    expect(states.undelivered(0)).toEqual(['gateway a, which is not connected', 'gateway b, which is not connected']);
+    expect(undelivered(0)).toEqual(['gateway a, which is not connected', 'gateway b, which is not connected']);
     const disconnected = join('a', 1);
     join('b', 1);
     pass(10_000);
-    report('a', 0, 0);
-    report('b', 2_000, 0);
-    const delivered = 8_000 - ACK_MS;
-    expect(states.undelivered(delivered)).toEqual([]);
-    expect(states.undelivered(delivered + 1)).toEqual(['gateway b']);
-    report('a', 0, 3);
-    expect(states.undelivered(delivered)).toEqual(['gateway a, which has files in quarantine']);
-    // A gateway of an earlier version does not report its quarantine.
     report('a', 0);
-    expect(states.undelivered(delivered)).toEqual(['gateway a, whose version does not report its quarantine']);
+    report('b', 2_000);
+    const delivered = 8_000 - ACK_MS;
+    expect(undelivered(delivered)).toEqual([]);
+    expect(undelivered(delivered + 1)).toEqual(['gateway b']);
+    report('a', 0, { hasQuarantine: true });
+    expect(undelivered(delivered)).toEqual(['gateway a, which has files in quarantine']);
     disconnected();
-    expect(states.undelivered(delivered)).toEqual(['gateway a, which is not connected']);
+    expect(undelivered(delivered)).toEqual(['gateway a, which is not connected']);
     pass(FORGET_MS);
-    expect(states.undelivered(delivered)).toContain('gateway a, which is unreachable');
+    expect(undelivered(delivered)).toContain('gateway a, which is unreachable');
     apply(states.gone('a'));
-    expect(states.undelivered(delivered).some((text) => text.startsWith('gateway a'))).toBe(false);
+    expect(undelivered(delivered).some((text) => text.startsWith('gateway a'))).toBe(false);
   });
 });
 
@@ -437,18 +437,18 @@ describe('a gateway with a maxStalenessMs', () => {
 
   test('that leaves requests with its goodbye message delays only Purges, unless its volume shows whether it is drained', () => {
     connect('a', 'a-1', undefined, STALE_MS);
-    report('a', 0, 0);
+    report('a', 0);
     apply(states.goodbye('a', 'a-1', true));
-    expect([lost, states.undelivered(now)]).toEqual([['a'], ['gateway a, which is unreachable']]);
-    expect(states.undelivered(now, (name) => name === 'a')).toEqual([]);
+    expect([lost, undelivered(now)]).toEqual([['a'], ['gateway a, which is unreachable']]);
+    expect(undelivered(now, (name) => name === 'a')).toEqual([]);
     expect([states.programmed('Account/t', 2), states.revoked('Account/t', 2)]).toEqual([
       { kind: 'no-gateway' },
       { kind: 'no-gateway' },
     ]);
     connect('a', 'a-1', undefined, STALE_MS);
     pass(10_000);
-    report('a', 0, 0);
-    expect(states.undelivered(now - 5_000)).toEqual([]);
+    report('a', 0);
+    expect(undelivered(now - 5_000)).toEqual([]);
   });
 
   describe('may have requests that are not in the log after it expires', () => {
@@ -465,26 +465,26 @@ describe('a gateway with a maxStalenessMs', () => {
     ];
     test.each(ends)('%s, until it is gone or has delivered', (_when, expire) => {
       const disconnected = connect('a', 'a-1', undefined, STALE_MS);
-      report('a', 0, 0);
+      report('a', 0);
       disconnected();
       expire();
       expect([lost, states.isLost('a')]).toEqual([['a'], true]);
-      expect(states.undelivered(now)).toEqual(['gateway a, which is unreachable']);
-      expect(states.deliveredUpTo).toBe(-Infinity);
+      expect(undelivered(now)).toEqual(['gateway a, which is unreachable']);
+      expect(deliveredUpTo()).toBe(-Infinity);
       expect([states.programmed('Account/t', 2), states.answeringCount]).toEqual([{ kind: 'no-gateway' }, 0]);
       connect('a', 'a-2', undefined, STALE_MS)();
-      expect(states.undelivered(now)).toEqual(['gateway a, which is unreachable']);
+      expect(undelivered(now)).toEqual(['gateway a, which is unreachable']);
       apply(states.gone('a'));
-      expect([states.undelivered(now), states.deliveredUpTo, states.members]).toEqual([[], Infinity, []]);
+      expect([undelivered(now), deliveredUpTo(), states.members]).toEqual([[], Infinity, []]);
       connect('a', 'a-1', undefined, STALE_MS);
       pass(10_000);
-      report('a', 0, 0);
-      expect(states.undelivered(now - 5_000)).toEqual([]);
+      report('a', 0);
+      expect(undelivered(now - 5_000)).toEqual([]);
     });
 
     test('also for the next leader, whose revocations do not wait for it as long again', () => {
       const disconnected = connect('a', 'a-1', undefined, STALE_MS);
-      report('a', 0, 0);
+      report('a', 0);
       disconnected();
       pass(STALE_MS + MARGIN_MS);
       const { members } = states;
@@ -492,7 +492,7 @@ describe('a gateway with a maxStalenessMs', () => {
       states.remember(members, now);
       pass(1 + MARGIN_MS);
       expect(states.revoked('Account/t', 1)).toEqual({ kind: 'no-gateway' });
-      expect(states.undelivered(now)).toEqual(['gateway a, which is unreachable']);
+      expect(undelivered(now)).toEqual(['gateway a, which is unreachable']);
       expect(states.members).toEqual(members);
     });
   });

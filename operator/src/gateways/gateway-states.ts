@@ -1,19 +1,14 @@
-import {
-  compareRevisions,
-  LIMITS,
-  parseRevision,
-  type AckQuery,
-  type ConfigKey,
-  type Revision,
-} from '@standin/contract';
+import { compareRevisions, LIMITS, parseRevision, type ConfigKey, type Revision } from '@standin/contract';
 import {
   accept,
+  deliveredUpTo,
   isKnown,
   keyOf,
   membersOf,
   mayAnswer,
   newProcess,
   numberOf,
+  recordDelivered,
   rejectedBy,
   stateOf,
   undeliveredBy,
@@ -113,18 +108,21 @@ export class GatewayStates {
   }
 
   /**
-   * The log has every request that the gateways received before this time, except those in quarantine. The time is -Infinity if it
-   * is unknown, for example because a gateway is lost or expired, and Infinity if there are no gateways.
+   * The log has every request of the project that the gateways received before this time, except those in quarantine. The time is
+   * -Infinity if it is unknown, for example because a gateway is lost or expired, and Infinity if there are no gateways.
    */
-  get deliveredUpTo(): number {
+  deliveredUpTo(projectUid: string): number {
     if (this.#lost.size > 0 || this.#expired.size > 0) return -Infinity;
-    return Math.min(...[...this.#processes.values()].map(({ deliveredUpTo }) => deliveredUpTo));
+    return Math.min(...[...this.#processes.values()].map((process) => deliveredUpTo(process, projectUid)));
   }
 
   /** See `undeliveredBy`. Omits expired gateways for which `isJudged` returns true. */
-  undelivered(before: number, isJudged: (gateway: string) => boolean = () => false): readonly string[] {
+  undelivered(
+    wanted: { readonly projectUid: string; readonly before: number },
+    isJudged: (gateway: string) => boolean = () => false,
+  ): readonly string[] {
     const expired = [...this.#expired].filter((name) => !isJudged(name));
-    return undeliveredBy(this.#processes.values(), [...this.#lost, ...expired], before);
+    return undeliveredBy(this.#processes.values(), [...this.#lost, ...expired], wanted);
   }
 
   /** Returns whether this gateway is lost or expired. */
@@ -231,18 +229,13 @@ export class GatewayStates {
    * Records an acknowledgement. Returns undefined if it is for another term or its gateway has no stream. In both cases, the
    * gateway must reconnect.
    */
-  acknowledged(
-    ack: ReceivedAck,
-    now: number,
-    { undeliveredMs, quarantined }: AckQuery = { undeliveredMs: Infinity },
-  ): Effects | undefined {
+  acknowledged(ack: ReceivedAck, now: number): Effects | undefined {
     const revision = parseRevision(ack.revision);
     const process = this.#processes.get(keyOf(ack.gateway, ack.instance));
     if (revision.epoch !== this.#options.epoch || process === undefined || process.streams.size === 0) return undefined;
     this.#setDue(process, now + LIMITS.streamSilenceMsMax);
     this.#recordContact(process, now);
-    process.deliveredUpTo = Math.max(process.deliveredUpTo, now - undeliveredMs - ACK_MS_MAX);
-    process.quarantined = quarantined;
+    recordDelivered(process, ack.undelivered, now - ACK_MS_MAX);
     const { acked } = process;
     const order = acked === undefined ? 1 : compareRevisions(revision, acked);
     if (order < 0) return NOTHING;

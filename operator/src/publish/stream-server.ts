@@ -178,13 +178,13 @@ export class StreamServer {
     });
     this.#app.post('/v1/acks', async (request, reply) => {
       const ack = ackSchema.parse(request.body);
-      const undelivered = ackQuerySchema.parse(request.query);
+      const { features } = ackQuerySchema.parse(request.query);
       const { log, gateways } = this.#require();
-      const rejected = [...ack.rejected, ...log.withheldFrom(undelivered.features)];
+      const rejected = [...ack.rejected, ...log.withheldFrom(features)];
       // If the revision was never published, the acknowledgement is from another term, or the gateway is in an invalid state. The
       // response 409 makes the gateway reconnect, and the new snapshot fixes both.
       const isPublished = compareRevisions(parseRevision(ack.revision), log.revision) <= 0;
-      await reply.code(isPublished && gateways.ack({ ...ack, rejected }, undelivered) ? 204 : 409).send();
+      await reply.code(isPublished && gateways.ack({ ...ack, rejected }) ? 204 : 409).send();
     });
     this.#app.post('/v1/permits', async (request, reply) => {
       const wanted = permitRequestSchema.parse(request.body);

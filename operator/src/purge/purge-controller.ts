@@ -26,11 +26,8 @@ export interface PurgeControllerOptions {
   readonly prepareStore: () => Promise<void>;
   /** Returns the finding for a Project's `Accepted` condition, or undefined if it is not known. */
   readonly acceptedOf: (projectUid: string) => Finding | undefined;
-  /**
-   * Returns descriptions of the gateways and volumes that may hold requests which were received before this time and are not in the
-   * log. The time is in milliseconds of `systemClock.now()`.
-   */
-  readonly undelivered: (before: number) => readonly string[];
+  /** See `undelivered`. */
+  readonly undelivered: (wanted: { readonly projectUid: string; readonly before: number }) => readonly string[];
   readonly replays: Pick<ReplayController, 'storing'>;
   /** Returns the current time in milliseconds since the epoch. */
   readonly clock?: () => number;
@@ -50,7 +47,7 @@ const BEFORE_MS_MAX = 2_000;
 /**
  * Deletes the requests that Purges select, for one leader's term. Each step determines what is already done, so a purge resumes
  * after a crash at any point:
- * - Wait until every request that was received before the Purge was created is in the log.
+ * - Wait until every request of the Project that was received before the Purge was created is in the log.
  * - Delete the requests, until none is found on any ClickHouse replica.
  * - Wait for replays that may have read the deleted requests, and delete the results of those replays.
  */
@@ -134,7 +131,8 @@ export class PurgeController implements Controller {
     }
     const report = async (facts: PurgeFacts, next: ReconcileResult): Promise<ReconcileResult> =>
       (await this.#report(purge, { ...facts, before: filter.until })) ?? next;
-    const late = undelivered((this.#seenAt.get(purge.metadata.uid) ?? Infinity) + BEFORE_MS_MAX);
+    const before = (this.#seenAt.get(purge.metadata.uid) ?? Infinity) + BEFORE_MS_MAX;
+    const late = undelivered({ projectUid: filter.projectUid, before });
     if (late.length > 0) return report(waiting(late), LATER);
     try {
       await prepareStore();

@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { undelivered } from './undelivered.ts';
 
 const EXPIRED = 'gateway a, which is unreachable';
+const WANTED = { projectUid: 'p', before: 0 };
 
 /** Gateways of which `a` is expired. */
 const gateways = (known: number) => ({
   has: () => true,
   known: Array.from({ length: known }, () => ({ name: 'b', acked: { epoch: 1, number: 1 }, connected: true })),
-  undelivered: (_before: number, isJudged: (gateway: string) => boolean) => (isJudged('a') ? [] : [EXPIRED]),
+  undelivered: (_wanted: unknown, isJudged: (gateway: string) => boolean) => (isJudged('a') ? [] : [EXPIRED]),
 });
 const volumes = (claims: readonly string[] | undefined, unused: readonly string[]) => ({
   undelivered: () => claims,
@@ -27,10 +28,10 @@ describe('a Purge waits', () => {
     ['for nothing if this volume is drained', gateways(1), volumes([], ['a']), []],
     ['for the volumes to be read', gateways(1), volumes(undefined, ['a']), ["the gateways' volumes to be read"]],
   ])('%s', (_name, known, watched, expected) => {
-    expect(undelivered(known, watched, 0)).toEqual(expected);
+    expect(undelivered(known, watched, WANTED)).toEqual(expected);
   });
 
   test('for a gateway to connect if volumes are not watched', () => {
-    expect(undelivered({ ...gateways(0), undelivered: () => [] }, undefined, 0)).toEqual(['a gateway to connect']);
+    expect(undelivered({ ...gateways(0), undelivered: () => [] }, undefined, WANTED)).toEqual(['a gateway to connect']);
   });
 });

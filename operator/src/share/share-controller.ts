@@ -31,7 +31,7 @@ export interface ShareControllerOptions {
   /** Resolves when the store's tables exist. */
   readonly prepareStore: () => Promise<void>;
   /** See `GatewayController.deliveredUpTo`. */
-  readonly deliveredUpTo: () => number;
+  readonly deliveredUpTo: (projectUid: string) => number;
   /** Returns the current time in milliseconds since the epoch. */
   readonly clock?: () => number;
 }
@@ -174,7 +174,7 @@ export class ShareController implements Controller {
     if (wasReady && now < this.#outageUntil) return { readiness: WORKING, againMs: LOOK_AGAIN_MS_MAX };
     const since = this.#missingSince.get(uid) ?? now;
     // The delivery time must be read before the lookup, so that the lookup finds everything that was delivered by that time.
-    const isDelivered = deliveredUpTo() > since;
+    const isDelivered = deliveredUpTo(entry.projectUid) > since;
     try {
       await prepareStore();
       const row = await store.version(entry.requestId);

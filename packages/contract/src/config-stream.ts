@@ -8,7 +8,7 @@ import { LIMITS } from './limits.ts';
  *   GET  /v1/config?gateway=NAME&instance=UUID&maxStalenessMs=N&features=A,B
  *                                                the leader responds with 200, a snapshot, then deltas, until either side closes
  *                                                the stream
- *   POST /v1/acks?undeliveredMs=N&quarantined=N&features=A,B
+ *   POST /v1/acks?features=A,B
  *                                                body: one `Ack`; the response is 204
  *   POST /v1/permits, /v1/usage, /v1/drained     blocks of a quota's permits: see quota.ts
  *   POST /v1/refusals, GET /v1/refusals          counts of refused requests: see refusals.ts
@@ -32,10 +32,8 @@ import { LIMITS } from './limits.ts';
  * whose response was 204. The operator stops waiting for the gateway when the same time has passed since the operator received the
  * last acknowledgement. The operator's time ends later, because an acknowledgement is received after it is sent.
  *
- * `undeliveredMs` is the age of the oldest request that is not yet in ClickHouse with its response, including those that are still
- * running. It is 0 if there is no such request. `quarantined` is the number of files in the gateway's quarantine. A value is unknown
- * if its parameter is absent. Both are in the query because operators of earlier versions ignore the query, but reject unknown
- * fields.
+ * An acknowledgement says which requests are not yet in ClickHouse with their response, including those that are still running
+ * (`Undelivered`). It names only the projects with a request that takes longer than usual, so it stays small.
  *
  * `features` are the `STREAM_FEATURES` that the gateway supports. An endpoint that needs another feature is sent with the action
  * `Withheld`, and the operator treats it as rejected by the gateway. A gateway of a version that does not send `features` would not
@@ -104,12 +102,26 @@ export type StreamMessage = z.infer<typeof streamMessageSchema>;
 export const rejectedObjectSchema = z.strictObject({ key: z.string(), message: z.string().max(1_000) });
 export type RejectedObject = z.infer<typeof rejectedObjectSchema>;
 
+/** What a gateway has received and ClickHouse does not have yet. */
+const undeliveredSchema = z.strictObject({
+  /** The age of the oldest such request, in milliseconds, among the projects that `projects` does not name. 0 if there is none. */
+  ageMs: z.number().min(0),
+  /** Whether files in quarantine may belong to any project. */
+  hasQuarantine: z.boolean(),
+  projects: z
+    .array(z.strictObject({ uid: z.string(), ageMs: z.number().min(0), hasQuarantine: z.boolean() }))
+    .max(LIMITS.undeliveredProjectsMax),
+});
+export type Undelivered = z.infer<typeof undeliveredSchema>;
+
 export const ackSchema = z.strictObject({
   gateway: z.string().min(1).max(253),
   instance: z.string().min(1).max(64),
   revision: revisionText,
   /** All objects that this gateway rejects at this revision, including those reported before. */
   rejected: z.array(rejectedObjectSchema).max(LIMITS.rejectedObjectsMax),
+  /** Absent if it is unknown, for example because earlier processes may have left requests on the disk. */
+  undelivered: undeliveredSchema.optional(),
 });
 export type Ack = z.infer<typeof ackSchema>;
 
@@ -125,12 +137,7 @@ export const featuresQuery = z
 export type SupportedFeatures = z.output<typeof featuresQuery>;
 
 /** The query parameters of an acknowledgement. */
-export const ackQuerySchema = z.object({
-  features: featuresQuery,
-  undeliveredMs: z.coerce.number().min(0).default(Infinity),
-  quarantined: z.coerce.number().min(0).optional(),
-});
-export type AckQuery = z.output<typeof ackQuerySchema>;
+export const ackQuerySchema = z.object({ features: featuresQuery });
 
 export const notLeaderSchema = z.object({ error: z.literal('not_leader'), leader: z.string().nullable() });
 export type NotLeader = z.infer<typeof notLeaderSchema>;

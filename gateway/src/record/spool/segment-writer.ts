@@ -2,6 +2,7 @@ import path from 'node:path';
 import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
 import { exponentialMs, type LogRow } from '@standin/contract';
 import { LOG_COLUMNS, putRow } from '@standin/logstore';
+import { OldestRequests } from '../../request/oldest-requests.ts';
 import { CommitQueue, type CommitBatch } from './commit-queue.ts';
 import {
   encodeHeader,
@@ -37,8 +38,7 @@ export interface SegmentWriterOptions {
 export interface SealedSegment {
   readonly file: string;
   readonly bytes: number;
-  /** The `performance.now()` time when the segment's oldest request was received. */
-  readonly receivedMs: number;
+  readonly oldest: OldestRequests;
 }
 
 interface OpenSegment {
@@ -53,8 +53,7 @@ interface OpenSegment {
   writtenAtMs: number;
   /** The `performance.now()` time of the first record, or undefined if there is none. */
   sinceMs: number | undefined;
-  /** The `performance.now()` time when the segment's oldest request was received. Infinity if the segment has no request. */
-  receivedMs: number;
+  readonly oldest: OldestRequests;
 }
 
 const RETRY_BACKOFF = { baseMs: 50, capMs: 2_000 };
@@ -70,8 +69,8 @@ export class SegmentWriter {
   readonly #queue: CommitQueue;
   #segment: OpenSegment | undefined;
   #segmentNumber = 0;
-  /** The `performance.now()` time when the oldest request of the waiting records was received. */
-  #receivedMs = Infinity;
+  /** The requests of the waiting records. */
+  #oldest = new OldestRequests();
   readonly #sealed: SealedSegment[] = [];
   /** The segment that is being sealed. */
   #sealing: OpenSegment | undefined;
@@ -95,13 +94,11 @@ export class SegmentWriter {
     return this.#segment?.sinceMs;
   }
 
-  /**
-   * The `performance.now()` time when the oldest request was received, among the records that `takeSealed` has not returned yet.
-   * Infinity if there are none.
-   */
-  get oldestReceivedMs(): number {
-    const written = [...this.#sealed, this.#sealing, this.#segment].map((segment) => segment?.receivedMs ?? Infinity);
-    return Math.min(this.#receivedMs, ...written);
+  /** Adds the requests of the records that `takeSealed` has not returned yet. */
+  addOldest(to: OldestRequests): void {
+    to.addAll(this.#oldest);
+    for (const segment of [...this.#sealed, this.#sealing, this.#segment])
+      if (segment !== undefined) to.addAll(segment.oldest);
   }
 
   takeSealed(): SealedSegment | undefined {
@@ -123,7 +120,7 @@ export class SegmentWriter {
     };
     this.#options.onWaiting(frameBytes);
     const ageMs = Math.max(row.requestUs, row.durationUs) / 1_000;
-    this.#receivedMs = Math.min(this.#receivedMs, performance.now() - ageMs);
+    this.#oldest.add(performance.now() - ageMs, row.projectUid);
     const kept = this.#queue.add(frameBytes, put, mustBeKept);
     this.#start();
     return kept;
@@ -173,9 +170,9 @@ export class SegmentWriter {
     await endOfTurn();
     for (;;) {
       const batch = this.#queue.take();
-      const receivedMs = this.#receivedMs;
-      if (this.#queue.isEmpty) this.#receivedMs = Infinity;
-      if (batch !== undefined) await this.#commit(batch, receivedMs);
+      const oldest = this.#oldest;
+      if (this.#queue.isEmpty) this.#oldest = new OldestRequests();
+      if (batch !== undefined) await this.#commit(batch, oldest);
       if (this.#sealWanted !== undefined && (!this.#isClosed || this.#queue.isEmpty)) await this.#answerSeal();
       if (this.#queue.isEmpty) return;
     }
@@ -188,7 +185,7 @@ export class SegmentWriter {
     wanted?.resolve();
   }
 
-  async #commit(whole: CommitBatch, receivedMs: number): Promise<void> {
+  async #commit(whole: CommitBatch, oldest: OldestRequests): Promise<void> {
     let batch: CommitBatch | undefined = whole;
     /**
      * Whether any attempt may have left bytes in a file. Such bytes are delivered as they are, regardless of the outcome of the
@@ -197,7 +194,7 @@ export class SegmentWriter {
     let mayRemain = false;
     for (let attempt = 0; batch !== undefined; attempt++) {
       try {
-        await this.#write(batch.rows, receivedMs);
+        await this.#write(batch.rows, oldest);
         this.commits++;
         this.isRefusing = false;
         this.#options.onWaiting(-batch.rows.length);
@@ -231,12 +228,12 @@ export class SegmentWriter {
     return left;
   }
 
-  async #write(rows: Buffer, receivedMs: number): Promise<void> {
+  async #write(rows: Buffer, oldest: OldestRequests): Promise<void> {
     const { onBegun, onWritten } = this.#options;
     if (!this.#takes(rows.length)) await this.#sealSegment();
     const segment = this.#segment ?? (await this.#open());
     // Set before the write, because a write that fails may also leave records in the file.
-    segment.receivedMs = Math.min(segment.receivedMs, receivedMs);
+    segment.oldest.addAll(oldest);
     await segment.file.append(rows);
     segment.bytes += rows.length;
     segment.writtenAtMs = Date.now();
@@ -260,7 +257,7 @@ export class SegmentWriter {
     this.#segmentNumber++;
     const file = path.join(folder, segmentName(this.#segmentNumber));
     const handle = await disk.create(file, { isDurable });
-    const empty = { bytes: 0, writtenAtMs: Date.now(), sinceMs: undefined, receivedMs: Infinity };
+    const empty = { bytes: 0, writtenAtMs: Date.now(), sinceMs: undefined, oldest: new OldestRequests() };
     const segment: OpenSegment = { path: file, file: handle, ...empty };
     this.#segment = segment;
     await handle.append(this.#headerBytes);
@@ -279,7 +276,7 @@ export class SegmentWriter {
     await segment.file.close().catch(onFailure);
     this.#sealing = undefined;
     if (segment.sinceMs !== undefined || !isClean) {
-      this.#sealed.push({ file: segment.path, bytes: segment.bytes, receivedMs: segment.receivedMs });
+      this.#sealed.push({ file: segment.path, bytes: segment.bytes, oldest: segment.oldest });
     } else {
       await disk.remove(segment.path).catch(onFailure);
       onWritten(-segment.bytes);

@@ -6,6 +6,8 @@ const INCARNATION = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SEGMENT = /^(\d{10})\.seg$/;
 /** The last segment of a folder, renamed by another process that has delivered it. The number is the delivered length in bytes. */
 const TAKEN = /^\d{10}\.seg\.taken-(\d+)$/;
+/** A segment that its owner was compacting when it ended (`replaceFile`). The segment itself is unchanged. */
+const DRAFT = /^\.\d{10}\.seg\..+\.tmp$/;
 
 const DRAINED_SUFFIX = '.drained';
 
@@ -22,6 +24,8 @@ export const isIncarnationName = (name: string): boolean => INCARNATION.test(nam
 export const segmentName = (number: number): string => `${String(number).padStart(10, '0')}.seg`;
 
 export const isSegmentName = (name: string): boolean => SEGMENT.test(name);
+
+export const isDraftName = (name: string): boolean => DRAFT.test(name);
 
 export const takenName = (segment: string, bytes: number): string => `${segment.slice(0, 14)}.taken-${bytes}`;
 

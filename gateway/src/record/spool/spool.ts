@@ -3,6 +3,7 @@ import type { LogRow } from '@standin/contract';
 import { rowSize } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { ByteBudget } from '../../request/byte-budget.ts';
+import type { OldestRequests } from '../../request/oldest-requests.ts';
 import type { Recorder } from '../recorder.ts';
 import { rowId } from '../row-id.ts';
 import { DiskGuard } from './disk-guard.ts';
@@ -54,6 +55,8 @@ export class Spool implements Recorder {
   /** This incarnation's folder. */
   readonly folder: string;
   readonly guard: DiskGuard;
+  /** Whether records survive a power failure. */
+  readonly isDurable: boolean;
   readonly #lock: FolderLock;
   readonly #budget: ByteBudget;
   readonly #writer: SegmentWriter;
@@ -72,6 +75,7 @@ export class Spool implements Recorder {
     const disk = options.disk ?? nodeDisk;
     this.dir = dir;
     this.folder = folder;
+    this.isDurable = durability === 'disk';
     this.#lock = lock;
     this.#budget = budget;
     this.#logger = logger;
@@ -80,7 +84,7 @@ export class Spool implements Recorder {
     this.#writer = new SegmentWriter({
       folder,
       disk,
-      isDurable: durability === 'disk',
+      isDurable: this.isDurable,
       segmentBytes,
       idleMsMax: quietMs / 2,
       onWaiting: (change) => (change > 0 ? budget.addRow(change) : budget.freeRows(-change)),
@@ -167,12 +171,9 @@ export class Spool implements Recorder {
     return this.#writer.openSinceMs;
   }
 
-  /**
-   * The `performance.now()` time when the oldest request was received, among the records that `takeSealed` has not returned yet.
-   * Infinity if there are none.
-   */
-  get oldestReceivedMs(): number {
-    return this.#writer.oldestReceivedMs;
+  /** Adds the requests of the records that `takeSealed` has not returned yet. */
+  addOldest(to: OldestRequests): void {
+    this.#writer.addOldest(to);
   }
 
   /** Seals the open segment, unless it is empty. */

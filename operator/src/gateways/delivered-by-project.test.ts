@@ -1,0 +1,65 @@
+import type { Undelivered } from '@standin/contract';
+import { beforeEach, expect, test } from 'vitest';
+import { GatewayStates } from './gateway-states.ts';
+
+/** How long an acknowledgement may take. */
+const ACK_MS = 5_000;
+let now: number;
+let states: GatewayStates;
+
+beforeEach(() => {
+  now = 0;
+  states = new GatewayStates({ epoch: 3, forgetMs: 20_000 });
+});
+
+const pass = (ms: number): void => void (now += ms);
+const join = (name: string): void => {
+  states.connected({ name, maxStalenessMs: 0 }, `${name}-1`, () => undefined, now);
+};
+/** Acknowledges a revision, and reports the requests that are not in the log. Without an age, they are unknown. */
+const report = (gateway: string, ageMs?: number, more: Partial<Undelivered> = {}): void => {
+  const undelivered = ageMs === undefined ? undefined : { ageMs, hasQuarantine: false, projects: [], ...more };
+  states.acknowledged({ gateway, instance: `${gateway}-1`, revision: '3.1', rejected: [], undelivered }, now);
+};
+const deliveredUpTo = (projectUid: string): number => states.deliveredUpTo(projectUid);
+const undelivered = (before: number): readonly string[] => states.undelivered({ projectUid: 'p', before });
+
+test('what gateways have delivered is known for each project, so that a running request holds up only its own project', () => {
+  join('a');
+  join('b');
+  pass(100_000);
+  report('b', 0);
+  report('a', 1_000, { projects: [{ uid: 'q', ageMs: 90_000, hasQuarantine: false }] });
+  expect([deliveredUpTo('p'), deliveredUpTo('q')]).toEqual([99_000 - ACK_MS, 10_000 - ACK_MS]);
+  const before = 50_000;
+  expect(undelivered(before)).toEqual([]);
+  expect(states.undelivered({ projectUid: 'q', before })).toEqual(['gateway a']);
+  pass(2_000);
+  report('a', 0);
+  expect([deliveredUpTo('p'), deliveredUpTo('q')]).toEqual([100_000 - ACK_MS, 100_000 - ACK_MS]);
+});
+
+test('what is delivered of a project does not decrease, and never passes what was reported for it', () => {
+  join('a');
+  pass(100_000);
+  report('a', 0);
+  // A request of q was received 30 seconds after that report.
+  pass(100_000);
+  report('a', 0, { projects: [{ uid: 'q', ageMs: 70_000, hasQuarantine: false }] });
+  expect([deliveredUpTo('p'), deliveredUpTo('q')]).toEqual([200_000 - ACK_MS, 130_000 - ACK_MS]);
+  // This report took longer to arrive. It no longer names q, so it says less about p than the one before, but more about q.
+  report('a', 20_000);
+  expect([deliveredUpTo('p'), deliveredUpTo('q')]).toEqual([200_000 - ACK_MS, 180_000 - ACK_MS]);
+  report('a', 0, { projects: [{ uid: 'q', ageMs: 100_000, hasQuarantine: false }] });
+  expect(deliveredUpTo('q')).toBe(180_000 - ACK_MS);
+  report('a');
+  expect([deliveredUpTo('p'), deliveredUpTo('q')]).toEqual([200_000 - ACK_MS, 180_000 - ACK_MS]);
+});
+
+test('what is delivered leaves out the files in quarantine, which hold up only their own projects', () => {
+  join('a');
+  pass(10_000);
+  report('a', 0, { projects: [{ uid: 'q', ageMs: 0, hasQuarantine: true }] });
+  expect(undelivered(0)).toEqual([]);
+  expect(states.undelivered({ projectUid: 'q', before: 0 })).toEqual(['gateway a, which has files in quarantine']);
+});
