@@ -33,7 +33,7 @@ ${Object.entries<Rejection>(REJECTIONS)
 
 ## Failed responses
 
-After a request is accepted, its upstream or a template can still fail. These responses are also \`application/problem+json\`. They are
+After a request is accepted, its upstream or a template can still fail, or it can take too long. These responses are also \`application/problem+json\`. They are
 stored and counted like all other responses, and do not have the header \`${REJECTED_HEADER}\`. The log entry contains the details in
 \`upstreamError\` or \`templateError\`.
 

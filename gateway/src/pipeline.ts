@@ -23,11 +23,13 @@ import { rowId } from './record/row-id.ts';
 import type { Accepted, Authenticated, Permit } from './request/accepted.ts';
 import type { Barrier } from './request/barrier.ts';
 import type { ByteBudget } from './request/byte-budget.ts';
+import { mockInTime } from './request/exchange-timeout.ts';
 import type { Exchange } from './request/exchange.ts';
 import type { OldestRequests } from './request/oldest-requests.ts';
 import { rejectionProblem } from './request/problem.ts';
 import { Refusal, retryLater, type RejectedRequest } from './request/refusal.ts';
-import type { ForwardEndpoint, Mock, Route } from './request/route.ts';
+import type { Asked } from './request/expressions.ts';
+import type { ForwardEndpoint, Mock, Responder, Route } from './request/route.ts';
 import { DelayedResponses } from './respond/delayed-responses.ts';
 import { chooseResponder, respond } from './respond/respond.ts';
 import type { GatewaySettings } from './settings.ts';
@@ -53,6 +55,13 @@ export interface PipelineParts {
   /** See `GatewayOptions`. */
   readonly onRejected?: ((rejected: RejectedRequest) => void) | undefined;
 }
+
+/** Returns what responds. A mock that would take too long is replaced by an error. */
+const chooseInTime = (asked: Asked & { readonly exchange: Exchange }): Responder => {
+  const responder = chooseResponder(asked);
+  if (responder.kind !== 'JSON' || responder.mock.delay === undefined) return responder;
+  return { ...responder, mock: mockInTime(responder.mock, asked.id, asked.exchange) };
+};
 
 type Admitted = Pick<Accepted, 'permit' | 'settle'>;
 
@@ -239,7 +248,7 @@ export class Pipeline {
       trailers: trailersOf(exchange.request.rawTrailers, secretHeaders),
       authenticated,
       route,
-      responder: chooseResponder({ id, exchange, head, body, route }),
+      responder: chooseInTime({ id, exchange, head, body, route }),
       ...admitted,
       requestUs,
     };

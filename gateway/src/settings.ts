@@ -152,6 +152,12 @@ export const gatewaySettings = z.object({
         .describe(
           'How long a caller may go without reading from its response before it is disconnected. After a disconnect, the log gets the part of the response that arrives within this time.',
         ),
+      exchangeTimeoutMs: timeout
+        .max(LIMITS.exchangeTimeoutMsMax)
+        .default(LIMITS.exchangeTimeoutMs)
+        .describe(
+          'Maximum time from the arrival of a request’s head to the end of its response. After that, the gateway ends the exchange, and its outcome is exchange_timeout. A Purge may wait this long for a running request of its project.',
+        ),
       keepAliveTimeoutMs: timeout
         .default(LIMITS.keepAliveTimeoutMs)
         .describe(

@@ -1,4 +1,4 @@
-import { UPSTREAM_FAILURES } from '@standin/contract';
+import { RESPONSE_FAILURES } from '@standin/contract';
 import { paths } from '../paths.ts';
 import { Link } from '../remix.ts';
 import { Notice } from '../ui/notice.tsx';
@@ -28,11 +28,17 @@ export const ResponseTab = ({ view, exchange }: ExchangeTabProps) => (
   </>
 );
 
-/** Returns the error code (docs/reference/errors.md) from the gateway's response to an upstream failure, if the body was captured. */
+const FAILED: ReadonlySet<ExchangeView['outcome']> = new Set([
+  'upstream_failed',
+  'upstream_timeout',
+  'exchange_timeout',
+]);
+
+/** Returns the error code (docs/reference/errors.md) from the gateway's response to a failure, if the body was captured. */
 const failureCode = ({ outcome, response: { body } }: ExchangeView): string | undefined => {
-  if (outcome !== 'upstream_failed' && outcome !== 'upstream_timeout') return undefined;
+  if (!FAILED.has(outcome)) return undefined;
   if (mediaType(body.contentType) !== 'application/problem+json') return undefined;
-  return Object.keys(UPSTREAM_FAILURES).find((code) => body.body.includes(`"code":"${code}"`));
+  return Object.keys(RESPONSE_FAILURES).find((code) => body.body.includes(`"code":"${code}"`));
 };
 
 /** Returns whether the upstream sent the response, or at least its beginning. Otherwise, the gateway sent an error instead. */
@@ -56,6 +62,7 @@ const Responder = ({ view, exchange }: ExchangeTabProps) => {
   }
   if (outcome === 'mocked' || outcome === 'template_failed') return 'Mock for';
   if (outcome === 'fallback') return 'Fallback of';
+  if (outcome === 'exchange_timeout' && view.upstreamUrl === '') return 'Gateway, instead of the mock of';
   return status === 0 || isOfUpstream(view) ? 'Upstream of' : 'Gateway, instead of the upstream of';
 };
 
@@ -71,7 +78,18 @@ const Failures = ({ view }: Pick<ExchangeTabProps, 'view'>) => {
           caller may have received a response.
         </Notice>
       )}
-      {upstreamError !== '' && (
+      {outcome === 'exchange_timeout' && (
+        <Notice look="bad">
+          The gateway ended this exchange, because it took longer than the gateway allows: see the setting{' '}
+          <code>limits.exchangeTimeoutMs</code>.{' '}
+          {view.upstreamUrl === ''
+            ? 'The delay of the mock was longer than that.'
+            : isOfUpstream(view)
+              ? 'The caller received the response up to that point.'
+              : 'The upstream had not responded by then.'}
+        </Notice>
+      )}
+      {upstreamError !== '' && outcome !== 'exchange_timeout' && (
         <Notice look="bad">
           {code !== undefined && (
             <>

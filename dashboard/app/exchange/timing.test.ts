@@ -33,6 +33,12 @@ describe('the stages of an exchange', () => {
       ['Request received', 0, 1],
       ['Error sent', 1, 10],
     ]);
+    expect(spans({ ...mocked, outcome: 'exchange_timeout', status: 504, delayMs: 8 })).toEqual([
+      ['Request received', 0, 1],
+      ['Delay', 1, 9],
+      ['Error sent', 9, 10],
+    ]);
+    expect(spans({ ...forwarded, outcome: 'exchange_timeout' })).toEqual(spans(forwarded));
     expect(spans({ ...forwarded, outcome: 'fallback' })).toEqual([
       ['Request received', 0, 1],
       ['Fallback sent', 1, 10],

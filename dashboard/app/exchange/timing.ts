@@ -30,7 +30,7 @@ export const stagesOf = (timed: Timed): readonly Stage[] => {
     toMs: durationMs,
   });
   if (status === 0) return [received];
-  if (outcome === 'mocked' || outcome === 'template_failed') {
+  if (outcome === 'mocked' || outcome === 'template_failed' || (outcome === 'exchange_timeout' && delayMs > 0)) {
     const [sent, what] = outcome === 'mocked' ? ['Mock sent', 'response'] : ['Error sent', 'error'];
     if (delayMs === 0)
       return [received, rest(sent, `From the end of the request until the ${what} was sent and recorded`)];

@@ -119,6 +119,7 @@ const OUTCOMES: Partial<Readonly<Record<SharedExchange['outcome'], string>>> = {
   fallback: 'The upstream failed, and a mock responded instead.',
   upstream_failed: 'The upstream did not return a complete response.',
   upstream_timeout: 'The upstream did not complete its response in time.',
+  exchange_timeout: 'The gateway ended the exchange, because it took too long.',
   response_unknown: 'No response was recorded.',
 };
 

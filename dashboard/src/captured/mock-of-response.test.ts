@@ -89,6 +89,7 @@ describe('a mock made from a response', () => {
   it.each<[string, Answer]>([
     ['No response to this request was recorded', { status: 0, outcome: 'response_unknown', body: '' }],
     ['a template could not be rendered', { status: 500, outcome: 'template_failed' }],
+    ['because it took too long', { status: 200, outcome: 'exchange_timeout' }],
     ['The upstream did not return a complete response', { status: 504, outcome: 'upstream_timeout' }],
     ['not a JSON document, but its content type is application/json', { body: '{"a":1,}' }],
     ['not a JSON document', { headers: [['content-type', 'application/problem+json']], body: Buffer.from([0xff]) }],

@@ -123,6 +123,7 @@ const isJsonText = (text: string): boolean => {
 /** Explains why a response cannot be a mock, regardless of its content. Returns undefined if it can be one. */
 export const refusalOf = ({ response, outcome, upstreamError }: LogEntry): string | undefined => {
   if (response.status === 0) return 'No response to this request was recorded.';
+  if (outcome === 'exchange_timeout') return 'The gateway ended this exchange, because it took too long.';
   if (outcome === 'template_failed') return 'This response is an error, because a template could not be rendered.';
   if (outcome !== 'forwarded' && outcome !== 'mocked' && outcome !== 'fallback')
     return `The upstream did not return a complete response${upstreamError === '' ? '.' : `: ${upstreamError}`}`;

@@ -5,6 +5,7 @@ import { buildMockRow, buildRow, type Answered } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { Accepted } from '../request/accepted.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
+import { ExchangeTimeout, mockInTime } from '../request/exchange-timeout.ts';
 import { expressionsOf } from '../request/expressions.ts';
 import { failureProblem } from '../request/problem.ts';
 import type { Fallback, ForwardEndpoint, Mock, MockSource } from '../request/route.ts';
@@ -33,23 +34,24 @@ export interface ForwardOptions {
 }
 
 interface Failure {
-  readonly code: UpstreamFailureCode;
+  readonly code: UpstreamFailureCode | ExchangeTimeout['code'];
   readonly message: string;
 }
 
 /** An address that the policy blocks cannot be reached either. */
-const REASONS: Readonly<Record<UpstreamFailureCode, FallbackReason>> = {
+const REASONS: Readonly<Record<Failure['code'], FallbackReason | undefined>> = {
   upstream_unreachable: 'Unreachable',
   upstream_blocked: 'Unreachable',
   upstream_timeout: 'Timeout',
   upstream_invalid: 'InvalidAnswer',
+  exchange_timeout: undefined,
 };
 const SERVER_ERROR_MIN = 500;
 
 const CUT_SHORT = 'The caller disconnected, and the gateway did not read the rest of the response.';
 
 const failureOf = (error: unknown): Failure =>
-  error instanceof EgressError
+  error instanceof EgressError || error instanceof ExchangeTimeout
     ? error
     : { code: 'upstream_invalid', message: error instanceof Error ? error.message : String(error) };
 
@@ -70,21 +72,29 @@ export const forward = async (
   const span = options.span?.upstream(upstreamUrl);
   const relay = new Relay(accepted, { upstreamUrl, fallback: endpoint.fallback, span }, options);
   const headers = upstreamHeaders(head, exchange.connection.peerAddress, endpoint.credential?.secretHeaders);
-  let answer: UpstreamAnswer;
+  const ending = new AbortController();
+  const timer = setTimeout(() => {
+    ending.abort(new ExchangeTimeout(exchange));
+    // If the response has begun, its caller may be reading it too slowly.
+    if (exchange.response.headersSent) exchange.destroy();
+  }, exchange.leftMs).unref();
   try {
-    answer = await options.egress.request({
-      url: upstreamUrl,
-      // The request is matched, so its method is one that an endpoint can have.
-      method: endpoint.config.method,
-      headers: span?.headers(headers) ?? headers,
-      body: body.length > 0 ? body : undefined,
-      timeoutMs: endpoint.forward.timeoutMs,
-      viaService: endpoint.forward.viaService,
-    });
-  } catch (error) {
-    return relay.fail(failureOf(error));
+    const answer = await options.egress
+      .request({
+        url: upstreamUrl,
+        // The request is matched, so its method is one that an endpoint can have.
+        method: endpoint.config.method,
+        headers: span?.headers(headers) ?? headers,
+        body: body.length > 0 ? body : undefined,
+        timeoutMs: endpoint.forward.timeoutMs,
+        viaService: endpoint.forward.viaService,
+        signal: ending.signal,
+      })
+      .catch(failureOf);
+    return await ('code' in answer ? relay.fail(answer) : relay.pass(answer));
+  } finally {
+    clearTimeout(timer);
   }
-  return relay.pass(answer);
 };
 
 interface Call {
@@ -116,12 +126,13 @@ class Relay {
   async fail({ code, message }: Failure): Promise<Mock | undefined> {
     const { exchange } = this.#accepted;
     this.#call.span?.end({ error: code });
-    const fallback = this.#fallbackOn(REASONS[code]);
+    const reason = REASONS[code];
+    const fallback = reason === undefined ? undefined : this.#fallbackOn(reason);
     if (fallback !== undefined) return this.#fallBack(fallback, message);
     const { status, headers, body } = failureProblem(code, message);
     const dated: HeaderPair[] = [...headers, ['date', exchange.date()]];
     await this.#record({
-      outcome: code === 'upstream_timeout' ? 'upstream_timeout' : 'upstream_failed',
+      outcome: outcomeOf({ code }),
       status,
       headers: dated,
       body,
@@ -176,7 +187,12 @@ class Relay {
   /** Records the fallback, with what the upstream did. */
   async #fallBack(source: MockSource, upstreamError: string): Promise<Mock> {
     const { upstreamUrl } = this.#call;
-    const mock = source.mockFor(() => expressionsOf(this.#accepted));
+    const { id, exchange } = this.#accepted;
+    const mock = mockInTime(
+      source.mockFor(() => expressionsOf(this.#accepted)),
+      id,
+      exchange,
+    );
     const upstream = { upstreamUrl, upstreamError, upstreamFirstByteUs: this.#firstByteUs };
     await this.#options.recorder.exchange(buildMockRow(this.#accepted, mock, upstream));
     return mock;
@@ -218,5 +234,5 @@ class Relay {
   }
 }
 
-const outcomeOf = ({ code }: Failure): 'upstream_timeout' | 'upstream_failed' =>
-  code === 'upstream_timeout' ? 'upstream_timeout' : 'upstream_failed';
+const outcomeOf = ({ code }: Pick<Failure, 'code'>): 'upstream_timeout' | 'exchange_timeout' | 'upstream_failed' =>
+  code === 'upstream_timeout' || code === 'exchange_timeout' ? code : 'upstream_failed';

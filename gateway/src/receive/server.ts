@@ -129,13 +129,13 @@ export class Receiver {
       logger: false,
       rewriteUrl: () => '/',
       genReqId: () => '',
-      requestTimeout: limits.requestTimeoutMs,
+      requestTimeout: Math.min(limits.requestTimeoutMs, limits.exchangeTimeoutMs),
       keepAliveTimeout: limits.keepAliveTimeoutMs,
       return503OnClosing: false,
       exposeHeadRoutes: false,
       http: {
         maxHeaderSize: limits.requestHeadBytes,
-        headersTimeout: Math.min(limits.requestHeadTimeoutMs, limits.requestTimeoutMs),
+        headersTimeout: Math.min(limits.requestHeadTimeoutMs, limits.requestTimeoutMs, limits.exchangeTimeoutMs),
         connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
         // The receive stage itself requires exactly one Host header, and its response explains the problem.
         requireHostHeader: false,
@@ -210,7 +210,7 @@ export class Receiver {
       response.destroy();
       return;
     }
-    const stallTimeoutMs = this.#options.settings.limits.responseStallTimeoutMs;
+    const { responseStallTimeoutMs, exchangeTimeoutMs } = this.#options.settings.limits;
     const before = connection.latest;
     const waitsFor = before?.isDecided === false ? before : undefined;
     const isFull = connection.waiting >= WAITING_PER_CONNECTION_MAX || this.#waiting.size >= WAITING_MAX;
@@ -218,7 +218,7 @@ export class Receiver {
       request.socket.destroy();
       return;
     }
-    const exchange = new Exchange(request, response, { connection, stallTimeoutMs });
+    const exchange = new Exchange(request, response, { connection, responseStallTimeoutMs, exchangeTimeoutMs });
     connection.latest = exchange;
     // The parser announces pipelined requests one right after the other. After a refusal that ends the connection, none of them
     // is served, because the bytes may only look like a request.

@@ -90,7 +90,7 @@ export const buildMockRow = (
   upstream?: Pick<Answered, 'upstreamUrl' | 'upstreamError' | 'upstreamFirstByteUs'>,
 ): LogRow =>
   buildRow(accepted, {
-    outcome: upstream === undefined || mock.outcome === 'template_failed' ? mock.outcome : 'fallback',
+    outcome: upstream !== undefined && mock.outcome === 'mocked' ? 'fallback' : mock.outcome,
     templateError: mock.templateError,
     status: mock.status,
     headers: mock.headers(accepted.exchange.date()),

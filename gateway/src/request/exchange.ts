@@ -34,6 +34,14 @@ export interface CallerConnection {
   readonly onClosed: Set<() => void>;
 }
 
+export interface ExchangeOptions {
+  readonly connection: CallerConnection;
+  /** How long the caller may go without reading. */
+  readonly responseStallTimeoutMs: number;
+  /** The longest time from the arrival of the head to the end of the response. */
+  readonly exchangeTimeoutMs: number;
+}
+
 /**
  * One request and its response on the wire. Wraps the parts of node:http that the stages need. Sends response headers as given,
  * with their order and case preserved, and adds `connection: close` if the connection ends.
@@ -56,6 +64,7 @@ export class Exchange {
   projectUid: string | undefined;
   /** The position among the running requests. */
   runningIndex = -1;
+  readonly timeoutMs: number;
   readonly #stallTimeoutMs: number;
   #closes = false;
   #ended = false;
@@ -65,14 +74,15 @@ export class Exchange {
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    { connection, stallTimeoutMs }: { connection: CallerConnection; stallTimeoutMs: number },
+    { connection, responseStallTimeoutMs, exchangeTimeoutMs }: ExchangeOptions,
   ) {
     this.request = request;
     this.response = response;
     this.connection = connection;
     this.startedMs = performance.now();
     this.receivedAtUs = wallClockUs(this.startedMs);
-    this.#stallTimeoutMs = stallTimeoutMs;
+    this.timeoutMs = exchangeTimeoutMs;
+    this.#stallTimeoutMs = responseStallTimeoutMs;
   }
 
   /**
@@ -104,6 +114,11 @@ export class Exchange {
   /** Returns the microseconds since the arrival of the head. */
   elapsedUs(): number {
     return Math.round((performance.now() - this.startedMs) * 1000);
+  }
+
+  /** How many milliseconds are left until the exchange must have ended. Below 0 if it should have ended. */
+  get leftMs(): number {
+    return this.startedMs + this.timeoutMs - performance.now();
   }
 
   /** Whether the connection or the response is destroyed, so that nothing can reach the caller. */
@@ -177,7 +192,11 @@ export class Exchange {
     if (trailers.length > 0) response.addTrailers(trailers as [string, string][]);
     if (typeof lastBytes === 'string') response.end(lastBytes, 'latin1');
     else response.end(lastBytes);
-    if (connection.socket.writableLength > 0) response.setTimeout(this.#stallTimeoutMs);
+    if (connection.socket.writableLength === 0) return;
+    response.setTimeout(this.#stallTimeoutMs);
+    // The response is recorded, so a caller that reads it too slowly changes nothing in the log.
+    const timer = setTimeout(() => response.destroy(), Math.max(this.leftMs, this.#stallTimeoutMs)).unref();
+    response.once('close', () => clearTimeout(timer));
   }
 
   /** Cuts the connection, so that the caller cannot mistake a partial response for a complete one. */

@@ -20,7 +20,7 @@ import type { Preparation } from './preparation.ts';
 
 /** A mock response to a request. */
 export interface Mock {
-  readonly outcome: Extract<Outcome, 'mocked' | 'template_failed'>;
+  readonly outcome: Extract<Outcome, 'mocked' | 'template_failed' | 'exchange_timeout'>;
   /** The reason if the outcome is `template_failed`. Otherwise empty. */
   readonly templateError: string;
   readonly status: number;

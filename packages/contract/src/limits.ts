@@ -20,6 +20,12 @@ export const LIMITS = {
    */
   responseStallTimeoutMs: 30_000,
   /**
+   * From the arrival of a request's head to the end of its response. Without this limit, an upstream or a caller could keep a request
+   * running forever, and with it the Purges of its project.
+   */
+  exchangeTimeoutMs: 60 * 60 * 1_000,
+  exchangeTimeoutMsMax: 24 * 60 * 60 * 1_000,
+  /**
    * Node's default is 5 s. Many load balancers keep idle connections for 60 s. They must close these connections first, so that
    * they send no request on a connection that the gateway is closing.
    */

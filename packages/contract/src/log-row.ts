@@ -18,6 +18,11 @@ export const OUTCOMES = [
   'upstream_failed',
   /** The upstream took longer than the endpoint's timeout to respond (504), or paused for longer than that in its response. */
   'upstream_timeout',
+  /**
+   * The exchange took longer than `limits.exchangeTimeoutMs` of the gateway, which ended it: with 504, or in the middle of the
+   * response.
+   */
+  'exchange_timeout',
   /** The request was accepted and may have been sent upstream, but the process ended before it recorded a response. */
   'response_unknown',
 ] as const;

@@ -200,6 +200,7 @@ export type UpstreamFailureCode = keyof typeof UPSTREAM_FAILURES;
 /** All responses of the gateway itself to requests that were accepted. */
 export const RESPONSE_FAILURES = {
   ...UPSTREAM_FAILURES,
+  exchange_timeout: { status: 504, title: 'The exchange took too long' },
   template_failed: { status: 500, title: 'A template of the response could not be rendered' },
 } as const;
 export type ResponseFailureCode = keyof typeof RESPONSE_FAILURES;

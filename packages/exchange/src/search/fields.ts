@@ -22,6 +22,7 @@ const OUTCOME_VALUES = [
   'fallback',
   'upstream_failed',
   'upstream_timeout',
+  'exchange_timeout',
   'response_unknown',
 ] as const satisfies readonly Outcome[];
 const ACTION_VALUES = ['JSON', 'Forward'] as const satisfies readonly Action[];

@@ -1,0 +1,36 @@
+import { once } from 'node:events';
+import { createServer, get, type IncomingMessage } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { expect, test } from 'vitest';
+import { Exchange } from './exchange.ts';
+
+const TIMEOUT_MS = 1_000;
+/** Far more than the buffers of the operating system hold. */
+const BODY = Buffer.alloc(64 * 1024 * 1024);
+
+test('a response whose caller reads it slowly ends with the exchange, although the caller never stops reading', async () => {
+  const server = createServer((request, response) => {
+    const { socket } = request;
+    const connection = { socket, peerAddress: '', arriving: undefined, onClosed: new Set<() => void>() };
+    const limits = { responseStallTimeoutMs: 500, exchangeTimeoutMs: TIMEOUT_MS };
+    const exchange = new Exchange(request, response, { connection, ...limits });
+    exchange.hasUnreadBody = false;
+    exchange.decide(false);
+    exchange.answer(200, [['content-length', String(BODY.length)]], BODY);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const startedMs = performance.now();
+  const open = once(server, 'connection');
+  const request = get({ port: (server.address() as AddressInfo).port, agent: false });
+  const [socket] = (await open) as [Socket];
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  // At this rate, the response takes more than a minute.
+  response.on('error', () => undefined).on('data', () => response.pause());
+  const timer = setInterval(() => response.resume(), 50);
+  await once(socket, 'close');
+  clearInterval(timer);
+  expect(performance.now() - startedMs).toBeGreaterThan(TIMEOUT_MS - 20);
+  expect(performance.now() - startedMs).toBeLessThan(10 * TIMEOUT_MS);
+  request.destroy();
+  server.close();
+});
