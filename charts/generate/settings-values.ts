@@ -44,7 +44,7 @@ export const CHART_COMPONENTS = {
     schema: clusterDashboardSettings,
     byTemplate: [
       ...['host', 'port', 'admin.', 'url', 'service', 'gatewayUrl', 'kubeconfig', 'watch.', 'session.key'],
-      ...['session.previousKey', 'oidc.clientSecret', 'clickhouse.', 'operator.'],
+      ...['send.gatewayUrl', 'session.previousKey', 'oidc.clientSecret', 'clickhouse.', 'operator.'],
     ],
   },
 } as const satisfies Record<string, ChartComponent>;

@@ -1,4 +1,4 @@
-import type { ConditionType } from '@standin/contract';
+import { LIMITS, type ConditionType } from '@standin/contract';
 import { z } from 'zod';
 import { matches, withRules, type Rule } from './rules.ts';
 
@@ -118,7 +118,7 @@ const conditionSchema = (types: readonly string[]) =>
 
 /** The status fields of objects whose data outlives them. */
 export const identityStatus = {
-  id: text({ max: 64 })
+  id: text({ max: LIMITS.identityLengthMax })
     .optional()
     .describe(
       "The object's identity: the uid under which it was first seen. The log, the default URI and the quota belong to this identity.",

@@ -12,9 +12,12 @@ export type { Manifest, ManifestDocument, ManifestProblem } from './manifest.ts'
 export { jsonMockOf, responsesOf } from './mock-configs.ts';
 export { checkUpdate, parseObject } from './parse.ts';
 export type { ParsedObject, ParseResult, Problem, Specs } from './parse.ts';
+export { projectUri } from './project-uri.ts';
 export { conditionsIn, readStatus } from './read-status.ts';
 export { regenerationWindow } from './regeneration-window.ts';
 export type { RegenerationWindow } from './regeneration-window.ts';
+export { shareRefusal } from './share-refusal.ts';
+export type { ShareSurroundings } from './share-refusal.ts';
 export { writeYaml } from './write-yaml.ts';
 export { yamlDocuments } from './yaml-documents.ts';
 export type { AccountSpec, AccountStatus } from './v1alpha1/account.ts';

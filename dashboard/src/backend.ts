@@ -35,8 +35,10 @@ export type DashboardMode = 'local' | 'cluster';
  */
 export interface Backend {
   readonly mode: DashboardMode;
-  /** Base URL at which this process reaches the gateways. Undefined if it uses the URLs in statuses. */
-  readonly gatewayUrl?: string | undefined;
+  /** Base URL at which callers reach the gateways, without a slash at its end. */
+  readonly gatewayUrl: string;
+  /** Base URL at which this process reaches the gateways. */
+  readonly sendUrl: string;
   readonly resources: Resources;
   readonly logs: Logs;
 }
@@ -63,6 +65,8 @@ export interface Resources {
   /** Returns the objects in one namespace, or in all namespaces that the user may see. Sorted by namespace and name. */
   list(kind: Kind, namespace?: string): Promise<readonly ResourceObject[]>;
   get(ref: ObjectRef): Promise<ResourceObject | undefined>;
+  /** Resolves with an object's identity (ADR 024), which is not necessarily its uid. Logs belong to identities. */
+  identityOf(object: ResourceObject): Promise<LogOwner>;
   /**
    * Creates the object, or replaces its spec, labels and annotations. `text` is available only in local mode. It contains the object,
    * and replaces the object's text in its file (`textOf`).
@@ -91,7 +95,7 @@ export interface Resources {
   readApiKey(account: ResourceObject): Promise<string | undefined>;
 }
 
-/** The uid is the identity of the project (ADR 024). */
+/** See `Resources.identityOf`. */
 export type ProjectIdentity = LogOwner;
 
 type AccountIdentity = LogOwner;

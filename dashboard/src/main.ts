@@ -13,9 +13,10 @@ import { clusterAccess } from './access/cluster-access.ts';
 import { clusterBackends } from './cluster/cluster-backend.ts';
 import { followClusterShares } from './cluster/cluster-shares.ts';
 import type { OwnView } from './cluster/follow-objects.ts';
+import { Identities } from './cluster/identities.ts';
+import { operatorClient } from './cluster/operator-client.ts';
 import { followResourceIndex } from './cluster/resource-index.ts';
 import { ensureDashboardBuild } from './dashboard-build.ts';
-import { operatorRefusals } from './refusals/operator-refusals.ts';
 import { runDashboard } from './run-dashboard.ts';
 import { clusterDashboardSettings, type ClusterDashboardSettings } from './settings.ts';
 
@@ -43,12 +44,16 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
     logger: logger.child({ stage }),
     signal: stopping.signal,
   });
+  const operator = operatorClient({ urls, tlsDir: tls.dir, logger });
+  const identities = new Identities(operator);
   const backends = clusterBackends({
     config: own.config,
     index: followResourceIndex(ownView('index')),
     store,
     gatewayUrl: settings.gatewayUrl,
-    gatherRefusals: operatorRefusals({ urls, tlsDir: tls.dir, logger }),
+    sendUrl: settings.send.gatewayUrl ?? settings.gatewayUrl,
+    identities,
+    operator,
     logger: logger.child({ stage: 'cluster' }),
   });
   const audit = logger.child({ stage: 'audit' });
@@ -63,7 +68,7 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
         : { ...oidc, issuer: oidc.issuer, url, scopes: oidc.scopes.split(/\s+/) },
     logger: logger.child({ stage: 'access' }),
   });
-  const shares = { source: followClusterShares(ownView('shares')), store, audit };
+  const shares = { source: followClusterShares(ownView('shares'), identities), store, audit };
   const buildDir = await ensureDashboardBuild(() => logger.info('building the dashboard'));
   const { service } = settings;
   const dashboard = await runDashboard({ settings, service, access, shares, buildDir, logger, registry });

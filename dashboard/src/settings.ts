@@ -1,5 +1,6 @@
 import {
   booleanSetting,
+  gatewayUrlSetting,
   httpUrlSetting,
   listSetting,
   logLevelSetting,
@@ -53,11 +54,18 @@ export const clusterDashboardSettings = z
       .describe(
         'The dashboard’s Service, as NAMESPACE/NAME. The CLI uses it to recognize the dashboard behind kubectl port-forward.',
       ),
-    gatewayUrl: httpUrlSetting
-      .optional()
-      .describe(
-        'Base URL at which the dashboard reaches the gateways, to send requests for users. Unset: the URL in the status of each endpoint.',
-      ),
+    gatewayUrl: gatewayUrlSetting.describe(
+      'Base URL at which callers reach the gateways. Must match the setting of the operator. URLs and commands on pages start with it.',
+    ),
+    send: z
+      .object({
+        gatewayUrl: httpUrlSetting
+          .optional()
+          .describe(
+            'Base URL at which the dashboard reaches the gateways inside the cluster, to send requests for users. If unset, gatewayUrl is used.',
+          ),
+      })
+      .prefault({}),
     trustedProxies: listSetting(
       z.string().refine(isNetwork, 'must be an address or a network, such as 10.0.0.7 or 10.0.0.0/8'),
     )

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import {
   LIMITS,
   booleanSetting,
+  gatewayUrlSetting,
   httpUrlSetting,
   listSetting,
   logLevelSetting,
@@ -79,10 +80,9 @@ export const operatorSettings = z.object({
         .describe('Port on which /metrics, /healthz and /readyz are served. 0 selects a free port.'),
     })
     .prefault({}),
-  gatewayUrl: httpUrlSetting
-    .default('http://standin-gateway.standin-system.svc.cluster.local')
-    .transform((url) => url.replace(/\/+$/, ''))
-    .describe('Base URL at which callers reach the gateways. URLs in status fields start with it.'),
+  gatewayUrl: gatewayUrlSetting.describe(
+    'Base URL at which callers reach the gateways. URLs in status fields start with it.',
+  ),
   clusterDomain: z
     .string()
     .min(1)

@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import path from 'node:path';
 import type { Page } from 'playwright-core';
 import type { TestClickHouse } from '../harness/clickhouse.ts';
 import type { Cluster } from '../harness/cluster.ts';
+import { mountStreamCertificates, type DeployedOperator } from '../harness/deployment.ts';
 import { DASHBOARD_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
+import { createTempFolder } from '../harness/temp-folder.ts';
 import { goto } from './dashboard-stand.ts';
 
 export interface ClusterDashboard {
@@ -17,6 +20,8 @@ export interface ClusterDashboard {
 export interface ClusterDashboardOptions {
   readonly cluster: Cluster;
   readonly clickHouse: Pick<TestClickHouse, 'env'>;
+  /** The operators that the dashboard asks for identities and refused requests. */
+  readonly operators?: readonly DeployedOperator[];
   /** Settings in addition to those that every test dashboard needs. */
   readonly env?: Readonly<Record<string, string>>;
   /** The namespace of the dashboard's ServiceAccount. By default, standin-system. */
@@ -28,7 +33,7 @@ const START_MS_MAX = 90_000;
 
 /** Runs dashboard/src/main.ts with the token of the dashboard's ServiceAccount. The dashboard serves plain HTTP. */
 export const startClusterDashboard = async (options: ClusterDashboardOptions): Promise<ClusterDashboard> => {
-  const { cluster, clickHouse, env, systemNamespace = SYSTEM_NAMESPACE } = options;
+  const { cluster, clickHouse, operators, env, systemNamespace = SYSTEM_NAMESPACE } = options;
   const process = startProcess({
     name: 'dashboard',
     main: 'dashboard/src/main.ts',
@@ -41,12 +46,23 @@ export const startClusterDashboard = async (options: ClusterDashboardOptions): P
       STANDIN_SESSION_KEY: randomBytes(32).toString('base64'),
       STANDIN_DANGEROUSLY_ALLOW_HTTP: 'true',
       ...clickHouse.env,
+      ...(operators && (await operatorEnv(operators, { cluster, systemNamespace }))),
       ...env,
     },
   });
   const listens = ({ msg }: Record<string, unknown>): boolean => msg === 'dashboard listening';
   const { address, adminUrl } = await process.waitForEvent('its address', listens, START_MS_MAX);
   return { url: String(address), adminUrl: String(adminUrl), process };
+};
+
+const operatorEnv = async (
+  operators: readonly DeployedOperator[],
+  where: { readonly cluster: Cluster; readonly systemNamespace: string },
+) => {
+  const tlsDir = path.join(await createTempFolder('dashboard'), 'tls');
+  await mountStreamCertificates(where, tlsDir, 'dashboard');
+  const urls = operators.map(({ streamUrl }) => streamUrl).join(',');
+  return { STANDIN_OPERATOR_URLS: urls, STANDIN_OPERATOR_TLS_DIR: tlsDir };
 };
 
 /** A user with a token. */

@@ -51,7 +51,7 @@ beforeAll(async () => {
   gateway = { ...deployed, url };
   tenant = await Tenant.create(cluster, 'story');
   await tenant.apply('Account', 'team', { plan: 'Pro' });
-  const env = { STANDIN_SESSION_KEY: SESSION_KEY };
+  const env = { STANDIN_SESSION_KEY: SESSION_KEY, STANDIN_GATEWAY_URL: url };
   // Starts the dashboards sequentially, because the first one builds the pages if the sources have changed.
   dashboards = [
     await startClusterDashboard({ cluster, clickHouse, env }),

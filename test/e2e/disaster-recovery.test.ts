@@ -7,7 +7,7 @@ import { openLogStore } from '@standin/logstore';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createShareToken, shareTokenSha256 } from '../../dashboard/src/shares/share-token.ts';
-import { projectUri } from '../../operator/src/translate/project.ts';
+import { projectUri } from '@standin/crds';
 import { findKubectl } from '../cluster/kubectl.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
@@ -60,10 +60,9 @@ const newInstallation = async (): Promise<Installation> => {
 const run = async (installation: Installation): Promise<void> => {
   const { cluster, clickHouse } = installation;
   const operatorEnv = { ...clickHouse.env, STANDIN_SECRET_POLL_MS: '500' };
-  [installation.deployment, installation.dashboard] = await Promise.all([
-    deploy({ cluster, clickHouse, operators: 1, gateways: 1, operatorEnv }),
-    startClusterDashboard({ cluster, clickHouse }),
-  ]);
+  const deployment = await deploy({ cluster, clickHouse, operators: 1, gateways: 1, operatorEnv });
+  installation.deployment = deployment;
+  installation.dashboard = await startClusterDashboard({ cluster, clickHouse, operators: deployment.operators });
 };
 
 const end = async ({ cluster, clickHouse, tenant, deployment, dashboard }: Installation): Promise<void> => {

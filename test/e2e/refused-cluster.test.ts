@@ -1,12 +1,10 @@
-import path from 'node:path';
 import { refusedListSchema, type ApiRefusedList } from '@standin/dashboard/api-schemas';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
-import { deploy, mountStreamCertificates, type Deployment } from '../harness/deployment.ts';
+import { deploy, type Deployment } from '../harness/deployment.ts';
 import { installStandin } from '../harness/install-standin.ts';
-import { createTempFolder } from '../harness/temp-folder.ts';
 import { ask, type ApiAnswer } from './api-stand.ts';
 import { createPerson, startClusterDashboard, type ClusterDashboard, type Person } from './cluster-dashboard.ts';
 import { post, Tenant } from './tenant.ts';
@@ -28,8 +26,6 @@ beforeAll(async () => {
   [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
   await installStandin(cluster);
   deployment = await deploy({ cluster, clickHouse, operators: 2, gateways: 3 });
-  const tlsDir = path.join(await createTempFolder('refused'), 'tls');
-  await mountStreamCertificates({ cluster }, tlsDir, 'dashboard');
   tenant = await Tenant.create(cluster, NAMESPACE);
   await tenant.accountAndProject();
   await tenant.mock('plain', '{}');
@@ -38,13 +34,7 @@ beforeAll(async () => {
     createPerson(cluster, NAMESPACE, { name: 'viewer', role: 'standin-view' }),
     createPerson(cluster, NAMESPACE, { name: 'outsider' }),
     createPerson(cluster, NAMESPACE, { name: 'admin' }),
-    startClusterDashboard({
-      ...{ cluster, clickHouse },
-      env: {
-        STANDIN_OPERATOR_URLS: deployment.operators.map(({ streamUrl }) => streamUrl).join(','),
-        STANDIN_OPERATOR_TLS_DIR: tlsDir,
-      },
-    }),
+    startClusterDashboard({ cluster, clickHouse, operators: deployment.operators }),
   ]);
   const binding = {
     apiVersion: 'rbac.authorization.k8s.io/v1',

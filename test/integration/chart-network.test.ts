@@ -90,7 +90,7 @@ const podsOf = (objects: readonly RenderedObject[]): readonly Pod[] =>
 /** URLs that a process shows, redirects to or recognizes, but does not call. */
 const SHOWN: Readonly<Record<string, readonly string[]>> = {
   operator: ['STANDIN_GATEWAY_URL', 'STANDIN_STREAM_URL'],
-  dashboard: ['STANDIN_URL'],
+  dashboard: ['STANDIN_URL', 'STANDIN_GATEWAY_URL'],
 };
 
 /** Returns the URLs that a process calls, with the variables that name them. */
@@ -152,7 +152,7 @@ describe.for(CHART_CASES)('the network policies with %s-values.yaml', (chartCase
     expect(named).toContain('operator STANDIN_REPLAY_GATEWAY_URL gateway');
     for (const component of ['gateway', 'drain', ...(hasDashboard ? ['dashboard'] : [])])
       expect(named).toContain(`${component} STANDIN_OPERATOR_URLS operator`);
-    if (hasDashboard) expect(named).toContain('dashboard STANDIN_GATEWAY_URL gateway');
+    if (hasDashboard) expect(named).toContain('dashboard STANDIN_SEND_GATEWAY_URL gateway');
     for (const { component } of pods.filter((pod) => pod.component !== 'clickhouse'))
       expect(
         named.some((call) => call.startsWith(`${component} STANDIN_CLICKHOUSE_URL `)),

@@ -425,10 +425,10 @@ describe('the gateways’ traffic', () => {
     const urlOf = (name: string, variable: string) =>
       envOf(named(objects, 'Deployment', `standin-${name}`)).get(variable)?.value;
     const inside = 'http://standin-gateway.standin-system.svc.cluster.local';
-    expect(urlOf('operator', 'STANDIN_GATEWAY_URL')).toBe(expected ?? inside);
+    for (const name of ['operator', 'dashboard']) expect(urlOf(name, 'STANDIN_GATEWAY_URL')).toBe(expected ?? inside);
     expect(urlOf('dashboard', 'STANDIN_URL')).toBe(expected);
     // Users' requests and replays do not leave the cluster.
-    expect(urlOf('dashboard', 'STANDIN_GATEWAY_URL')).toBe(inside);
+    expect(urlOf('dashboard', 'STANDIN_SEND_GATEWAY_URL')).toBe(inside);
     expect(urlOf('operator', 'STANDIN_REPLAY_GATEWAY_URL')).toBe(inside);
   });
 

@@ -4,6 +4,7 @@ import { loadKubeClient } from '@standin/kube/load-kube-client';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { followClusterShares } from '../../dashboard/src/cluster/cluster-shares.ts';
+import { Identities } from '../../dashboard/src/cluster/identities.ts';
 import type { ShareSource } from '../../dashboard/src/shares/public-shares.ts';
 import type { Cluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -25,18 +26,18 @@ describe("a cluster's Shares", () => {
     client = loadKubeClient({
       kubeconfigPath: await cluster.tokenKubeconfig(SYSTEM_NAMESPACE, DASHBOARD_SERVICE_ACCOUNT),
     });
-    shares = followClusterShares({
-      client,
-      namespaces: [],
-      logger: pino({ level: 'silent' }),
-      signal: stopping.signal,
+    const view = { client, namespaces: [], logger: pino({ level: 'silent' }), signal: stopping.signal };
+    const identities = new Identities({
+      holdIdentities: (claimed) => Promise.resolve(claimed.map(({ uid }) => uid === CONFIRMED_ID)),
     });
+    shares = followClusterShares(view, identities);
   });
   afterAll(async () => {
     stopping.abort();
     await client.close();
   });
 
+  const CONFIRMED_ID = 'uid of an earlier object';
   const token = (seed: number): string => seed.toString(16).padStart(64, '0');
   const project = { apiVersion: GROUP_VERSION, kind: 'Project', spec: { accountRef: { name: 'default' } } };
   const applyShare = async (namespace: string, tokenSha256: string): Promise<void> => {
@@ -78,6 +79,21 @@ describe("a cluster's Shares", () => {
     const patch = JSON.stringify({ status });
     await kubectl('patch', 'msh', 'link', '-n', namespace, '--subresource=status', '--type=merge', '-p', patch);
     expect((await shares.find(sha256))?.share.status).toMatchObject({ conditions: [condition] });
+  });
+
+  it('have the identity in the status of their Project, if the operator confirms it', async () => {
+    const namespace = await useNamespace(cluster);
+    const sha256 = token(Date.now());
+    await applyShare(namespace, sha256);
+    await finds(sha256);
+    const setId = (id: string) => {
+      const patch = JSON.stringify({ status: { id } });
+      return kubectl('patch', 'mpr', 'shop', '-n', namespace, '--subresource=status', '--type=merge', '-p', patch);
+    };
+    await setId(CONFIRMED_ID);
+    await expect.poll(async () => (await shares.find(sha256))?.projectUid).toBe(CONFIRMED_ID);
+    await setId('uid of another project');
+    await expect.poll(() => shares.find(sha256).catch((error: unknown) => String(error))).toContain('does not confirm');
   });
 
   it('are not found without their Project', async () => {

@@ -1,9 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { SourceError, type GatheredRefusals } from '@standin/contract';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { operatorRefusals } from '../../dashboard/src/refusals/operator-refusals.ts';
+import { operatorClient } from '../../dashboard/src/cluster/operator-client.ts';
 import { planCertificates, serverCertificate, type Certificates } from '../../operator/src/publish/certificates.ts';
 import { ConfigLog } from '../../operator/src/publish/config-log.ts';
 import { StreamServer, type Publication } from '../../operator/src/publish/stream-server.ts';
@@ -24,8 +25,9 @@ let leader: StreamServer;
 let gathered: string[];
 
 const urlOf = ({ port }: StreamServer): string => `https://127.0.0.1:${port}`;
-const read = (...servers: readonly StreamServer[]) =>
-  operatorRefusals({ urls: servers.map(urlOf), tlsDir, logger })('uid & more');
+const PROJECT = { namespace: 'a', name: 'shop', uid: 'uid & more' };
+const clientOf = (...servers: readonly StreamServer[]) => operatorClient({ urls: servers.map(urlOf), tlsDir, logger });
+const read = (...servers: readonly StreamServer[]) => clientOf(...servers).refusals(PROJECT);
 
 const writePair = async ({ cert, key }: { readonly cert: string; readonly key: string }): Promise<void> => {
   await writeFile(path.join(tlsDir, 'ca.crt'), certificates.caBundle);
@@ -53,6 +55,7 @@ beforeEach(async () => {
       },
       report: () => undefined,
     },
+    holdsIdentity: (claimed) => isDeepStrictEqual(claimed, { kind: 'Project', ...PROJECT }),
   });
   const { dashboard } = certificates;
   if (dashboard === undefined) throw new Error('there is no certificate for the dashboard');
@@ -64,6 +67,24 @@ test('the leader is asked, in any order', async () => {
   expect(await read(leader, follower)).toEqual(GATHERED);
   expect(await read(follower, leader)).toEqual(GATHERED);
   expect(gathered).toEqual(['uid & more', 'uid & more']);
+});
+
+test('the leader confirms identities by kind, namespace, name and uid', async () => {
+  const right = { kind: 'Project', ...PROJECT } as const;
+  const claimed = [
+    right,
+    { ...right, kind: 'Account' },
+    { ...right, name: 'other' },
+    { ...right, namespace: 'b' },
+  ] as const;
+  expect(await clientOf(leader).holdIdentities(claimed)).toEqual([true, false, false, false]);
+});
+
+test('the refused requests of an identity that the project does not have are not read', async () => {
+  await expect(clientOf(leader).refusals({ ...PROJECT, namespace: 'b' })).rejects.toMatchObject({
+    kind: 'Unavailable',
+  });
+  expect(gathered).toEqual([]);
 });
 
 test('an operator that does not lead names the leader', async () => {

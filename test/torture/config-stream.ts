@@ -43,7 +43,7 @@ export const startConfigStream = async (logger: Logger): Promise<ConfigStream> =
     gather: () => Promise.reject(new Error('not expected')),
     report: () => undefined,
   };
-  server.lead({ log, gateways, quota, refusals });
+  server.lead({ log, gateways, quota, refusals, holdsIdentity: () => true });
   const publish = (put: readonly ConfigObject[], remove: readonly ConfigKey[] = []) => log.append({ put, remove });
   return {
     url: `https://127.0.0.1:${server.port}`,

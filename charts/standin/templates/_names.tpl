@@ -116,3 +116,8 @@ URL of the Ingress or HTTPRoute: the first host name without a wildcard. Empty i
 {{- define "standin.sessionSecret" -}}
 {{- default (printf "%s-dashboard-session" (include "standin.fullname" .)) .Values.dashboard.session.existingSecret -}}
 {{- end -}}
+
+{{/* URL at which callers reach the gateways. */}}
+{{- define "standin.gatewayUrl" -}}
+{{- default (include "standin.gatewayServiceUrl" .) (include "standin.publicUrl" .Values.gateway) -}}
+{{- end -}}

@@ -22,6 +22,7 @@ const isOpened = async (namespace: string, name: string, rowsOf?: string): Promi
     whereIs: () => '',
     inOrigin: String,
     store: store as LogStore,
+    gatewayUrl: 'http://localhost:8080',
     gatherRefusals: () => Promise.reject(new Error('not expected')),
   });
   return (await logs.openByName?.({ namespace, name })) !== undefined;

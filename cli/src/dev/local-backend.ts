@@ -37,6 +37,8 @@ export interface LocalBackendOptions {
   /** Returns the name of the Secret that contains an account's key, by the account's uid. */
   readonly keySecret: (accountUid: string) => string | undefined;
   readonly store: LogStore;
+  /** URL of the gateway. */
+  readonly gatewayUrl: string;
   /** Asks the gateway which requests to a project it refused. */
   readonly gatherRefusals: (projectUid: string) => Promise<GatheredRefusals>;
 }
@@ -44,6 +46,8 @@ export interface LocalBackendOptions {
 /** Creates the dashboard's backend for `standin dev`. The backend uses this process's source and log, without a login. */
 export const localBackend = (options: LocalBackendOptions): Backend => ({
   mode: 'local',
+  gatewayUrl: options.gatewayUrl,
+  sendUrl: options.gatewayUrl,
   resources: localResources(options),
   logs: {
     requestsByHour: (projects, hours) => options.store.requestsByHour(projects, hours),
@@ -124,6 +128,7 @@ const localResources = (options: LocalBackendOptions): Resources => {
       return Promise.resolve(found.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)));
     },
     get: (ref) => Promise.resolve(observed.get(ref)),
+    identityOf: ({ metadata: { namespace, name, uid } }) => Promise.resolve({ namespace, name, uid }),
     check: (object, expected) => inTurn(() => check(object, expected)),
     apply: (object, expected, text) =>
       inTurn(async () => {
@@ -170,8 +175,8 @@ export const localShares = (observed: Observation): PublicSharesSource['source']
   return {
     find: (tokenSha256) => {
       const share = index.find(tokenSha256);
-      const projectUid = share && index.projectUidOf(share);
-      return Promise.resolve(share && projectUid !== undefined ? { share, projectUid } : undefined);
+      const project = share && index.projectOf(share);
+      return Promise.resolve(project && { share, projectUid: project.metadata.uid, surroundings: index });
     },
   };
 };

@@ -1,6 +1,6 @@
 import type { ResourceObject } from '@standin/contract';
 import { ownerOf, type Owner } from '../../src/resources/ownership.ts';
-import { endpointSpec, endpointStatus } from '../../src/resources/specs.ts';
+import { endpointSpec } from '../../src/resources/specs.ts';
 import { SCHEMES } from './schemes.ts';
 import { readinessOf, type Readiness } from '../../src/resources/resource-view.ts';
 
@@ -14,7 +14,6 @@ export interface EndpointView {
   /** What responds to requests: a mock with a status, or an upstream, shown as a URL or as a Service's `name:port/path`. */
   readonly answer:
     { readonly kind: 'mock'; readonly status: number } | { readonly kind: 'upstream'; readonly to: string };
-  readonly url: string | undefined;
   /** The label of the scheme of its signatures. Undefined if requests need the API key. */
   readonly signedBy: string | undefined;
   readonly readiness: Readiness;
@@ -38,7 +37,6 @@ export const toEndpointView = (object: ResourceObject): EndpointView => {
       action === 'Forward'
         ? { kind: 'upstream', to: upstream }
         : { kind: 'mock', status: json?.status ?? STATUS_DEFAULT },
-    url: endpointStatus(object).url,
     signedBy: credential?.signature && SCHEMES[credential.signature.scheme].label,
     readiness: readinessOf(object),
     owner: ownerOf(object),

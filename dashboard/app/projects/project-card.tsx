@@ -32,7 +32,7 @@ const Requests = ({ project: { requests }, isLogUnavailable }: ProjectCardProps)
 
 /** Shows a project's URL, the number of ready endpoints, the recent requests, and the quota. */
 export const ProjectCard = ({ project, isLogUnavailable }: ProjectCardProps) => {
-  const { namespace, title, uri, url, readiness, endpoints, account, plan, quota, owner } = project;
+  const { namespace, title, address, readiness, endpoints, account, plan, quota, owner } = project;
   return (
     <li className="flex min-w-0 flex-col rounded-lg border border-line bg-raised">
       <div className="flex items-start justify-between gap-3 px-4 pt-3">
@@ -49,14 +49,14 @@ export const ProjectCard = ({ project, isLogUnavailable }: ProjectCardProps) => 
         <ReadinessBadge readiness={readiness} />
       </div>
       <div className="mx-4 mt-3 flex min-h-8 items-center gap-1 rounded border border-line bg-panel pl-2">
-        {url === undefined ? (
+        {address === undefined ? (
           <span className="py-1 text-muted">{readiness.message}</span>
         ) : (
           <>
-            <code className="min-w-0 flex-1 truncate" title={url}>
-              {url}
+            <code className="min-w-0 flex-1 truncate" title={address.url}>
+              {address.url}
             </code>
-            <CopyButton text={url} label="Copy project URL" />
+            <CopyButton text={address.url} label="Copy project URL" />
           </>
         )}
       </div>
@@ -64,8 +64,10 @@ export const ProjectCard = ({ project, isLogUnavailable }: ProjectCardProps) => 
         <div>
           <dt>Project URI</dt>
           <dd className="flex min-w-0 items-center gap-1">
-            <code className="truncate">{uri ?? '–'}</code>
-            {uri !== undefined && <CopyButton text={uri} label="Copy project URI" className="-my-1 -mr-1" />}
+            <code className="truncate">{address?.uri ?? '–'}</code>
+            {address !== undefined && (
+              <CopyButton text={address.uri} label="Copy project URI" className="-my-1 -mr-1" />
+            )}
           </dd>
         </div>
         <div>

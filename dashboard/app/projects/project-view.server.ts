@@ -2,6 +2,7 @@ import type { ResourceObject } from '@standin/contract';
 import type { HourlyCounts } from '@standin/logstore';
 import type { Backend } from '../../src/backend.ts';
 import { inTime } from '../../src/log-timeout.ts';
+import type { ProjectAddress } from '../../src/projects/projects.ts';
 import { ownerOf, type Owner } from '../../src/resources/ownership.ts';
 import { accountSpec, accountStatus, projectSpec, projectStatus, retentionDaysOf } from '../../src/resources/specs.ts';
 import { readinessOf, type Readiness } from '../../src/resources/resource-view.ts';
@@ -11,8 +12,7 @@ export interface ProjectView {
   readonly namespace: string;
   readonly project: string;
   readonly title: string;
-  readonly uri: string | undefined;
-  readonly url: string | undefined;
+  readonly address: ProjectAddress | undefined;
   readonly readiness: Readiness;
   readonly endpoints: { readonly ready: number; readonly total: number };
   readonly account: string;
@@ -27,14 +27,17 @@ export interface ProjectView {
 
 const HOURS_SHOWN = 24;
 
+interface ProjectSurroundings extends Pick<ProjectView, 'address' | 'requests'> {
+  readonly accounts: readonly ResourceObject[];
+}
+
 export const toProjectView = (
   object: ResourceObject,
-  accounts: readonly ResourceObject[],
-  requests: HourlyCounts | undefined,
+  { accounts, address, requests }: ProjectSurroundings,
 ): ProjectView => {
   const { namespace, name } = object.metadata;
   const { displayName = name, accountRef } = projectSpec(object);
-  const { uri, url, endpoints } = projectStatus(object);
+  const { endpoints } = projectStatus(object);
   const account = accounts.find(
     ({ metadata }) => metadata.namespace === namespace && metadata.name === accountRef?.name,
   );
@@ -42,8 +45,7 @@ export const toProjectView = (
     namespace,
     project: name,
     title: displayName,
-    uri,
-    url,
+    address,
     readiness: readinessOf(object),
     endpoints: { ready: endpoints?.ready ?? 0, total: endpoints?.total ?? 0 },
     account: accountRef?.name ?? '',
@@ -59,9 +61,27 @@ export const toProjectView = (
 const LOG_MS_MAX = 1_500;
 
 export const requestsOf = async (
-  { logs }: Backend,
+  { resources, logs }: Backend,
   projects: readonly ResourceObject[],
 ): Promise<ReadonlyMap<string, HourlyCounts> | undefined> => {
-  const identities = projects.map(({ metadata: { namespace, name, uid } }) => ({ namespace, name, uid }));
-  return inTime(logs.requestsByHour(identities, HOURS_SHOWN), LOG_MS_MAX).catch(() => undefined);
+  const read = async (): Promise<ReadonlyMap<string, HourlyCounts>> => {
+    // The counts of a project without a confirmed identity are left out.
+    const found = await Promise.all(
+      projects.map(async (project) => ({
+        uid: project.metadata.uid,
+        identity: await resources.identityOf(project).catch(() => undefined),
+      })),
+    );
+    const counts = await logs.requestsByHour(
+      found.flatMap(({ identity }) => identity ?? []),
+      HOURS_SHOWN,
+    );
+    return new Map(
+      found.flatMap(({ uid, identity }) => {
+        const ofProject = identity && counts.get(identity.uid);
+        return ofProject === undefined ? [] : [[uid, ofProject] as const];
+      }),
+    );
+  };
+  return inTime(read(), LOG_MS_MAX).catch(() => undefined);
 };

@@ -8,7 +8,7 @@ import {
 } from '@remix-run/react';
 import { disallowingAccount } from '../../src/accounts/accounts.ts';
 import { versionText } from '../../src/expected-version.ts';
-import { getProject } from '../../src/projects/projects.ts';
+import { getProject, projectAddress } from '../../src/projects/projects.ts';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { presetOf, toEndpoint, valuesOf } from '../endpoints/endpoint-values.ts';
@@ -19,7 +19,6 @@ import { desiredOf, manifestYaml, objectYaml } from '../../src/resources/manifes
 import { ownerOf } from '../../src/resources/ownership.ts';
 import { endpointParams } from './params.server.ts';
 import { paths } from '../paths.ts';
-import { projectStatus } from '../../src/resources/specs.ts';
 import { expectedVersion, submittedVersion } from '../ui/save-form.server.ts';
 import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
 import { OpenedForm } from '../ui/opened-form.tsx';
@@ -37,7 +36,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   const values = presetOf(saved, new URL(request.url));
   const { metadata, spec } = desiredOf(object);
   return {
-    ...{ params: names, projectUrl: projectStatus(project).url, values },
+    ...{ params: names, projectUrl: (await projectAddress(backend, project))?.url, values },
     ...{ generation: object.metadata.generation, version: versionText(object) },
     disallowing: await disallowingAccount(backend, project),
     yaml:

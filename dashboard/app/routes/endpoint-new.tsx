@@ -12,14 +12,13 @@ import type { ProjectName } from '../../src/resources/names.ts';
 import { noticeCookie } from '../ui/flash.ts';
 import { listEndpoints } from '../../src/endpoints/endpoints.ts';
 import { disallowingAccount } from '../../src/accounts/accounts.ts';
-import { getProject } from '../../src/projects/projects.ts';
+import { getProject, projectAddress } from '../../src/projects/projects.ts';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { EMPTY_ENDPOINT, presetOf, toEndpoint, valuesOf } from '../endpoints/endpoint-values.ts';
 import { applyDraft, copiedBy, draftOf } from '../endpoints/save-endpoint.server.ts';
 import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
 import { projectParams } from './params.server.ts';
 import { paths } from '../paths.ts';
-import { projectStatus } from '../../src/resources/specs.ts';
 import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
 import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { buttonClass } from '../ui/button.tsx';
@@ -68,7 +67,12 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
     copied !== undefined ? valuesOfCopy(copied) : query.has('path') ? valuesForPath(endpoints, names, query) : empty;
   const values = presetOf(filled, url);
   return {
-    ...{ params: names, projectUrl: projectStatus(project).url, values, copyOf: copied?.metadata.name },
+    ...{
+      params: names,
+      projectUrl: (await projectAddress(backend, project))?.url,
+      values,
+      copyOf: copied?.metadata.name,
+    },
     disallowing: await disallowingAccount(backend, project),
     yaml: manifestYaml(toEndpoint(values, { ...names, spec: copied?.spec }), backend.mode),
   };

@@ -1,6 +1,7 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
-import { getEndpoint } from '../../src/endpoints/endpoints.ts';
+import { endpointUrl, getEndpoint } from '../../src/endpoints/endpoints.ts';
+import { getProject, projectAddress } from '../../src/projects/projects.ts';
 import { EndpointResponses } from '../endpoints/endpoint-responses.tsx';
 import { EndpointActivitySection } from '../endpoints/endpoint-activity.tsx';
 import { activityOf } from '../endpoints/endpoint-activity.server.ts';
@@ -19,10 +20,12 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   const object = await getEndpoint(backend, names);
   const spec = endpointSpec(object);
   const { json, forward } = spec;
+  const address = await projectAddress(backend, await getProject(backend, names));
   return {
     params: names,
     activity: await activityOf(backend, names),
     view: toEndpointView(object),
+    url: endpointUrl(object, address?.url),
     conditions: conditionsOf(object),
     generation: object.metadata.generation,
     mock: json && {
@@ -35,31 +38,32 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
 };
 
 const EndpointOverview = () => {
-  const { params, activity, view, conditions, generation, mock, timeout, responses } = useLoaderData<typeof loader>();
+  const { params, activity, view, url, conditions, generation, mock, timeout, responses } =
+    useLoaderData<typeof loader>();
   return (
     <div className="flex flex-col gap-6">
       <section aria-labelledby="url" className="flex flex-col gap-1">
         <h2 id="url" className="font-medium">
           URL
         </h2>
-        {view.url === undefined ? (
+        {url === undefined ? (
           <p className="text-muted">
             The URL appears when the operator has processed this endpoint and accepted its project.
           </p>
         ) : (
           <div className="flex min-h-9 items-center gap-1 rounded border border-line bg-panel py-1 pr-1 pl-3">
-            <code className="min-w-0 flex-1 break-all">{view.url}</code>
-            <CopyButton text={view.url} label="Copy URL" />
+            <code className="min-w-0 flex-1 break-all">{url}</code>
+            <CopyButton text={url} label="Copy URL" />
           </div>
         )}
-        {view.url !== undefined && view.signedBy !== undefined && (
+        {url !== undefined && view.signedBy !== undefined && (
           <p className="text-small text-muted">
             Paste this URL at the provider. Requests are accepted with its signature ({view.signedBy}) or with the API
             key.
           </p>
         )}
       </section>
-      {view.url !== undefined && <TryIt params={params} method={view.method} url={view.url} />}
+      {url !== undefined && <TryIt params={params} method={view.method} url={url} />}
       <EndpointActivitySection params={params} loaded={activity} />
       <StatusStrip conditions={conditions} generation={generation} />
       <EndpointResponses view={view} mock={mock} timeout={timeout} responses={responses} />

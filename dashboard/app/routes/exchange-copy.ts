@@ -1,6 +1,5 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { listText } from '@standin/contract';
-import { gatewayUrl, getProject } from '../../src/projects/projects.ts';
 import { capturedOf } from '../../src/captured/captured-bytes.ts';
 import { readRow } from '../exchange/read-exchange.server.ts';
 import { COPY_FORMATS } from '../../src/captured/exchange-formats.ts';
@@ -18,7 +17,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   const { searchParams } = new URL(request.url);
   const format = COPY_FORMATS.find((name) => name === searchParams.get('as'));
   if (format === undefined) throw notFound('format', `Use ?as= with ${listText(COPY_FORMATS, 'or')}.`);
-  const options = { baseUrl: gatewayUrl(await getProject(backend, names)) };
+  const options = { baseUrl: backend.gatewayUrl };
   if (format === 'har') {
     const entry = await readExchange(backend, names, (log, id) => log.get(id));
     return textStream(jsonOf(harStream(entry, options)), { 'content-type': JSON_TYPE });

@@ -1,6 +1,5 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { requestMessage } from '@standin/exchange/formats';
-import { gatewayUrl, getProject } from '../../src/projects/projects.ts';
 import { capturedFile, capturedText } from '../exchange/captured-file.server.ts';
 import { readRow } from '../exchange/read-exchange.server.ts';
 import { harStream } from '../../src/requests/har-stream.ts';
@@ -18,9 +17,6 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
     const message = requestMessage({ method, request: { target, httpVersion, headers } }, requestBody);
     return capturedFile(message, `${names.id}.http`);
   }
-  const [project, entry] = await Promise.all([
-    getProject(backend, names),
-    readExchange(backend, names, (log, id) => log.get(id)),
-  ]);
-  return capturedText(harStream(entry, { baseUrl: gatewayUrl(project) }), `${names.id}.har`, 'application/json');
+  const entry = await readExchange(backend, names, (log, id) => log.get(id));
+  return capturedText(harStream(entry, { baseUrl: backend.gatewayUrl }), `${names.id}.har`, 'application/json');
 };

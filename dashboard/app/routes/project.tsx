@@ -5,7 +5,7 @@ import type { ProjectName } from '../../src/resources/names.ts';
 import { isSharingInPlan } from '../../src/shares/create-share.ts';
 import { projectParams } from './params.server.ts';
 import { paths } from '../paths.ts';
-import { projectSpec, projectStatus } from '../../src/resources/specs.ts';
+import { projectSpec } from '../../src/resources/specs.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { Tabs } from '../ui/tabs.tsx';
 
@@ -15,9 +15,8 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   const names = projectParams(params);
   const object = await getProject(backend, names);
   const { displayName = names.project } = projectSpec(object);
-  const { uri, url } = projectStatus(object);
   const isInPlan = await isSharingInPlan(backend, object);
-  return { ...names, uid: object.metadata.uid, title: displayName, uri, url, isSharingInPlan: isInPlan };
+  return { ...names, uid: object.metadata.uid, title: displayName, isSharingInPlan: isInPlan };
 };
 
 export { unlessQueryOnly as shouldRevalidate } from '../shell/revalidation.ts';

@@ -4,6 +4,7 @@ import { Plus } from 'lucide-react';
 import { useLiveResources } from '../shell/live.ts';
 import { paths } from '../paths.ts';
 import { useRowKeys, useShortcuts } from '../shell/shortcuts.ts';
+import { projectAddress } from '../../src/projects/projects.ts';
 import { FileProblems } from '../projects/file-problems.tsx';
 import { ProjectCard } from '../projects/project-card.tsx';
 import { requestsOf, toProjectView } from '../projects/project-view.server.ts';
@@ -18,9 +19,17 @@ export const loader = async ({ context: { backend } }: LoaderFunctionArgs) => {
     backend.resources.list('Project'),
     backend.resources.list('Account'),
   ]);
-  const requests = await requestsOf(backend, projects);
+  const [requests, addresses] = await Promise.all([
+    requestsOf(backend, projects),
+    Promise.all(projects.map((project) => projectAddress(backend, project))),
+  ]);
   return {
-    projects: projects.map((object) => toProjectView(object, accounts, requests?.get(object.metadata.uid))),
+    projects: projects.map((object, index) =>
+      toProjectView(object, {
+        ...{ accounts, address: addresses[index] },
+        requests: requests?.get(object.metadata.uid),
+      }),
+    ),
     isLogUnavailable: requests === undefined,
     problems: (await backend.resources.problems?.()) ?? [],
   };

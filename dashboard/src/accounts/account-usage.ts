@@ -13,11 +13,10 @@ export const LOG_MS_MAX = 12_000;
  * this count is unknown too, or with `SourceError` (`Forbidden`).
  */
 export const accountUsage = async (
-  { logs }: Pick<Backend, 'logs'>,
+  { resources, logs }: Pick<Backend, 'resources' | 'logs'>,
   account: ResourceObject,
   now: Date,
 ): Promise<UsageView> => {
-  const { namespace, name, uid } = account.metadata;
   const counted = accountStatus(account).usage ?? {};
   const quota = counted.quota ?? accountSpec(account).monthlyQuota;
   const orFailure = (error: unknown): LogFailure => {
@@ -25,6 +24,7 @@ export const accountUsage = async (
     // Omits the error's message, because it contains host names and may quote captured data.
     return { logFailure: `Cannot read from ClickHouse (${error.code}).` };
   };
-  const found = await inTime(logs.usage({ namespace, name, uid }, monthOf(now)), LOG_MS_MAX).catch(orFailure);
+  const usage = resources.identityOf(account).then((identity) => logs.usage(identity, monthOf(now)));
+  const found = await inTime(usage, LOG_MS_MAX).catch(orFailure);
   return toUsageView(found, { ...counted, quota }, now);
 };

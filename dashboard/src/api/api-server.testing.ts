@@ -98,10 +98,11 @@ const EMPTY_LOG: ProjectLog = {
 };
 
 export const backendWith = (log: Partial<ProjectLog>, resources: Partial<Backend['resources']> = {}): Backend => ({
-  mode: 'cluster',
+  ...{ mode: 'cluster', gatewayUrl: 'http://gateway', sendUrl: 'http://gateway' },
   resources: {
     list: () => Promise.resolve([PROJECT]),
     get: ({ name }) => Promise.resolve(name === 'shop' ? PROJECT : undefined),
+    identityOf: ({ metadata: { namespace, name, uid } }) => Promise.resolve({ namespace, name, uid }),
     ...{ apply: unexpected, check: unexpected, delete: unexpected, watch: unexpected, readApiKey: unexpected },
     ...resources,
   },

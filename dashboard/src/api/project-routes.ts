@@ -1,6 +1,7 @@
 import type { ResourceObject } from '@standin/contract';
 import { z } from 'zod';
-import { getProject } from '../projects/projects.ts';
+import type { Backend } from '../backend.ts';
+import { getProject, projectAddress } from '../projects/projects.ts';
 import { endpointSpec } from '../resources/specs.ts';
 import { projectParams } from './parameters.ts';
 import { defineRoute } from './route.ts';
@@ -9,16 +10,16 @@ import { endpointListSchema, projectListSchema, projectSchema, type ApiEndpoint,
 const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
 
 /** Converts a Project. Does not require a valid spec or status, so that invalid objects are listed too. */
-const toApiProject = ({ metadata, spec, status }: ResourceObject): ApiProject => {
+const toApiProject = async (backend: Backend, project: ResourceObject): Promise<ApiProject> => {
+  const { metadata, spec } = project;
   const { displayName } = (spec ?? {}) as { readonly displayName?: unknown };
-  const { url } = (status ?? {}) as { readonly url?: unknown };
-  const shownUrl = text(url);
+  const address = await projectAddress(backend, project);
   return {
     namespace: metadata.namespace,
     name: metadata.name,
     uid: metadata.uid,
     displayName: text(displayName) ?? metadata.name,
-    ...(shownUrl !== undefined && { url: shownUrl }),
+    ...(address !== undefined && { url: address.url }),
   };
 };
 
@@ -48,7 +49,10 @@ export const projectRoutes = [
     problems: [],
     handle: async ({ backend, query }) => {
       const projects = await backend.resources.list('Project', query.namespace);
-      return { kind: 'json', body: { items: projects.map(toApiProject) } };
+      return {
+        kind: 'json',
+        body: { items: await Promise.all(projects.map((project) => toApiProject(backend, project))) },
+      };
     },
   }),
   defineRoute({
@@ -77,6 +81,9 @@ export const projectRoutes = [
     params: projectParams,
     answers: { 200: { description: 'The project.', content: { 'application/json': projectSchema } } },
     problems: ['project_not_found'],
-    handle: async (call) => ({ kind: 'json', body: toApiProject(await getProject(call.backend, call.params)) }),
+    handle: async ({ backend, params }) => {
+      const project = await getProject(backend, params);
+      return { kind: 'json', body: await toApiProject(backend, project) };
+    },
   }),
 ];

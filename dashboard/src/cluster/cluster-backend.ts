@@ -2,12 +2,13 @@ import type { SharedConnectionConfig } from '@standin/kube';
 import type { LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Backend } from '../backend.ts';
-import type { GatherRefusals } from '../refusals/operator-refusals.ts';
 import { AccessReviews } from './access-reviews.ts';
 import { clusterLogs } from './cluster-logs.ts';
 import { clusterResources } from './cluster-resources.ts';
 import { clusterUsers, type ClusterUser } from './cluster-user.ts';
 import { LiveChanges } from './live-changes.ts';
+import type { Identities } from './identities.ts';
+import type { OperatorClient } from './operator-client.ts';
 import type { ResourceIndex } from './resource-index.ts';
 
 export interface ClusterParts {
@@ -15,9 +16,12 @@ export interface ClusterParts {
   readonly config: SharedConnectionConfig;
   readonly index: ResourceIndex;
   readonly store: LogStore;
-  readonly gatherRefusals: GatherRefusals;
+  readonly identities: Identities;
+  readonly operator: OperatorClient;
   /** See `Backend`. */
-  readonly gatewayUrl: string | undefined;
+  readonly gatewayUrl: string;
+  /** See `Backend`. */
+  readonly sendUrl: string;
   readonly logger: Logger;
 }
 
@@ -33,8 +37,10 @@ export const clusterBackends = ({
   config,
   index,
   store,
-  gatherRefusals,
+  identities,
+  operator,
   gatewayUrl,
+  sendUrl,
   logger,
 }: ClusterParts): ClusterBackends => {
   const users = clusterUsers(config);
@@ -46,8 +52,9 @@ export const clusterBackends = ({
       return {
         mode: 'cluster',
         gatewayUrl,
-        resources: clusterResources({ user, reviews, index, changes }),
-        logs: clusterLogs({ user, reviews, store, gatherRefusals }),
+        sendUrl,
+        resources: clusterResources({ user, reviews, index, changes, identities }),
+        logs: clusterLogs({ user, reviews, store, identities, operator }),
       };
     },
     user: (token) => users.as(token),

@@ -2,16 +2,18 @@ import { RESOURCES, SourceError } from '@standin/contract';
 import type { EndpointUsage, LogStore } from '@standin/logstore';
 import type { Logs, ProjectIdentity } from '../backend.ts';
 import { projectLog } from '../project-log.ts';
-import type { GatherRefusals } from '../refusals/operator-refusals.ts';
 import type { AccessReviews } from './access-reviews.ts';
 import type { ClusterUser } from './cluster-user.ts';
+import type { Identities } from './identities.ts';
+import type { OperatorClient } from './operator-client.ts';
 import { getObject } from './read-objects.ts';
 
 export interface LogsParts {
   readonly user: ClusterUser;
   readonly reviews: AccessReviews;
   readonly store: LogStore;
-  readonly gatherRefusals: GatherRefusals;
+  readonly identities: Identities;
+  readonly operator: Pick<OperatorClient, 'refusals'>;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface LogsParts {
 const LOGS = `${RESOURCES.Project.plural}/logs`;
 
 /** Gives access to the logs that the user may read. The API server decides, because ClickHouse has only one user, the dashboard. */
-export const clusterLogs = ({ user, reviews, store, gatherRefusals }: LogsParts): Logs => {
+export const clusterLogs = ({ user, reviews, store, identities, operator }: LogsParts): Logs => {
   /**
    * Returns whether the user may read the project's log. Most users may read either all logs in a namespace or none, so the first
    * review usually covers many projects.
@@ -30,11 +32,13 @@ export const clusterLogs = ({ user, reviews, store, gatherRefusals }: LogsParts)
     (await reviews.may(user, { verb: 'get', resource: LOGS, namespace })) ||
     reviews.may(user, { verb: 'get', resource: LOGS, namespace, name });
   /**
-   * Returns whether the object still exists with this uid. Permissions refer to names, and an earlier object with the same name may
+   * Returns whether an object still has this identity. Permissions refer to names, and an earlier object with the same name may
    * have had a different owner.
    */
-  const isLive = async (kind: 'Account' | 'Project', { namespace, name, uid }: ProjectIdentity): Promise<boolean> =>
-    (await getObject(user, { kind, namespace, name }))?.metadata.uid === uid;
+  const isLive = async (kind: 'Account' | 'Project', { namespace, name, uid }: ProjectIdentity): Promise<boolean> => {
+    const object = await getObject(user, { kind, namespace, name });
+    return object !== undefined && (await identities.of(object)).uid === uid;
+  };
   /** Rejects if the user may not read the project's log, or if the project does not exist. */
   const checkReadable = async (project: ProjectIdentity): Promise<void> => {
     const { namespace, name } = project;
@@ -63,7 +67,7 @@ export const clusterLogs = ({ user, reviews, store, gatherRefusals }: LogsParts)
       await checkReadable(project);
       const [isAdmin, { unknownProject, ...refusals }] = await Promise.all([
         reviews.may(user, { verb: 'get', resource: LOGS }),
-        gatherRefusals(project.uid),
+        operator.refusals(project),
       ]);
       return isAdmin ? { ...refusals, unknownProject } : refusals;
     },

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { AccessReviews } from './access-reviews.ts';
 import { clusterResources } from './cluster-resources.ts';
 import type { ClusterUser } from './cluster-user.ts';
+import { Identities } from './identities.ts';
 import { LiveChanges } from './live-changes.ts';
 
 const called = (): Promise<never> => Promise.reject(new Error('the API server was called'));
@@ -15,6 +16,7 @@ const openResources = () => {
     user: { id: 'ada', client } as unknown as ClusterUser,
     reviews,
     index: { serves: (namespace) => namespace !== 'left', namespaces: () => [], projects: () => [] },
+    identities: new Identities({ holdIdentities: called }),
     changes: new LiveChanges(reviews, pino({ level: 'silent' })),
   });
 };

@@ -25,16 +25,18 @@ import {
 } from '@standin/kube';
 import type { ApplyResult, ExpectedVersion, Resources } from '../backend.ts';
 import { checkExpected, missingError } from '../expected-version.ts';
-import { accountSpec, accountStatus } from '../resources/specs.ts';
+import { accountSpec } from '../resources/specs.ts';
 import { problemsOf } from './api-problems.ts';
 import type { ClusterUser } from './cluster-user.ts';
+import type { Identities } from './identities.ts';
 import { listVisible, type ListParts } from './list-visible.ts';
 import type { LiveChanges } from './live-changes.ts';
-import { getObject, listIn, readObject } from './read-objects.ts';
+import { getObject, listIn } from './read-objects.ts';
 import type { ResourceIndex } from './resource-index.ts';
 
 export interface ResourcesParts extends ListParts {
   readonly changes: LiveChanges;
+  readonly identities: Identities;
 }
 
 /** Lets `kubectl get -o yaml --show-managed-fields` show which changes came from the dashboard. */
@@ -46,7 +48,7 @@ const ATTEMPTS_MAX = 5;
  * empty, and nothing can be written to them.
  */
 export const clusterResources = (parts: ResourcesParts): Resources => {
-  const { user, changes, index } = parts;
+  const { user, changes, identities, index } = parts;
   const listServed = async (kind: Kind, namespace: string) =>
     index.serves(namespace) ? listIn(user, kind, namespace) : [];
   const write = async (object: DesiredObject, options: WriteOptions): Promise<ApplyResult> => {
@@ -59,6 +61,7 @@ export const clusterResources = (parts: ResourcesParts): Resources => {
       return objects.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
     },
     get: async (ref) => (index.serves(ref.namespace) ? getObject(user, ref) : undefined),
+    identityOf: (object) => identities.of(object),
     apply: (object, expected) => write(object, { expected, isDryRun: false }),
     check: async (object, expected) => {
       const result = await write(object, { expected, isDryRun: true });
@@ -88,7 +91,7 @@ const writeAs = async (user: ClusterUser, object: DesiredObject, options: WriteO
   for (let attempt = 1; ; attempt += 1) {
     try {
       const written = await writeOnce(user, object, options);
-      return { ok: true, object: readObject(object.kind, written) };
+      return { ok: true, object: toResourceObject(object.kind, written) };
     } catch (error) {
       const lostRace = isConflict(error) && options.expected !== 'absent';
       if (lostRace && attempt < ATTEMPTS_MAX) continue;
@@ -143,10 +146,7 @@ const writeOnce = async (
 /** Returns an Account's key. Requires permission to read the Secret that contains the key. */
 const readApiKey = async ({ client }: ClusterUser, account: ResourceObject): Promise<string | undefined> => {
   const { namespace, name: accountName } = account.metadata;
-  const name =
-    accountStatus(account).apiKey?.secretName ??
-    accountSpec(account).apiKey?.secretName ??
-    apiKeySecretName(accountName);
+  const name = accountSpec(account).apiKey?.secretName ?? apiKeySecretName(accountName);
   const path = resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace, name });
   try {
     const { data = {} } = await client.get<{ data?: Record<string, string> }>(path);

@@ -1,20 +1,21 @@
 import { SourceError } from '@standin/contract';
-import type { CustomResource } from '@standin/kube';
+import { toResourceObject, type CustomResource } from '@standin/kube';
 import type { ShareSource } from '../shares/public-shares.ts';
 import { ShareIndex } from '../shares/share-index.ts';
 import { followObjects, type OwnView } from './follow-objects.ts';
-import { getObject, readObject } from './read-objects.ts';
+import type { Identities } from './identities.ts';
+import { getObject } from './read-objects.ts';
 
 /**
- * Follows the cluster's Shares and Projects with the dashboard's own ServiceAccount. `find` reads the Share again with each call,
+ * Follows the cluster's Shares, Projects and Accounts with the dashboard's own ServiceAccount. `find` reads the Share again with each call,
  * so a revoked link shows nothing even if the watch event arrives late. `find` rejects with `Unavailable` if the Shares are not
- * loaded yet or the API server is unreachable.
+ * loaded yet, the API server is unreachable, or the operator does not confirm an identity.
  */
-export const followClusterShares = (view: OwnView): ShareSource => {
+export const followClusterShares = (view: OwnView, identities: Identities): ShareSource => {
   const index = new ShareIndex();
   const isSynced = followObjects<CustomResource>(view, {
-    kinds: ['Project', 'Share'],
-    put: (kind, object) => index.put(readObject(kind, object)),
+    kinds: ['Account', 'Project', 'Share'],
+    put: (kind, object) => index.put(toResourceObject(kind, object)),
     remove: (kind, { metadata: { name, namespace = '' } }) => index.remove({ kind, namespace, name }),
   });
   return {
@@ -29,8 +30,8 @@ export const followClusterShares = (view: OwnView): ShareSource => {
       const { namespace, name, uid } = known.metadata;
       const share = await getObject({ id: 'dashboard', client: view.client }, { kind: 'Share', namespace, name });
       if (share?.metadata.uid !== uid || share.metadata.deletionTimestamp !== undefined) return undefined;
-      const projectUid = index.projectUidOf(share);
-      return projectUid === undefined ? undefined : { share, projectUid };
+      const project = index.projectOf(share);
+      return project && { share, projectUid: (await identities.of(project)).uid, surroundings: index };
     },
   };
 };

@@ -2,7 +2,7 @@ import type { LogRow, ResourceObject } from '@standin/contract';
 import type { Backend } from '../backend.ts';
 import type { EndpointName, ProjectName } from '../resources/names.ts';
 import { NotFound } from '../resources/not-found.ts';
-import { endpointSpec } from '../resources/specs.ts';
+import { endpointSpec, endpointStatus } from '../resources/specs.ts';
 
 /** Returns an endpoint in this project. Rejects with `NotFound` or `SourceError`. */
 export const getEndpoint = async ({ resources }: Backend, names: EndpointName): Promise<ResourceObject> => {
@@ -28,6 +28,12 @@ export const listEndpoints = async (
     .sort((a, b) => (a.key < b.key ? -1 : 1))
     .map(({ object }) => object);
 };
+
+/** Returns the URL of an endpoint in a project with this URL, or undefined if the operator has not accepted the endpoint. */
+export const endpointUrl = (object: ResourceObject, projectUrl: string | undefined): string | undefined =>
+  projectUrl === undefined || endpointStatus(object).url === undefined
+    ? undefined
+    : `${projectUrl}${endpointSpec(object).slug ?? ''}`;
 
 /**
  * Describes the upstream of a captured request's endpoint. Returns undefined if the endpoint no longer exists or has no upstream.

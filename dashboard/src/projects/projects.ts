@@ -1,10 +1,11 @@
 import type { ResourceObject } from '@standin/contract';
+import { projectUri } from '@standin/crds';
 import type { Backend, ProjectLog } from '../backend.ts';
 import { listEndpoints } from '../endpoints/endpoints.ts';
 import type { ProjectName } from '../resources/names.ts';
 import { NotFound } from '../resources/not-found.ts';
 import { ownerOf, ownershipReason } from '../resources/ownership.ts';
-import { projectStatus } from '../resources/specs.ts';
+import { projectSpec, projectStatus } from '../resources/specs.ts';
 
 /** Returns a project. Rejects with `NotFound` or `SourceError`. */
 export const getProject = async (
@@ -23,8 +24,7 @@ export const openLog = async (
   project: ProjectName,
 ): Promise<ProjectLog> => {
   try {
-    const { namespace, name, uid } = (await getProject({ resources }, project)).metadata;
-    return await logs.open({ namespace, name, uid });
+    return await logs.open(await resources.identityOf(await getProject({ resources }, project)));
   } catch (error) {
     const log =
       error instanceof NotFound
@@ -35,15 +35,29 @@ export const openLog = async (
   }
 };
 
+/** Where callers reach a project. */
+export interface ProjectAddress {
+  readonly uri: string;
+  readonly url: string;
+}
+
 /**
- * Returns the gateway URL for a project. This URL does not contain the project URI, because the targets of captured requests begin
- * with that URI. Returns undefined until the project has a URL.
+ * Returns the address of a project, or undefined if the operator has not accepted the project or cannot confirm its identity. Users
+ * may be able to edit a status, so the address never comes from there. Otherwise, people and programs could send the API key to a
+ * stranger.
  */
-export const gatewayUrl = (project: ResourceObject): string | undefined => {
-  const { uri, url } = projectStatus(project);
-  const end = `/${uri ?? ''}`;
-  return uri !== undefined && url?.endsWith(end) === true ? url.slice(0, -end.length) : undefined;
+export const projectAddress = async (
+  { resources, gatewayUrl }: Pick<Backend, 'resources' | 'gatewayUrl'>,
+  project: ResourceObject,
+): Promise<ProjectAddress | undefined> => {
+  if (projectStatus(project).url === undefined) return undefined;
+  const uri = await uriOf({ resources }, project).catch(() => undefined);
+  return uri === undefined ? undefined : { uri, url: `${gatewayUrl}/${uri}` };
 };
+
+/** Resolves with the first path segment of the project's URLs. Rejects with `SourceError`. */
+export const uriOf = async ({ resources }: Pick<Backend, 'resources'>, project: ResourceObject): Promise<string> =>
+  projectUri((await resources.identityOf(project)).uid, projectSpec(project));
 
 /**
  * Deletes a project and, if requested, its endpoints first. If a tool manages one of them, deletes nothing and resolves to the

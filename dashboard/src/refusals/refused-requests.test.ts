@@ -25,6 +25,7 @@ const backendOf = (counts: readonly RefusalCount[], endpoints: readonly Resource
     resources: {
       get: () => Promise.resolve(object('Project', 'shop', {})),
       list: () => Promise.resolve(endpoints),
+      identityOf: ({ metadata }: ResourceObject) => Promise.resolve(metadata),
     },
     logs: { refusals: () => Promise.resolve({ counts, omitted: 2 }) },
   }) as unknown as Backend;

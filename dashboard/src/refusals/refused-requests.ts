@@ -66,8 +66,8 @@ export const refusedRequests = async (
   { resources, logs }: Pick<Backend, 'resources' | 'logs'>,
   project: ProjectName,
 ): Promise<RefusedRequests> => {
-  const { namespace, name, uid } = (await getProject({ resources }, project)).metadata;
-  const { counts, ...rest } = await logs.refusals({ namespace, name, uid });
+  const identity = await resources.identityOf(await getProject({ resources }, project));
+  const { counts, ...rest } = await logs.refusals(identity);
   const items = counts.map((refused) => ({
     ...refused,
     ...rejectionOf(refused),

@@ -19,17 +19,15 @@ export interface CallFields {
 /** Sends a request to an endpoint. Rejects with `NotFound` or `SourceError`. */
 export const callEndpoint = async (backend: Backend, names: EndpointName, fields: CallFields): Promise<SendResult> => {
   const object = await getEndpoint(backend, names);
-  const { url } = endpointStatus(object);
   const { method = '', slug = '' } = endpointSpec(object);
-  if (url?.endsWith(slug) !== true) return { error: 'The endpoint has no URL yet. See its conditions for the reason.' };
+  if (endpointStatus(object).url === undefined)
+    return { error: 'The endpoint has no URL yet. See its conditions for the reason.' };
   const path = fillSlug(slug, fields.parameter);
   if ('unavailable' in path) return { error: path.unavailable };
   const request = exampleRequest(slug, { method, target: '', headers: fields.headers, body: fields.body });
   if ('unavailable' in request) return { error: request.unavailable };
-  const target = new URL(`${url.slice(0, -slug.length)}${path.path}`);
-  target.search = fields.query;
   return sendRequest(backend, names, {
-    ...{ method, url: target.href, headers: request.headers },
+    ...{ method, path: path.path, query: fields.query, headers: request.headers },
     body: method === 'GET' || fields.body === '' ? undefined : new Uint8Array(request.body),
   });
 };

@@ -1,17 +1,20 @@
 import { exampleUrl } from '@standin/exchange/formats';
 import type { Backend } from '../backend.ts';
-import { listEndpoints } from '../endpoints/endpoints.ts';
+import { endpointUrl, listEndpoints } from '../endpoints/endpoints.ts';
+import { examplePath } from '../endpoints/example-request.ts';
+import { getProject, projectAddress } from '../projects/projects.ts';
 import type { ProjectName } from '../resources/names.ts';
 import { readinessOf } from '../resources/resource-view.ts';
-import { endpointSpec, endpointStatus } from '../resources/specs.ts';
+import { endpointSpec } from '../resources/specs.ts';
 import { sendRequest } from './send-request.ts';
 
 /** A request that can be sent to an empty project with one click. */
 export interface SampleRequest {
   readonly endpoint: string;
   readonly method: string;
-  /** The URL, with an example value for each path parameter. */
+  /** The URL, and its path after the project URI, with an example value for each path parameter. */
   readonly url: string;
+  readonly path: string;
   /** Whether sending it changes nothing: the endpoint is a mock, or the method is GET. */
   readonly isSafe: boolean;
 }
@@ -21,15 +24,23 @@ export interface SampleRequest {
  * and paths without parameters. `first` is undefined if no endpoint is ready.
  */
 export const sampleRequestOf = async (backend: Backend, project: ProjectName) => {
-  const endpoints = await listEndpoints(backend, project);
+  const [endpoints, address] = await Promise.all([
+    listEndpoints(backend, project),
+    getProject(backend, project).then((object) => projectAddress(backend, object)),
+  ]);
   const callable = endpoints.flatMap((object) => {
-    const { url } = endpointStatus(object);
+    const url = endpointUrl(object, address?.url);
     if (url === undefined || readinessOf(object).state !== 'ready') return [];
     const { method = '', slug = '', action } = endpointSpec(object);
     const isGet = method === 'GET';
     const isSafe = isGet || action === 'JSON';
     const rank = Number(isGet) * 4 + Number(isSafe) * 2 + Number(!slug.includes('{'));
-    return [{ rank, request: { endpoint: object.metadata.name, method, url: exampleUrl(url), isSafe } }];
+    return [
+      {
+        rank,
+        request: { endpoint: object.metadata.name, method, url: exampleUrl(url), path: examplePath(slug), isSafe },
+      },
+    ];
   });
   const [first] = callable.sort((a, b) => b.rank - a.rank);
   return { hasEndpoints: endpoints.length > 0, first: first?.request };
@@ -45,11 +56,11 @@ export const sendSampleRequest = async (backend: Backend, project: ProjectName):
   const { first } = await sampleRequestOf(backend, project);
   if (first === undefined)
     return { error: 'No endpoint in this project is ready. See the conditions of the endpoints.' };
-  const { method, url, isSafe } = first;
+  const { method, path, isSafe } = first;
   if (!isSafe) return { error: 'The request would change data at the upstream. Send it yourself.' };
   const hasBody = method !== 'GET' && method !== 'DELETE';
   const result = await sendRequest(backend, project, {
-    ...{ method, url },
+    ...{ method, path },
     headers: hasBody ? [['content-type', 'application/json']] : [],
     body: hasBody ? new TextEncoder().encode('{"try": true}') : undefined,
   });

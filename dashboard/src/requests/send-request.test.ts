@@ -2,9 +2,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ResourceObject } from '@standin/contract';
+import { projectUri } from '@standin/crds';
 import { expect, test } from 'vitest';
 import type { Backend } from '../backend.ts';
-import { reachableUrl, sendRequest } from './send-request.ts';
+import { sendRequest } from './send-request.ts';
+
+const PROJECT = { namespace: 'default', project: 'project' };
+const ID = 'first uid';
 
 const object = (kind: ResourceObject['kind'], spec: object, status: object): ResourceObject => ({
   ...{ apiVersion: 'standin.dev/v1alpha1', kind },
@@ -19,57 +23,63 @@ const object = (kind: ResourceObject['kind'], spec: object, status: object): Res
   spec,
   status,
 });
-const projectAt = (url: string) =>
-  object('Project', { accountRef: { name: 'account' }, displayName: 'Shop' }, { uri: 'k3v9', url: `${url}/k3v9` });
 
-test.each([
-  ['https://mocks.example.com', 'http://gateway:8080/k3v9/v1/orders?a=1'],
-  ['https://Mocks.example.com:443', 'http://gateway:8080/k3v9/v1/orders?a=1'],
-  ['https://example.com/mocks/', 'http://gateway:8080/k3v9/v1/orders?a=1'],
-])('an endpoint below %s is reached at %s inside the cluster', (callers, expected) => {
-  const project = projectAt(callers.replace(/\/$/, ''));
-  const url = new URL(`${callers.replace(/\/$/, '')}/k3v9/v1/orders?a=1`).href;
-  expect(reachableUrl(url, project, 'http://gateway:8080')).toBe(expected);
-  expect(reachableUrl(url, project, 'http://gateway:8080/')).toBe(expected);
-  expect(reachableUrl(url, project, undefined)).toBe(url);
-});
-
-// The URLs may not belong together, because the operator writes the statuses of a project and of its endpoints one after the other.
-test.each([
-  ['https://mocks.example.com/k3v9/v1/orders?a=1', projectAt('https://example.com/mocks'), '/k3v9/v1/orders?a=1'],
-  ['https://example.com/mocks-2/k3v9/v1', projectAt('https://example.com/mocks'), '/mocks-2/k3v9/v1'],
-  [
-    'https://example.com/mock@elsewhere.example.com/',
-    projectAt('https://example.com/mock'),
-    '/mock@elsewhere.example.com/',
-  ],
-  ['https://example.com/k3v9/v1', object('Project', {}, {}), '/k3v9/v1'],
-])('a request to %s only leads to the gateways inside the cluster', (url, project, expected) => {
-  expect(reachableUrl(url, project, 'http://gateway:8080')).toBe(`http://gateway:8080${expected}`);
-});
-
-// In a cluster, the URL in the status leads through a load balancer that the dashboard often cannot reach.
-test('a request is sent to the gateways inside the cluster, with the key of the account', async () => {
+const startGateway = async () => {
   const seen: unknown[] = [];
-  const gateway = createServer(({ method, url, headers }, response) => {
+  const server = createServer(({ method, url, headers }, response) => {
     seen.push([method, url, headers['x-api-key']]);
     response.end('mock');
   }).listen(0, '127.0.0.1');
-  await once(gateway, 'listening');
-  const objects = [projectAt('https://mocks.invalid'), object('Account', {}, {})];
-  const backend = {
-    mode: 'cluster',
-    gatewayUrl: `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`,
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
+    [Symbol.asyncDispose]: async () => {
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+};
+
+const backendAt = (sendUrl: string, spec: object, status: object): Backend => {
+  const objects = [
+    object('Project', { accountRef: { name: 'account' }, displayName: 'Shop', ...spec }, status),
+    object('Account', {}, {}),
+  ];
+  return {
+    ...{ mode: 'cluster', gatewayUrl: 'https://mocks.invalid', sendUrl },
     resources: {
       get: ({ kind }: { kind: string }) => Promise.resolve(objects.find((one) => one.kind === kind)),
+      identityOf: () => Promise.resolve({ namespace: 'default', name: 'project', uid: ID }),
       readApiKey: () => Promise.resolve('key'),
     },
   } as unknown as Backend;
-  const request = { method: 'GET', url: 'https://mocks.invalid/k3v9/v1/orders', headers: [], body: undefined };
-  expect(await sendRequest(backend, { namespace: 'default', project: 'project' }, request)).toMatchObject({
-    status: 200,
-    text: 'mock',
-  });
-  expect(seen).toEqual([['GET', '/k3v9/v1/orders', 'key']]);
-  gateway.close();
+};
+
+// In a cluster, the URL for callers leads through a load balancer that the dashboard often cannot reach. Users may be able to edit the status.
+test.each([
+  ['its URI, which is pinned', { uri: 'k3v9' }, 'k3v9'],
+  ['the URI of its identity', {}, projectUri(ID, {})],
+])('a request is sent to the gateways inside the cluster, to %s, with the key of the account', async (_, spec, uri) => {
+  await using gateway = await startGateway();
+  await using elsewhere = await startGateway();
+  const status = { uri: 'other', url: `${elsewhere.url}/other`, id: 'other' };
+  for (const base of ['', '/', '/base/']) {
+    const request = { method: 'GET', path: '/v1/orders', query: 'a=1', headers: [], body: undefined };
+    const sent = await sendRequest(backendAt(`${gateway.url}${base}`, spec, status), PROJECT, request);
+    expect(sent).toMatchObject({ status: 200, text: 'mock' });
+  }
+  expect(gateway.seen).toEqual(['', '', '/base'].map((base) => ['GET', `${base}/${uri}/v1/orders?a=1`, 'key']));
+  expect(elsewhere.seen).toEqual([]);
 });
+
+test.each(['//elsewhere.invalid/', '/@elsewhere.invalid/', '/../../x', '\\\\elsewhere.invalid', '/a?b#c'])(
+  'a request to the path %s stays on the gateway',
+  async (path) => {
+    await using gateway = await startGateway();
+    const request = { method: 'GET', path, headers: [], body: undefined };
+    expect(await sendRequest(backendAt(gateway.url, { uri: 'k3v9' }, {}), PROJECT, request)).toMatchObject({
+      status: 200,
+    });
+    expect(gateway.seen).toHaveLength(1);
+  },
+);

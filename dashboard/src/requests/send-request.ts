@@ -1,14 +1,16 @@
-import type { HeaderPair, ResourceObject } from '@standin/contract';
+import type { HeaderPair } from '@standin/contract';
 import { getAccount } from '../accounts/accounts.ts';
 import type { Backend } from '../backend.ts';
-import { gatewayUrl, getProject } from '../projects/projects.ts';
+import { getProject, uriOf } from '../projects/projects.ts';
 import type { ProjectName } from '../resources/names.ts';
 import { projectSpec } from '../resources/specs.ts';
 
 /** A request to an endpoint. Header values are latin1, as on the wire. */
 export interface RequestToSend {
   readonly method: string;
-  readonly url: string;
+  /** The path after the project URI, percent-encoded. */
+  readonly path: string;
+  readonly query?: string;
   readonly headers: readonly HeaderPair[];
   /** Undefined for methods whose requests have no body. */
   readonly body: Uint8Array<ArrayBuffer> | undefined;
@@ -36,7 +38,7 @@ const KEY_HEADER = 'x-api-key';
 export const sendRequest = async (
   backend: Backend,
   project: ProjectName,
-  { method, url, headers: given, body }: RequestToSend,
+  { method, path, query = '', headers: given, body }: RequestToSend,
 ): Promise<SendResult> => {
   const owner = await getProject(backend, project);
   const account = projectSpec(owner).accountRef?.name ?? '';
@@ -44,7 +46,7 @@ export const sendRequest = async (
     await getAccount(backend, { namespace: project.namespace, account }),
   );
   if (apiKey === undefined) return { error: 'The account has no API key yet. See Settings → API key for the reason.' };
-  const target = reachableUrl(url, owner, backend.gatewayUrl);
+  const target = targetUrl(backend.sendUrl, `/${await uriOf(backend, owner)}${path}`, query);
   const startedAt = performance.now();
   try {
     const headers = new Headers(given.map(([name, value]): [string, string] => [name, value]));
@@ -65,23 +67,16 @@ export const sendRequest = async (
       rejected: response.headers.get('standin-rejected') ?? undefined,
     };
   } catch (error) {
-    return { error: reasonOf(error, new URL(target).origin) };
+    return { error: reasonOf(error, target.origin) };
   }
 };
 
-/**
- * Returns the URL of an endpoint with the base at which this process reaches the gateways, if there is one. The URL in the status is
- * for callers. It may lead through a load balancer that this process cannot reach.
- */
-export const reachableUrl = (url: string, project: ResourceObject, base: string | undefined): string => {
-  if (base === undefined) return url;
-  const { pathname, search } = new URL(url);
-  const prefix = new URL(gatewayUrl(project) ?? base).pathname.replace(/\/$/, '');
+/** Returns the URL of a path below the base. A URL joined as text could lead to another host. */
+const targetUrl = (base: string, path: string, query: string): URL => {
   const target = new URL(base);
-  // A URL joined as text could lead to another host.
-  target.pathname = `${target.pathname.replace(/\/$/, '')}${pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) : pathname}`;
-  target.search = search;
-  return target.href;
+  target.pathname = `${target.pathname.replace(/\/$/, '')}${path}`;
+  target.search = query;
+  return target;
 };
 
 const beginningOf = async ({ body }: Response): Promise<{ bytes: Uint8Array; isCut: boolean }> => {

@@ -93,7 +93,7 @@ export const createShare = async (
     return { ok: false, reason: 'ProjectNotFound', message: `Project ${namespace}/${projectName} does not exist.` };
   if ((await isSharingInPlan(backend, project)) === false)
     return { ok: false, reason: 'NotInPlan', message: SHARING_NEEDS_PRO };
-  const log = await logs.open({ namespace, name: projectName, uid: project.metadata.uid });
+  const log = await logs.open(await resources.identityOf(project));
   const row = await log.row(requestId);
   if (row === undefined)
     return { ok: false, reason: 'RequestNotFound', message: `The project log does not contain request ${requestId}.` };

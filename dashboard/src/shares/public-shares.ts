@@ -1,5 +1,5 @@
 import type { Condition, ResourceObject } from '@standin/contract';
-import { parseObject, readStatus, type ShareSpec } from '@standin/crds';
+import { parseObject, readStatus, shareRefusal, type ShareSpec, type ShareSurroundings } from '@standin/crds';
 import type { RowVersion } from '@standin/exchange';
 import type { LogStore } from '@standin/logstore';
 import type { RedactionRules } from '@standin/exchange/redact';
@@ -36,6 +36,7 @@ export interface ShareSource {
 interface FoundShare {
   readonly share: ResourceObject;
   readonly projectUid: string;
+  readonly surroundings: ShareSurroundings;
 }
 
 /** Returns the rules of a Share, or undefined if its spec has none, in which case the default rules for its entry apply. */
@@ -45,6 +46,7 @@ const rulesOf = ({ redact }: Pick<ShareSpec, 'redact'>): RedactionRules | undefi
 /**
  * Returns whether the operator has accepted the current generation of the object. `Ready` does not decide, because this condition
  * lags behind the log. The operator looks for a missing request at intervals, but each opening of a link reads the request itself.
+ * Users may be able to edit the status, so it can hide a link but `shareRefusal` decides whether the link may be shown.
  */
 const isAccepted = ({ metadata, status }: ResourceObject): boolean => {
   const { conditions = [] } = readStatus('Share', status);
@@ -93,7 +95,7 @@ export const publicShares = ({ source, store, audit, workers, now = Date.now }: 
     const parsed = parseObject(found.share);
     if (!parsed.ok || parsed.value.kind !== 'Share') return undefined;
     const { spec } = parsed.value;
-    if (!(Date.parse(spec.expiresAt) > now())) return undefined;
+    if (shareRefusal(found.share, spec, found.surroundings, now()) !== undefined) return undefined;
     const { uid, generation, namespace, name } = found.share.metadata;
     return { spec, namespace, name, projectUid: found.projectUid, identity: `${uid}/${generation}` };
   };

@@ -1,5 +1,5 @@
 import type { ObjectRef, ResourceObject } from '@standin/contract';
-import { parseObject, type ShareSpec } from '@standin/crds';
+import { parseObject, type ShareSpec, type ShareSurroundings } from '@standin/crds';
 
 type Name = Pick<ObjectRef, 'kind' | 'namespace' | 'name'>;
 
@@ -14,16 +14,18 @@ const specOf = (share: ResourceObject): ShareSpec | undefined => {
 const isOlder = ({ metadata: a }: ResourceObject, { metadata: b }: ResourceObject): boolean =>
   a.creationTimestamp === b.creationTimestamp ? a.uid < b.uid : a.creationTimestamp < b.creationTimestamp;
 
-/** Shares by token hash, and Projects by name. */
-export class ShareIndex {
+/** Shares by token hash, and Projects and Accounts by name. */
+export class ShareIndex implements ShareSurroundings {
   readonly #shares = new Map<string, ResourceObject>();
   readonly #byToken = new Map<string, Set<string>>();
-  readonly #projects = new Map<string, ResourceObject>();
+  /** By kind, namespace and name. */
+  readonly #surroundings = new Map<string, ResourceObject>();
 
-  /** Adds or replaces a Share or a Project. Ignores objects of other kinds. */
+  /** Adds or replaces a Share, a Project or an Account. Ignores objects of other kinds. */
   put(object: ResourceObject): void {
-    if (object.kind === 'Project') this.#projects.set(keyOf(object.metadata), object);
-    if (object.kind !== 'Share') return;
+    const { kind } = object;
+    if (kind === 'Project' || kind === 'Account') this.#surroundings.set(`${kind} ${keyOf(object.metadata)}`, object);
+    if (kind !== 'Share') return;
     this.remove(nameOf(object));
     const key = keyOf(object.metadata);
     this.#shares.set(key, object);
@@ -35,7 +37,7 @@ export class ShareIndex {
 
   remove(ref: Name): void {
     const key = keyOf(ref);
-    if (ref.kind === 'Project') this.#projects.delete(key);
+    this.#surroundings.delete(`${ref.kind} ${key}`);
     if (ref.kind !== 'Share') return;
     const share = this.#shares.get(key);
     this.#shares.delete(key);
@@ -58,10 +60,13 @@ export class ShareIndex {
     );
   }
 
-  /** Returns the uid of the Share's Project. */
-  projectUidOf(share: ResourceObject): string | undefined {
+  /** Returns the Share's Project. */
+  projectOf(share: ResourceObject): ResourceObject | undefined {
     const name = specOf(share)?.projectRef.name;
-    if (name === undefined) return undefined;
-    return this.#projects.get(keyOf({ namespace: share.metadata.namespace, name }))?.metadata.uid;
+    return name === undefined ? undefined : this.object('Project', share.metadata.namespace, name);
+  }
+
+  object(kind: 'Project' | 'Account', namespace: string, name: string): ResourceObject | undefined {
+    return this.#surroundings.get(`${kind} ${keyOf({ namespace, name })}`);
   }
 }

@@ -28,7 +28,8 @@ const object = (kind: ResourceObject['kind'], name: string, rest: Partial<Resour
   spec: rest.spec,
   status: rest.status,
 });
-const project = object('Project', 'shop', { spec: { accountRef: { name: 'default' } } });
+const account = (plan: string) => object('Account', 'default', { spec: { plan } });
+const project = object('Project', 'shop', { spec: { displayName: 'Shop', accountRef: { name: 'default' } } });
 const SPEC = {
   projectRef: { name: 'shop' },
   requestId: REQUEST,
@@ -60,14 +61,15 @@ class World implements PublicSharesSource {
 
   constructor(objects: readonly ResourceObject[], rows: readonly LogRow[] = [row]) {
     this.rows = [...rows];
+    this.index.put(account('Pro'));
     for (const each of objects) this.index.put(each);
   }
 
   readonly source: PublicSharesSource['source'] = {
     find: (sha256) => {
       const found = this.index.find(sha256);
-      const projectUid = found && this.index.projectUidOf(found);
-      return Promise.resolve(found && projectUid !== undefined ? { share: found, projectUid } : undefined);
+      const project = found && this.index.projectOf(found);
+      return Promise.resolve(project && { share: found, projectUid: project.metadata.uid, surroundings: this.index });
     },
   };
 
@@ -151,6 +153,8 @@ describe('a link', () => {
       'the operator accepted an earlier generation',
       [project, share({ status: { conditions: [{ ...condition, observedGeneration: 0 }] } })],
     ],
+    ['its account is not on the Pro plan, whatever its status is', [account('Free'), project, share()]],
+    ['it lasts too long, whatever its status is', [project, share({}, { expiresAt: '2027-11-21T13:00:00Z' })]],
     ['its Project no longer exists', [share()]],
     [
       'its Project was created again',

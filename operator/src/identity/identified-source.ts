@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import {
+  isIdentified,
   SourceError,
   type ObjectRef,
   type ObjectVersion,
@@ -14,7 +15,7 @@ import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { IdentityStore } from './identity-secrets.ts';
-import { entryName, IDENTITIES_SECRET, isIdentified } from './resolve-identity.ts';
+import { entryName, IDENTITIES_SECRET } from './resolve-identity.ts';
 import { faulty, recordIdentities, refOf, type Known } from './record-identities.ts';
 
 export interface IdentifiedSourceOptions {

@@ -1,13 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { IdentityFault, Kind, ObjectRef, ResourceObject } from '@standin/contract';
+import type { IdentityFault, ObjectRef, ResourceObject } from '@standin/contract';
 
 /** Name of the Secret in each namespace that contains the identities of the namespace's objects. */
 export const IDENTITIES_SECRET = 'standin-identities';
-
-/** Kinds with data that outlives the object: the log, the default URI, the ledger of a quota. */
-const IDENTIFIED_KINDS: ReadonlySet<Kind> = new Set(['Account', 'Project']);
-
-export const isIdentified = (kind: Kind): boolean => IDENTIFIED_KINDS.has(kind);
 
 /** An object's identity. If it is `unrecorded`, the entry must be written before anything depends on the id. */
 export type Identity =

@@ -1,8 +1,13 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ResourceObject } from '@standin/contract';
+import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import type { Changes, Translator } from '../translate/index.ts';
 import type { StreamServer, Publication } from './stream-server.ts';
 
-export interface ConfigPublisherOptions extends Publication {
+export interface ConfigPublisherOptions extends Omit<Publication, 'holdsIdentity'> {
+  /** All objects, by identity. */
+  readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly translator: Pick<Translator, 'objects'>;
   readonly server: StreamServer;
 }
@@ -18,9 +23,12 @@ export class ConfigPublisher implements Controller {
 
   /** Publishes the first revision, which contains everything. */
   start(): void {
-    const { translator, server, log, gateways, quota, refusals } = this.#options;
+    const { translator, server, log, gateways, quota, refusals, objects } = this.#options;
     log.append({ put: [...translator.objects()], remove: [] });
-    server.lead({ log, gateways, quota, refusals });
+    server.lead({
+      ...{ log, gateways, quota, refusals },
+      holdsIdentity: ({ uid, ...ref }) => isDeepStrictEqual(aboutObject(objects, uid), ref),
+    });
   }
 
   translated(changes: Pick<Changes, 'put' | 'remove'>): void {

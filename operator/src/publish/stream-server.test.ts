@@ -63,6 +63,7 @@ beforeEach(async () => {
     log: new ConfigLog(1),
     gateways,
     refusals: { gather: () => Promise.resolve(GATHERED), report: (report) => refusalReports.push(report) },
+    holdsIdentity: ({ uid }) => uid === 'u',
     quota: {
       report: (report) => reports.push(report),
       drained: (instance) =>
@@ -371,11 +372,20 @@ test('only gateways with the feature get the question about refused requests', a
   expect(await old.next()).toMatchObject({ type: 'recall' });
 });
 
-test('the certificate of the dashboard reads refused requests and nothing else', async () => {
+test('the refused requests of an identity that no project has are not read', async () => {
+  server.lead(publication);
+  const answer = await call('GET', '/v1/refusals?namespace=a&name=shop&uid=other', { ...certificates.dashboard });
+  expect([answer.statusCode, await json(answer)]).toEqual([404, { error: 'not_found' }]);
+});
+
+test('the certificate of the dashboard reads refused requests and identities, and nothing else', async () => {
   server.lead(publication);
   const asDashboard = { ...certificates.dashboard };
-  const read = await call('GET', '/v1/refusals?project=u', asDashboard);
+  const read = await call('GET', '/v1/refusals?namespace=a&name=shop&uid=u', asDashboard);
   expect([read.statusCode, await json(read)]).toEqual([200, GATHERED]);
+  const claimed = ['u', 'other'].map((uid) => ({ kind: 'Project', namespace: 'a', name: 'shop', uid }));
+  const identities = await call('POST', '/v1/identities', { ...asDashboard, body: { claimed } });
+  expect([identities.statusCode, await json(identities)]).toEqual([200, { held: [true, false] }]);
   const paths = [
     ['GET', '/v1/config?gateway=g&instance=i'],
     ['POST', '/v1/acks'],
@@ -385,5 +395,6 @@ test('the certificate of the dashboard reads refused requests and nothing else',
     ['GET', '/v1/unknown'],
   ] as const;
   for (const [method, path] of paths) expect((await call(method, path, asDashboard)).statusCode).toBe(403);
-  expect((await call('GET', '/v1/refusals?project=u')).statusCode).toBe(403);
+  expect((await call('GET', '/v1/refusals?namespace=a&name=shop&uid=u')).statusCode).toBe(403);
+  expect((await call('POST', '/v1/identities', { body: { claimed } })).statusCode).toBe(403);
 });

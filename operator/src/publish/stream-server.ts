@@ -8,14 +8,18 @@ import {
   ackSchema,
   compareRevisions,
   drainedReportSchema,
+  claimedIdentitySchema,
   featuresQuery,
   formatRevision,
+  identityQuestionSchema,
   parseRevision,
   permitRequestSchema,
   refusalReportSchema,
   SourceError,
   STREAM_CLIENT_NAME,
   STREAM_DASHBOARD_NAME,
+  type ClaimedIdentity,
+  type IdentityAnswer,
   type NotLeader,
   usageReportSchema,
 } from '@standin/contract';
@@ -42,6 +46,8 @@ export interface Publication {
   /** Grants permits from quotas. */
   readonly quota: Pick<QuotaController, 'request' | 'report' | 'drained'>;
   readonly refusals: Pick<RefusalGatherer, 'gather' | 'report'>;
+  /** Returns whether the object with this kind, namespace and name has this identity. */
+  readonly holdsIdentity: (claimed: ClaimedIdentity) => boolean;
 }
 
 export interface StreamServerOptions {
@@ -83,7 +89,7 @@ const gatewayName = z
 const instanceQuery = z.object({ instance: z.string().min(1).max(64) });
 // Gateways of earlier versions do not send `undelivered`.
 const goodbyeQuery = instanceQuery.extend({ undelivered: z.literal('true').optional() });
-const refusalsQuery = z.object({ project: z.string().min(1).max(64) });
+const refusalsQuery = claimedIdentitySchema.omit({ kind: true });
 /** Marks the routes that only the dashboard's certificate may use. It may use no others. */
 const FOR_DASHBOARD = { isForDashboard: true };
 const streamQuery = instanceQuery.extend({
@@ -121,6 +127,7 @@ export class StreamServer {
     });
     const server = new StreamServer(app, logger);
     server.#addRoutes();
+    server.#addDashboardRoutes();
     app.server.maxConnections = connectionsMax;
     app.server.on('drop', () => logger.warn({ connectionsMax }, 'gateway connection refused, too many connections'));
     boundHandshakes(app.server, Math.ceil(connectionsMax * HANDSHAKING_PART));
@@ -206,10 +213,6 @@ export class StreamServer {
       if (isConnected) refusals.report(report);
       await reply.code(isConnected ? 204 : 409).send();
     });
-    this.#app.get('/v1/refusals', { config: FOR_DASHBOARD }, async (request, reply) => {
-      const { project } = refusalsQuery.parse(request.query);
-      await reply.send(await this.#require().refusals.gather(project));
-    });
     this.#app.post('/v1/drained', async (request, reply) => {
       await this.#require().quota.drained(drainedReportSchema.parse(request.body).instance);
       await reply.code(204).send();
@@ -235,6 +238,20 @@ export class StreamServer {
       }
       this.#logger.error({ err: error }, 'config stream request failed');
       await reply.code(500).send({ error: 'internal' });
+    });
+  }
+
+  #addDashboardRoutes(): void {
+    this.#app.get('/v1/refusals', { config: FOR_DASHBOARD }, async (request, reply) => {
+      const project = refusalsQuery.parse(request.query);
+      const { holdsIdentity, refusals } = this.#require();
+      if (holdsIdentity({ kind: 'Project', ...project })) await reply.send(await refusals.gather(project.uid));
+      else await reply.code(404).send({ error: 'not_found' });
+    });
+    this.#app.post('/v1/identities', { config: FOR_DASHBOARD }, async (request, reply) => {
+      const { claimed } = identityQuestionSchema.parse(request.body);
+      const { holdsIdentity } = this.#require();
+      await reply.send({ held: claimed.map(holdsIdentity) } satisfies IdentityAnswer);
     });
   }
 

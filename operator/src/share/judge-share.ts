@@ -1,14 +1,9 @@
-import { LIMITS, type ConditionReason, type ResourceObject } from '@standin/contract';
-import { parseObject, type AccountSpec, type ProjectSpec, type ShareSpec } from '@standin/crds';
+import type { ConditionReason, ResourceObject } from '@standin/contract';
+import { parseObject, shareRefusal, type ShareSpec, type ShareSurroundings } from '@standin/crds';
 import { fails, holds, invalid } from '../translate/findings.ts';
 import { conditionOf, type ConditionContext } from '../status/conditions.ts';
 import type { StatusFields } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
-
-/** The objects that a Share refers to, directly or through its Project, by name in its own namespace. */
-export interface ShareSurroundings {
-  object(kind: 'Project' | 'Account', namespace: string, name: string): ResourceObject | undefined;
-}
 
 export interface ShareVerdict {
   readonly accepted: Finding;
@@ -18,20 +13,6 @@ export interface ShareVerdict {
   readonly expiresAtMs?: number;
 }
 
-/** Allows for a difference between the clock of the Share's creator and the clock that sets the creation time. */
-const CLOCK_SKEW_MS = 5 * 60_000;
-const DAY_MS = 24 * 60 * 60_000;
-
-const projectSpec = (object: ResourceObject | undefined): ProjectSpec | undefined => {
-  const parsed = object === undefined ? undefined : parseObject(object);
-  return parsed?.ok === true && parsed.value.kind === 'Project' ? parsed.value.spec : undefined;
-};
-
-const accountSpec = (object: ResourceObject | undefined): AccountSpec | undefined => {
-  const parsed = object === undefined ? undefined : parseObject(object);
-  return parsed?.ok === true && parsed.value.kind === 'Account' ? parsed.value.spec : undefined;
-};
-
 /**
  * Decides whether a Share's content may be shown.
  *
@@ -40,34 +21,14 @@ const accountSpec = (object: ResourceObject | undefined): AccountSpec | undefine
 export const judgeShare = (share: ResourceObject, surroundings: ShareSurroundings, now: number): ShareVerdict => {
   const parsed = parseObject(share);
   if (!parsed.ok) return { accepted: invalid(parsed.problems) };
-  const { projectRef, requestId, expiresAt } = parsed.value.spec as ShareSpec;
+  const spec = parsed.value.spec as ShareSpec;
+  const { projectRef, requestId, expiresAt } = spec;
   const expiresAtMs = Date.parse(expiresAt);
-  const { namespace, creationTimestamp } = share.metadata;
-  const latest = Date.parse(creationTimestamp) + LIMITS.shareLifetimeMsMax + CLOCK_SKEW_MS;
-  const verdict = (accepted: Finding): ShareVerdict => ({ accepted, expiresAtMs });
-  if (expiresAtMs > latest) {
-    const days = LIMITS.shareLifetimeMsMax / DAY_MS;
-    const message = `spec.expiresAt: must be at most ${days} days after the Share was created. Create another Share.`;
-    return verdict(fails('Invalid', message, 'spec.expiresAt'));
-  }
-  if (expiresAtMs <= now) return verdict(fails('Expired', `The link expired at ${expiresAt}.`, 'spec.expiresAt'));
-  const projectObject = surroundings.object('Project', namespace, projectRef.name);
-  const project = projectSpec(projectObject);
-  if (projectObject === undefined || project === undefined) {
-    const message = `There is no valid Project ${projectRef.name} in this namespace: create or correct the Project.`;
-    return verdict(fails('ProjectNotFound', message, 'spec.projectRef.name'));
-  }
-  const account = accountSpec(surroundings.object('Account', namespace, project.accountRef.name));
-  if (account === undefined) {
-    const message = `Project ${projectRef.name} has no valid Account: create or correct Account ${project.accountRef.name} in this namespace.`;
-    return verdict(fails('ProjectNotReady', message, 'spec.projectRef.name'));
-  }
-  if (account.plan !== 'Pro') {
-    const message = `Sharing needs the Pro plan, but Account ${project.accountRef.name} is on the ${account.plan} plan. Ask an administrator to set spec.plan to Pro.`;
-    return verdict(fails('NotInPlan', message));
-  }
-  const entry = { requestId, projectUid: projectObject.metadata.uid, project: projectRef.name };
-  return { ...verdict(holds('Accepted', 'The Share is valid.')), entry };
+  const refusal = shareRefusal(share, spec, surroundings, now);
+  if (refusal !== undefined) return { accepted: fails(refusal.reason, refusal.message, refusal.path), expiresAtMs };
+  const projectUid = surroundings.object('Project', share.metadata.namespace, projectRef.name)?.metadata.uid ?? '';
+  const entry = { requestId, projectUid, project: projectRef.name };
+  return { accepted: holds('Accepted', 'The Share is valid.'), expiresAtMs, entry };
 };
 
 /** Reasons that do not resolve by themselves. A missing Project may still be created. */

@@ -1,5 +1,6 @@
 import {
   configKey,
+  isIdentified,
   type Condition,
   type ConditionType,
   type ConfigKey,
@@ -11,7 +12,6 @@ import {
 import { readStatus } from '@standin/crds';
 import type { Logger } from 'pino';
 import type { ProgrammedState } from '../gateways/gateway-record.ts';
-import { isIdentified } from '../identity/resolve-identity.ts';
 import type { Audited } from '../quota/quota-audit.ts';
 import { quotaFinding, shownUsage, type QuotaUsage } from '../quota/usage.ts';
 import type { Verdict } from '../translate/index.ts';

@@ -1,10 +1,9 @@
 import { isRecord } from '@standin/contract';
-import { parseObject, type Problem } from '@standin/crds';
+import { parseObject, projectUri, type Problem } from '@standin/crds';
 import { arrangementOf, hasParameters, parsePathPattern, shapeOf, type PathPattern } from '@standin/responses';
 import { secretNamesOf } from './credential.ts';
 import { endpointProblems } from './endpoint.ts';
 import { fails, invalid } from './findings.ts';
-import { projectUri } from './project.ts';
 import type { ServiceRef } from './services.ts';
 import type { ConfigRef, ConfigResource, Entry, KeyState, ParsedConfig, TranslateSettings } from './types.ts';
 

@@ -1,23 +1,9 @@
-import { createHash } from 'node:crypto';
 import { configKey, type Plan, type ProjectConfig } from '@standin/contract';
-import type { ProjectSpec } from '@standin/crds';
+import { projectUri, type ProjectSpec } from '@standin/crds';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED } from './findings.ts';
 import type { Entry, Evaluation, Finding, RetentionSettings, TranslateSettings } from './types.ts';
 
-/** 20 characters of 5 bits are 100 bits, so that URIs do not collide and, if the uid is random, cannot be guessed. */
-const DERIVED_URI_LENGTH = 20;
-/** Crockford's base32 in lowercase: no i, l, o, u. */
-const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
-
 const NOTHING_DERIVED = { uri: undefined, url: undefined, retentionDays: undefined };
-
-/** Returns the pinned URI, or a URI derived from the object's identity. */
-export const projectUri = (uid: string, { uri }: ProjectSpec): string => uri ?? derivedUri(uid);
-
-const derivedUri = (uid: string): string =>
-  [...createHash('sha256').update(`standin project ${uid}`).digest().subarray(0, DERIVED_URI_LENGTH)]
-    .map((byte) => BASE32.charAt(byte % BASE32.length))
-    .join('');
 
 /**
  * Returns for how many days log entries are kept, which is the project's setting, limited by the maximums of the installation and of

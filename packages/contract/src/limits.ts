@@ -164,6 +164,10 @@ export const LIMITS = {
    * Accounts and Projects. It can hold 1 MiB, which is about 8,000 entries.
    */
   identitiesPerNamespaceMax: 5_000,
+  /** The length of an identity, which is the uid of an object. The API server's uids have 36 characters. */
+  identityLengthMax: 64,
+  /** Identities that one question of the dashboard to the operator may contain. The question is then at most 200 kB. */
+  identitiesAskedMax: 500,
   /** The API server accepts 32,768 characters, but people do not read longer messages than this. */
   conditionMessageLengthMax: 1_000,
 

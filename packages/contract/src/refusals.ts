@@ -6,8 +6,8 @@ import { LIMITS } from './limits.ts';
  * and for one hour. The operator asks on the config stream with a `refusals` message:
  *
  *   POST /v1/refusals                       body: one `RefusalReport`, the response to the message; the response is 204
- *   GET  /v1/refusals?project=UID           for the dashboard: the leader asks the gateways and responds with 200 and
- *                                           `GatheredRefusals`
+ *   GET  /v1/refusals?namespace=…&name=…&uid=…   for the dashboard: the leader asks the gateways and responds with 200 and
+ *                                                `GatheredRefusals`, or with 404 if no Project has all three
  */
 
 /** The kinds of senders that a gateway recognizes by the names of their headers and by `User-Agent`. */

@@ -93,6 +93,11 @@ export const booleanSetting = z.stringbool().or(z.boolean());
 
 export const httpUrlSetting = z.url({ protocol: /^https?$/ });
 
+/** Base URL at which callers reach the gateways, without a slash at its end. Operator and dashboard must have the same value. */
+export const gatewayUrlSetting = httpUrlSetting
+  .default('http://standin-gateway.standin-system.svc.cluster.local')
+  .transform((url) => url.replace(/\/+$/, ''));
+
 export const logLevelSetting = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info');
 
 /** Returns a schema that accepts a comma-separated list. Ignores empty items. */

@@ -5,12 +5,16 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import {
   gatheredRefusalsSchema,
+  identityAnswerSchema,
   notLeaderSchema,
   SourceError,
   STREAM_SERVER_NAME,
+  type ClaimedIdentity,
   type GatheredRefusals,
 } from '@standin/contract';
+import type { LogOwner } from '@standin/logstore';
 import type { Logger } from 'pino';
+import type { z } from 'zod';
 
 export interface OperatorParts {
   /** URLs of the operators' config stream. Every address of every host name is tried. */
@@ -20,8 +24,13 @@ export interface OperatorParts {
   readonly logger: Logger;
 }
 
-/** Asks the leading operator for the refused requests of a project, by its uid. Rejects with `SourceError`. */
-export type GatherRefusals = (projectUid: string) => Promise<GatheredRefusals>;
+/** Asks the leading operator. Its methods reject with `SourceError`. */
+export interface OperatorClient {
+  /** Resolves with the refused requests of a project. */
+  refusals(project: LogOwner): Promise<GatheredRefusals>;
+  /** Resolves with whether each object has the identity, for at most `LIMITS.identitiesAskedMax` objects. */
+  holdIdentities(claimed: readonly ClaimedIdentity[]): Promise<readonly boolean[]>;
+}
 
 /** Longer than `LIMITS.refusalsWaitMs`. */
 const TIMEOUT_MS = 4_000;
@@ -41,37 +50,60 @@ interface Response {
   readonly body: unknown;
 }
 
-export const operatorRefusals =
-  ({ urls, tlsDir, logger }: OperatorParts): GatherRefusals =>
-  async (projectUid) => {
+/** A call of the operator's API. */
+interface Call<T> {
+  /** What the operator should return, in a sentence for people. */
+  readonly what: string;
+  readonly target: string;
+  /** Sent as JSON with POST. If undefined, the method is GET. */
+  readonly body?: unknown;
+  readonly schema: z.ZodType<T>;
+}
+
+export const operatorClient = ({ urls, tlsDir, logger }: OperatorParts): OperatorClient => {
+  const call = async <T>({ what, target, body, schema }: Call<T>): Promise<T> => {
     try {
       const [ca, cert, key] = await Promise.all(
         ['ca.crt', 'tls.crt', 'tls.key'].map((file) => readFile(path.join(tlsDir, file))),
       );
       const tls = { ca, cert, key, servername: STREAM_SERVER_NAME, minVersion: 'TLSv1.3' } as const;
-      return await askLeader(urls, (target) =>
-        send(target, `/v1/refusals?project=${encodeURIComponent(projectUid)}`, tls),
-      );
+      const text = body === undefined ? undefined : JSON.stringify(body);
+      return schema.parse(await askLeader(urls, (operator) => send(operator, { path: target, body: text }, tls)));
     } catch (error) {
       // The message may contain addresses and paths.
-      logger.warn({ err: error }, 'refused requests could not be read from the operator');
-      const message = 'the operator did not return the refused requests: try again later, or see the dashboard log';
+      logger.warn({ err: error, path: target.split('?')[0] }, 'operator could not be asked');
+      const message = `the operator did not return ${what}: try again later, or see the dashboard log`;
       throw new SourceError('Unavailable', message, { cause: error });
     }
   };
+  return {
+    refusals: ({ namespace, name, uid }) =>
+      call({
+        what: 'the refused requests',
+        target: `/v1/refusals?${new URLSearchParams({ namespace, name, uid }).toString()}`,
+        schema: gatheredRefusalsSchema,
+      }),
+    holdIdentities: async (claimed) => {
+      const { held } = await call({
+        what: 'the identities of the objects',
+        target: '/v1/identities',
+        body: { claimed },
+        schema: identityAnswerSchema,
+      });
+      return held;
+    },
+  };
+};
 
 /** Tries the addresses until one of the operators leads. An operator that does not lead names the leader. */
-const askLeader = async (
-  urls: readonly string[],
-  ask: (target: Target) => Promise<Response>,
-): Promise<GatheredRefusals> => {
+const askLeader = async (urls: readonly string[], ask: (target: Target) => Promise<Response>): Promise<unknown> => {
   const queue = (await Promise.all(urls.map(addressesOf))).flat().slice(0, ADDRESSES_MAX);
   let failure: unknown = new Error('no operator has an address');
   let hint: string | undefined;
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
     try {
       const { status, body } = await ask(next);
-      if (status === 200) return gatheredRefusalsSchema.parse(body);
+      if (status === 200) return body;
       const follower = status === 503 ? notLeaderSchema.safeParse(body).data : undefined;
       failure = new Error(follower === undefined ? `it responded with status ${status}` : 'no operator is leading');
       const leader = follower?.leader ?? undefined;
@@ -92,12 +124,17 @@ const addressesOf = async (text: string): Promise<Target[]> => {
   return found.map(({ address }) => ({ url, address }));
 };
 
-const send = ({ url, address }: Target, target: string, tls: RequestOptions): Promise<Response> =>
+const send = (
+  { url, address }: Target,
+  { path: target, body }: { readonly path: string; readonly body: string | undefined },
+  tls: RequestOptions,
+): Promise<Response> =>
   new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
-    const headers = { host: url.host };
+    const method = body === undefined ? 'GET' : 'POST';
+    const headers = { host: url.host, ...(body !== undefined && { 'content-type': 'application/json' }) };
     const port = url.port === '' ? 443 : url.port;
-    const call = request({ ...tls, host: address, port, path: target, agent: false, signal, headers });
+    const call = request({ ...tls, host: address, port, path: target, method, agent: false, signal, headers });
     call.on('error', reject).on('response', (response) => {
       let bytes = 0;
       response.on('data', (chunk: Buffer) => {
@@ -105,8 +142,8 @@ const send = ({ url, address }: Target, target: string, tls: RequestOptions): Pr
         if (bytes > RESPONSE_BYTES_MAX) response.destroy(new Error('the response is too long'));
       });
       text(response)
-        .then((body) => resolve({ status: response.statusCode ?? 0, body: JSON.parse(body) as unknown }))
+        .then((received) => resolve({ status: response.statusCode ?? 0, body: JSON.parse(received) as unknown }))
         .catch(reject);
     });
-    call.end();
+    call.end(body);
   });
