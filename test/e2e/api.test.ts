@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../harness/eventually.ts';
 import { ask, itemsOf, readDocument, startApi, violations, type ApiRun } from './api-stand.ts';
 import { startProcess } from '../harness/processes.ts';
-import { call, readLog, standin } from './dev-stand.ts';
+import { call, printLog, standin } from './dev-stand.ts';
 
 let dev: ApiRun;
 
@@ -31,7 +31,7 @@ describe('reads', () => {
   test('lists the requests of one project as standin logs prints them', async () => {
     const answer = await ask(`${dev.shop}/requests`);
     expect(answer.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
-    expect(itemsOf(answer)).toEqual((await readLog(dev.data, '-p', 'shop')).toReversed());
+    expect(itemsOf(answer)).toEqual((await printLog(dev.data, '-p', 'shop')).toReversed());
     expect(answer.json).not.toHaveProperty('nextCursor');
     const [last] = itemsOf(answer);
     expect((await ask(`${dev.shop}/requests/${last?.id ?? ''}`)).json).toEqual(last);
@@ -190,7 +190,7 @@ describe('invalid requests', () => {
   });
 
   test('a request in another project is not found', async () => {
-    const [other] = await readLog(dev.data, '-p', 'other');
+    const [other] = await printLog(dev.data, '-p', 'other');
     expect((await ask(`${dev.shop}/requests/${other?.id ?? ''}`)).status).toBe(404);
     expect((await ask(`${dev.shop.replace('shop', 'other')}/requests/${other?.id ?? ''}`)).status).toBe(200);
   });

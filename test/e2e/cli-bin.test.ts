@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { isAlive } from '../cluster/is-alive.ts';
 import { runCommand } from '../cluster/run-command.ts';
 import { eventually } from '../harness/eventually.ts';
-import { newFolders, readLog, ROOT } from './dev-stand.ts';
+import { newFolders, printLog, ROOT } from './dev-stand.ts';
 
 /**
  * The entry point of `npx standin`. Entry points run on the machine's own Node. If its version cannot run TypeScript,
@@ -100,7 +100,7 @@ describe('with the system Node', () => {
     process.kill(-(wrapper.pid ?? 0), 'SIGINT');
     expect(await ended).toEqual([0, null]);
     await nothingRuns(data);
-    expect(await readLog(data)).toHaveLength(1);
+    expect(await printLog(data)).toHaveLength(1);
   });
 
   test('SIGTERM to the wrapper alone ends all processes with code 0', async () => {

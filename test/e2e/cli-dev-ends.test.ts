@@ -16,7 +16,7 @@ import {
   mock,
   newFolders,
   QUICKSTART,
-  readLog,
+  printLog,
   ROOT,
   standin,
   startDev,
@@ -202,12 +202,12 @@ describe('stopping standin dev', () => {
 
     await dev.process.kill('SIGKILL');
     await eventually('the end of the engine', () => !isAlive(engine));
-    expect((await readLog(dev.data)).map(({ request }) => request.body)).toEqual(['before']);
+    expect((await printLog(dev.data)).map(({ request }) => request.body)).toEqual(['before']);
 
     const next = await startDev({ folders: dev, gatewayPort });
     expect(next.ready).toEqual(dev.ready);
     expect((await call(next, '/v1/orders', { body: 'after' })).status).toBe(201);
-    await eventually('both in the log', () => readLog(dev.data), {
+    await eventually('both in the log', () => printLog(dev.data), {
       accept: (entries) => entries.map(({ request }) => request.body).join() === 'before,after',
     });
     await next.process.kill();
@@ -253,7 +253,7 @@ describe('stopping standin dev', () => {
       } else {
         expect(await ended).toEqual({ code: 0, signal: null });
         // The log contains the entry of the interrupted request.
-        expect(await readLog(dev.data, '-e', 'slow')).toHaveLength(1);
+        expect(await printLog(dev.data, '-e', 'slow')).toHaveLength(1);
       }
       expect(performance.now() - before).toBeLessThan(signals === 2 ? 2_000 : 10_000);
     }

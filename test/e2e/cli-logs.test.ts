@@ -13,7 +13,7 @@ import {
   forward,
   mock,
   newFolders,
-  readLog,
+  printLog,
   ROOT,
   standin,
   startDev,
@@ -28,7 +28,7 @@ describe('standin logs and standin tail', () => {
     startProcess({ name: args[0] ?? '', main: 'cli/src/main.ts', args: [...args, '--data', dev.data] });
   /** Returns a summary of each listed entry: `POST 201 create-order`. */
   const listed = async (...args: string[]): Promise<string[]> =>
-    (await readLog(dev.data, ...args)).map(({ method, status, endpoint: name }) => `${method} ${status} ${name}`);
+    (await printLog(dev.data, ...args)).map(({ method, status, endpoint: name }) => `${method} ${status} ${name}`);
 
   beforeAll(async () => {
     const folders = await newFolders();
@@ -45,7 +45,7 @@ describe('standin logs and standin tail', () => {
     await call(dev, '/down');
     const url = dev.ready.projects.find(({ name }) => name === 'other')?.url ?? '';
     await call({ ...dev, url }, '/elsewhere');
-    await eventually('five entries', () => readLog(dev.data), { accept: ({ length }) => length === 5 });
+    await eventually('five entries', () => printLog(dev.data), { accept: ({ length }) => length === 5 });
   });
   afterAll(() => dev.process.kill());
 
@@ -72,7 +72,7 @@ describe('standin logs and standin tail', () => {
 
   test("without the dashboard, the API serves only this user's other commands, and no links", async () => {
     expect(await standin(['usage', '--data', dev.data])).toMatchObject({ code: 0, stderr: '' });
-    const [entry] = await readLog(dev.data, '--limit', '1');
+    const [entry] = await printLog(dev.data, '--limit', '1');
     const share = await standin(['share', entry?.id ?? '', '--data', dev.data]);
     expect(share.stderr).toContain('is running without its dashboard');
     const { api } = (await readRunFile(dev.data)) ?? {};

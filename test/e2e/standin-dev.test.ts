@@ -16,7 +16,7 @@ import {
   forward,
   mock,
   newFolders,
-  readLog,
+  printLog,
   startDev,
   standin,
   type CallResult,
@@ -102,7 +102,7 @@ describe('standin dev', () => {
     expect(await sendRaw(dev.url, Buffer.concat(bytes))).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
 
     const event = await dev.process.waitForEvent('the request', (candidate) => candidate['event'] === 'request');
-    const [entry] = await readLog(dev.data, '--limit', '1');
+    const [entry] = await printLog(dev.data, '--limit', '1');
     expect(event).toEqual({
       event: 'request',
       id: entry?.id,
@@ -171,7 +171,7 @@ describe('standin dev', () => {
     ];
     for (const one of events) await dev.process.waitForEvent('it', (event) => isDeepStrictEqual(event, one));
     await call(dev, '/v1/orders', { body: 'accepted' });
-    const entries = await eventually('the accepted one', () => readLog(dev.data), {
+    const entries = await eventually('the accepted one', () => printLog(dev.data), {
       accept: (all) => all.some(({ request }) => request.body === 'accepted'),
     });
     expect(entries.map(({ status }) => status)).toEqual(entries.map(() => 201));
@@ -269,7 +269,7 @@ describe('standin dev', () => {
     const { stdout } = await runCommand('pgrep', ['-P', String(dev.process.pid)]);
     process.kill(Number(stdout.trim()), 'SIGKILL');
     expect((await call(dev, '/v1/orders', { body: 'while ClickHouse was away' })).status).toBe(201);
-    await eventually('the request in the log', () => readLog(dev.data), {
+    await eventually('the request in the log', () => printLog(dev.data), {
       accept: (entries) => entries.some(({ request }) => request.body === 'while ClickHouse was away'),
       timeoutMs: 20_000,
     });
@@ -290,10 +290,10 @@ describe('standin dev', () => {
     const before = performance.now();
     expect(await dev.process.kill('SIGINT')).toEqual({ code: 0, signal: null });
     expect(performance.now() - before).toBeLessThan(5_000);
-    const logged = (await readLog(dev.data, '--limit', '50')).map(({ request }) => request.body);
+    const logged = (await printLog(dev.data, '--limit', '50')).map(({ request }) => request.body);
     expect(logged.sort()).toEqual(bodies.sort());
     const shown = dev.process.log().filter((line) => line.includes('"event":"request"'));
-    expect(shown).toHaveLength((await readLog(dev.data, '--limit', '10000')).length);
+    expect(shown).toHaveLength((await printLog(dev.data, '--limit', '10000')).length);
   });
 });
 

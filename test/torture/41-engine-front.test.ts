@@ -4,7 +4,7 @@ import type { EngineAddress } from '@standin/engine';
 import { openLogStore } from '@standin/logstore';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readRunFile } from '../../cli/src/server/run-file.ts';
-import { call, readLog, startDev, type DevRun } from '../e2e/dev-stand.ts';
+import { call, printLog, startDev, type DevRun } from '../e2e/dev-stand.ts';
 import { eventually } from '../harness/eventually.ts';
 
 /** Torture test 41: the ClickHouse of `standin dev`, attacked by a local user without and with its password. */
@@ -97,7 +97,7 @@ describe('without the password', () => {
     await first.process.kill('SIGKILL');
     const { manifests, data } = first;
     // The files of the killed run remain, and affect neither `standin logs` nor the next run.
-    expect(await readLog(data)).toEqual([]);
+    expect(await printLog(data)).toEqual([]);
     const second = await startDev({ folders: { manifests, data } });
     const address = await readLogin(data);
     expect(address.password).not.toBe(password);
@@ -105,10 +105,10 @@ describe('without the password', () => {
     await expect(stale.ping()).rejects.toThrow();
     await stale.close();
     expect(await call(second, '/v1/orders')).toMatchObject({ status: 201 });
-    await eventually('the request in the log', () => readLog(data), { accept: (rows) => rows.length === 1 });
+    await eventually('the request in the log', () => printLog(data), { accept: (rows) => rows.length === 1 });
     await second.process.kill();
     expect(await readRunFile(data)).toBeUndefined();
-    expect(await readLog(data)).toHaveLength(1);
+    expect(await printLog(data)).toHaveLength(1);
   });
 });
 
