@@ -75,7 +75,7 @@ const leave = (page: Page): Promise<void> => page.context().close();
 
 describe('signing in', () => {
   it('reports an invalid token and returns to the requested page', async () => {
-    const { page, context, complaints } = await watched(browser);
+    const { page, close, complaints } = await watched(browser);
     await goto(page, `${dashboard.url}/p/${namespace}/shop/endpoints?q=a`);
     expect(new URL(page.url()).pathname).toBe('/login');
 
@@ -98,7 +98,7 @@ describe('signing in', () => {
     await page.getByRole('button', { name: `Signed in as ${viewer.user}` }).waitFor();
     expect(await page.content()).not.toContain(viewer.token);
     expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
-    await context.close();
+    await close();
   });
 
   it('stores the session in a cookie that scripts and other sites cannot use', async () => {

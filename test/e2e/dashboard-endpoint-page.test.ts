@@ -48,11 +48,11 @@ const call = async (method: 'GET' | 'POST', slug: string) => {
 
 /** Opens a page and checks at the end that its console has no errors or warnings except those about failed requests. */
 const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
-  const { page, context, complaints } = await watched(browser);
+  const { page, close, complaints } = await watched(browser);
   await goto(page, at(url));
   await use(page);
   expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
-  await context.close();
+  await close();
 };
 
 describe('the dialog Send', () => {

@@ -58,14 +58,14 @@ beforeEach(async () => {
 });
 
 const onYaml = async (use: (page: Page) => Promise<void>, url = YAML): Promise<void> => {
-  const { page, context, complaints } = await watched(browser);
+  const { page, close, complaints } = await watched(browser);
   await goto(page, at(url));
   await page.locator('[data-editor=open]').waitFor();
   await use(page);
   expect(
     complaints.filter((complaint) => !/Failed to load resource|Failed to fetch|SyntaxError/.test(complaint)),
   ).toEqual([]);
-  await context.close();
+  await close();
 };
 const editor = (page: Page) => page.getByRole('textbox', { name: 'Endpoint YAML' });
 /** Replaces the text as users do, from the clipboard. The editor indents text that is typed. */

@@ -34,7 +34,7 @@ const onPage = async (url: string, use: (page: Page, watching: WatchedPage) => P
   await goto(watching.page, at(url));
   await use(watching.page, watching);
   expect(watching.complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
-  await watching.context.close();
+  await watching.close();
 };
 
 const steps = (page: Page): Promise<string[]> =>

@@ -34,11 +34,11 @@ const IS_EXPECTED = /^Failed to load resource/;
 
 /** Opens a page and checks at the end that its console has no errors or warnings except those about failed requests. */
 const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
-  const { page, context, complaints } = await watched(browser);
+  const { page, close, complaints } = await watched(browser);
   await goto(page, at(url));
   await use(page);
   expect(complaints.filter((complaint) => !IS_EXPECTED.test(complaint))).toEqual([]);
-  await context.close();
+  await close();
 };
 
 /** Returns a body's text by its accessible name, such as `Request body`. */

@@ -20,7 +20,7 @@ afterEach(async () => {
 
 // A first-time user must see a request within a minute, and type nothing but one name.
 test('an empty directory shows its first request after seven clicks', { timeout: 60_000 }, async () => {
-  const { page, complaints, context } = await watched(browser);
+  const { page, complaints, close } = await watched(browser);
   const clickButton = (name: string): Promise<void> => page.getByRole('button', { name }).click();
   await goto(page, `${run.dashboard}/`);
   await page.getByRole('link', { name: 'Create project' }).click();
@@ -34,5 +34,5 @@ test('an empty directory shows its first request after seven clicks', { timeout:
   await clickButton('Send a GET request');
   await page.getByRole('gridcell', { name: '/hello' }).waitFor();
   expect(complaints).toEqual([]);
-  await context.close();
+  await close();
 });

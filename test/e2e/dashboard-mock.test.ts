@@ -69,11 +69,11 @@ const captured = async (
 };
 
 const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
-  const { page, context, complaints } = await watched(browser);
+  const { page, close, complaints } = await watched(browser);
   await goto(page, at(url));
   await use(page);
   expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
-  await context.close();
+  await close();
 };
 
 test('an endpoint cannot forward to the dashboard, whose API needs no login here', async () => {

@@ -53,11 +53,11 @@ const serve = async (name: string, body: string): Promise<string> => {
 };
 
 const onForm = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
-  const { page, context, complaints } = await watched(browser);
+  const { page, close, complaints } = await watched(browser);
   await goto(page, `${run.dashboard}${SHOP}/endpoints/${url}`);
   await use(page);
   expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
-  await context.close();
+  await close();
 };
 const responds = (page: Page) => page.getByRole('region', { name: 'Response to the request' });
 const edited = (page: Page) => page.getByRole('region', { name: 'Response that you are editing' });

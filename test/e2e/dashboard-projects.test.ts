@@ -28,7 +28,7 @@ describe('the list of projects', () => {
       const { body } = await request(`${run.url}/v1/orders`, { headers: { 'x-api-key': run.apiKey } });
       await body.dump();
     }
-    const { page, context, complaints } = await watched(browser);
+    const { page, close, complaints } = await watched(browser);
     await goto(page, at('/projects'));
     const card = page.getByRole('listitem').filter({ hasText: 'default/shop' });
     await expect.poll(() => card.innerText()).toContain('3 of 3');
@@ -41,7 +41,7 @@ describe('the list of projects', () => {
     await card.getByRole('button', { name: 'Copy project URI' }).click();
     await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(run.url.split('/').at(-1));
     expect(complaints).toEqual([]);
-    await context.close();
+    await close();
   });
 
   test('is complete in the initial HTML without JavaScript', async () => {
@@ -63,7 +63,7 @@ const withoutScripts = async (use: (page: Page) => Promise<void>): Promise<void>
 
 describe('a project', () => {
   test('and its manifest are created, edited and deleted using only the keyboard', async () => {
-    const { page, context, complaints } = await watched(browser);
+    const { page, close, complaints } = await watched(browser);
     await goto(page, at('/projects'));
     await page.keyboard.press('n');
     await page.getByLabel('Name', { exact: true }).focus();
@@ -105,7 +105,7 @@ describe('a project', () => {
     await expect.poll(() => page.getByRole('status').innerText()).toContain('Project payments was deleted.');
     expect(await readdir(run.manifests)).not.toContain('project-payments.yaml');
     expect(complaints).toEqual([]);
-    await context.close();
+    await close();
   });
 
   test('that is rejected keeps the input and shows field errors, even without JavaScript', async () => {
@@ -129,7 +129,7 @@ describe('a project', () => {
   });
 
   test("cannot have another project's name", async () => {
-    const { page, context } = await watched(browser);
+    const { page, close } = await watched(browser);
     await goto(page, at('/projects/new'));
     await page.getByLabel('Name', { exact: true }).fill('Shop');
     await page.getByRole('button', { name: 'Create project' }).click();
@@ -140,24 +140,24 @@ describe('a project', () => {
     await expect.poll(() => page.evaluate('window.__remixRouter.state.revalidation')).toBe('idle');
     expect(await refusal.isVisible()).toBe(true);
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Shop');
-    await context.close();
+    await close();
   });
 
   test('is saved to its own file, which keeps its comments', async () => {
-    const { page, context } = await watched(browser);
+    const { page, close } = await watched(browser);
     await goto(page, at(`${SHOP}/settings`));
     await page.getByLabel('Name', { exact: true }).fill('Corner shop');
     await page.getByRole('button', { name: 'Save' }).click();
     await expect.poll(() => manifest('project.yaml')).toContain('displayName: Corner shop');
     expect(await manifest('project.yaml')).toMatch(/^# A project groups endpoints/);
     await page.getByRole('link', { name: 'Corner shop' }).waitFor();
-    await context.close();
+    await close();
   });
 });
 
 describe('settings that another user changes in the meantime', () => {
   test('report the change, keep the input and are not overwritten', async () => {
-    const { page, context } = await watched(browser);
+    const { page, close } = await watched(browser);
     await goto(page, at(`${SHOP}/settings`));
     await page.getByLabel('Name', { exact: true }).fill('Mine');
     // The name is new in each attempt of this test, because only a change makes the page report one.
@@ -180,13 +180,13 @@ describe('settings that another user changes in the meantime', () => {
       await page.getByText('Saved.').waitFor();
       expect(await page.getByText('while you were editing').count()).toBe(0);
     }
-    await context.close();
+    await close();
   });
 });
 
 describe('the API key', () => {
   test('is masked until the user reveals it, and can be hidden again', async () => {
-    const { page, context } = await watched(browser);
+    const { page, close } = await watched(browser);
     await goto(page, at(`${SHOP}/settings/api-key`));
     expect(await page.content()).not.toContain(run.apiKey);
     await page.getByRole('button', { name: 'Reveal' }).click();
@@ -195,7 +195,7 @@ describe('the API key', () => {
     await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(run.apiKey);
     await page.getByRole('button', { name: 'Hide' }).click();
     await expect.poll(() => page.getByText(run.apiKey).count()).toBe(0);
-    await context.close();
+    await close();
   });
 });
 
@@ -233,7 +233,7 @@ describe('every page', () => {
 
 describe('preferences', () => {
   test('apply to the initial HTML of the next page, and single-key shortcuts can be turned off', async () => {
-    const { page, context } = await watched(browser);
+    const { page, close } = await watched(browser);
     await goto(page, at('/projects'));
     const choose = async (name: string): Promise<void> => {
       await page.getByRole('button', { name: 'Preferences' }).click();
@@ -251,7 +251,7 @@ describe('preferences', () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog').waitFor();
     expect(page.url()).toBe(at('/projects'));
-    await context.close();
+    await close();
   });
 });
 
@@ -308,7 +308,7 @@ describe('the dashboard server', () => {
 /** This test runs last, because it invalidates the key that standin dev printed. */
 describe('a new API key', () => {
   test('is created on one page using only the keyboard, can be copied, and replaces the old key', async () => {
-    const { page, context, complaints } = await watched(browser);
+    const { page, close, complaints } = await watched(browser);
     await goto(page, at(`${SHOP}/settings/api-key`));
     await page.getByText('6 of 6 regenerations left').waitFor();
     await tabTo(page, 'Regenerate key…');
@@ -330,6 +330,6 @@ describe('a new API key', () => {
     expect(await send(run.apiKey)).toBe(401);
     expect(await send(key)).toBe(200);
     expect(complaints).toEqual([]);
-    await context.close();
+    await close();
   });
 });

@@ -45,7 +45,7 @@ const completed = (page: Page, reason: string): Promise<void> =>
 describe('the purges of a project', () => {
   test('are created from a form that reports errors and shows what matches, and delete only that', async () => {
     await capture('jane-1', 'jane-2', 'john');
-    const { page, context, complaints } = await watched(browser);
+    const { page, close, complaints } = await watched(browser);
     await goto(page, at(PURGES));
     await page.getByText('No purges yet.').waitFor();
     const search = page.getByLabel('Search (optional)');
@@ -70,12 +70,12 @@ describe('the purges of a project', () => {
     await expect.poll(() => rows(page).count()).toBe(1);
     expect(await bodies()).toEqual(['john']);
     expect(complaints.filter((text) => !text.startsWith('Failed to load'))).toEqual([]);
-    await context.close();
+    await close();
   });
 
   test('begin in Traffic with its search, and the confirmation deletes what it shows', async () => {
     await capture('leak-1', 'leak-2');
-    const { page, context } = await watched(browser);
+    const { page, close } = await watched(browser);
     await goto(page, at(`${SHOP}/traffic?q=${encodeURIComponent('body:leak-1')}&from=1h`));
     await page.getByRole('link', { name: 'Purge these…' }).click();
     await page.getByRole('heading', { name: '1 request matches now' }).waitFor();
@@ -86,12 +86,12 @@ describe('the purges of a project', () => {
     await confirm(page, 'a leaked token');
     await completed(page, 'a leaked token');
     expect(await bodies()).toEqual(['john', 'leak-2']);
-    await context.close();
+    await close();
   });
 
   test('work without JavaScript, and can delete all requests', async () => {
     await capture('one');
-    const { page, context } = await openPage(browser, { javaScriptEnabled: false });
+    const { page, close } = await openPage(browser, { javaScriptEnabled: false });
     await page.goto(at(PURGES));
     await page.getByRole('radio', { name: /^All requests/ }).check();
     expect(await page.getByLabel('Search (optional)').isVisible()).toBe(false);
@@ -106,7 +106,7 @@ describe('the purges of a project', () => {
     const states = page.getByRole('list', { name: 'Purges' }).getByText('Completed', { exact: true });
     const reloaded = (): Promise<number> => page.reload().then(() => states.count());
     await eventually('all purges to complete', reloaded, { accept: (count) => count === 3 });
-    await context.close();
+    await close();
   });
 
   test.each([

@@ -61,11 +61,11 @@ afterAll(async () => {
 const at = (url: string): string => `${run.dashboard}${url}`;
 
 const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
-  const { page, context, complaints } = await watched(browser);
+  const { page, close, complaints } = await watched(browser);
   await goto(page, at(url));
   await use(page);
   expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
-  await context.close();
+  await close();
 };
 
 const onReplay = async (page: Page): Promise<void> => {

@@ -31,11 +31,11 @@ const call = async (target: string, headers: Readonly<Record<string, string>> = 
 
 /** Opens a page and checks at the end that its console has no errors or warnings except those about failed requests. */
 const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
-  const { page, context, complaints } = await watched(browser);
+  const { page, close, complaints } = await watched(browser);
   await goto(page, at(url));
   await use(page);
   expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
-  await context.close();
+  await close();
 };
 
 const cards = (page: Page) => page.getByRole('list', { name: 'Responses' }).locator('> li');

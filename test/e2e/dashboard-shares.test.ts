@@ -106,7 +106,7 @@ const statusOf = async (url: string): Promise<number> => {
 
 describe('a link', () => {
   test('is created using only the keyboard and shows the same as the preview, without JavaScript, until it is revoked', async () => {
-    const { page, context, complaints } = await watched(browser);
+    const { page, close, complaints } = await watched(browser);
     await openDialog(page);
     const preview = await textOf(page, `${PREVIEW} article`);
     for (const secret of [PASSWORD, 'secret-0123456789', 'tok-0123456789']) expect(preview).not.toContain(secret);
@@ -149,11 +149,11 @@ describe('a link', () => {
     await visitor.page.reload();
     await visitor.page.getByRole('heading', { name: 'Link not available' }).waitFor();
     expect([...complaints, ...visitor.complaints].filter((text) => !text.startsWith('Failed to load'))).toEqual([]);
-    await Promise.all([context.close(), visitor.context.close()]);
+    await Promise.all([close(), visitor.close()]);
   });
 
   test('and its preview hide the fields that the user adds; an invalid path is reported next to its field', async () => {
-    const { page, context } = await watched(browser);
+    const { page, close } = await watched(browser);
     await openDialog(page);
     const paths = page.getByLabel('JSON paths');
     await paths.fill(`${await paths.inputValue()}\n$.card.number`);
@@ -171,11 +171,11 @@ describe('a link', () => {
     const share = await readFile(path.join(run.data, 'operations', shares[0] ?? ''), 'utf8');
     expect(share).not.toContain(link.slice(-43));
     expect(share).toContain('$.card');
-    await context.close();
+    await close();
   });
 
   test('shows nothing while its account is not on the Pro plan', async () => {
-    const { page, context } = await watched(browser);
+    const { page, close } = await watched(browser);
     await openDialog(page);
     const link = await createLink(page);
     expect(await statusOf(link)).toBe(200);
@@ -187,19 +187,19 @@ describe('a link', () => {
     await page.getByText('Rejected', { exact: true }).first().waitFor();
     await writeFile(account, before);
     await expect.poll(() => statusOf(link)).toBe(200);
-    await context.close();
+    await close();
   });
 });
 
 describe('on the Free plan', () => {
   test('the dialog shows the preview and the required plan, and offers no action that would fail', async () => {
-    const { page, context } = await watched(browser);
+    const { page, close } = await watched(browser);
     await goto(page, exchangeUrl(FREE, freeExchange));
     await page.getByRole('button', { name: 'Share Pro' }).click();
     await page.locator(PREVIEW).waitFor();
     await page.getByText('Sharing requires the Pro plan').waitFor();
     expect(await page.getByRole('button', { name: 'Create link' }).count()).toBe(0);
-    await context.close();
+    await close();
   });
 
   test('the server does not create a link', async () => {
@@ -269,10 +269,10 @@ describe('every page with links', () => {
   });
 
   test('the public page and its not-found page have no accessibility violation', async () => {
-    const { page, context } = await watched(browser);
+    const { page, close } = await watched(browser);
     await openDialog(page);
     const link = await createLink(page);
-    await context.close();
+    await close();
     for (const url of [link, at('/s/nothing')]) {
       const visitor = await openPage(browser, { colorScheme: 'light' });
       await visitor.page.goto(url);
@@ -285,7 +285,7 @@ describe('every page with links', () => {
         dark: [],
         overflow: 0,
       });
-      await visitor.context.close();
+      await visitor.close();
     }
   });
 });

@@ -75,11 +75,11 @@ const at = (path: string, dashboard = dashboards[0]): string => `${dashboard?.ur
 const shop = (path: string): string => at(`/p/story/shop${path}`);
 
 const onPage = async (person: Person, path: string, use: (page: Page) => Promise<void>): Promise<void> => {
-  const { page, context, complaints } = await watched(browser);
+  const { page, close, complaints } = await watched(browser);
   await signIn(page, at(path), person);
   await use(page);
   expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
-  await context.close();
+  await close();
 };
 
 const send = async (): Promise<number> => {
@@ -142,7 +142,7 @@ test('every dashboard shows a shared request without a login until the link is r
       await visitor.page.goto(at(link.pathname, dashboard));
       await visitor.page.getByText('Captured by Standin and shared by a link').waitFor();
       expect(await visitor.page.content()).not.toContain(SECRET);
-      await visitor.context.close();
+      await visitor.close();
     }
     await page.getByRole('link', { name: 'All links in this project' }).click();
     await page.getByText('Active', { exact: true }).waitFor();

@@ -34,11 +34,11 @@ export const startTrafficDashboard = async (): Promise<DashboardRun> => {
 
 /** Opens a page and checks at the end that its console has no errors or warnings except those about failed requests. */
 export const usePage = async (browser: Browser, url: string, use: (page: Page) => Promise<void>): Promise<void> => {
-  const { page, context, complaints } = await watched(browser);
+  const { page, close, complaints } = await watched(browser);
   await goto(page, url);
   await use(page);
   expect(complaints.filter((complaint) => !complaint.startsWith('Failed to load resource'))).toEqual([]);
-  await context.close();
+  await close();
 };
 
 export const rows = (page: Page): Locator => page.locator('[data-traffic-row]');

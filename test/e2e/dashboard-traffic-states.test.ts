@@ -68,7 +68,7 @@ describe('every state of the page', () => {
     }));
 
   test('touch targets on a phone are large enough', async () => {
-    const { page, context } = await openPage(browser, { viewport: { width: 390, height: 844 } });
+    const { page, close } = await openPage(browser, { viewport: { width: 390, height: 844 } });
     await goto(page, at(TRAFFIC));
     await live(page);
     const small = await page.evaluate<
@@ -79,11 +79,11 @@ describe('every state of the page', () => {
       .map((element) => element.outerHTML)`);
     expect(small).toEqual([]);
     expect(await overflowOf(page)).toBeLessThanOrEqual(0);
-    await context.close();
+    await close();
   });
 
   test('the accessibility tree names the list, its columns and each request', async () => {
-    const { page, context } = await watched(browser);
+    const { page, close } = await watched(browser);
     await goto(page, at(`${TRAFFIC}?live=0&q=query:n=39`));
     const tree = await page.getByRole('grid').ariaSnapshot();
     expect(tree).toMatch(
@@ -98,11 +98,11 @@ describe('every state of the page', () => {
       expect.stringMatching(/ B$/),
       'list-orders',
     ]);
-    await context.close();
+    await close();
   });
 
   test('Tab reaches search, time range, chart, tail, export and list', async () => {
-    const { page, context } = await watched(browser);
+    const { page, close } = await watched(browser);
     await goto(page, at(`${TRAFFIC}?live=0`));
     const names = [
       'Search requests',
@@ -114,6 +114,6 @@ describe('every state of the page', () => {
       'Requests, newest',
     ];
     for (const name of names) await tabTo(page, name);
-    await context.close();
+    await close();
   });
 });

@@ -37,13 +37,13 @@ beforeEach(async () => {
 
 /** Opens a form and checks at the end that the console has no errors or warnings except those about failed requests. */
 const onForm = async (use: (page: Page) => Promise<void>, url = EDIT): Promise<void> => {
-  const { page, context, complaints } = await watched(browser);
+  const { page, close, complaints } = await watched(browser);
   await goto(page, at(url));
   await use(page);
   expect(
     complaints.filter((complaint) => !/Failed to load resource|Failed to fetch|SyntaxError/.test(complaint)),
   ).toEqual([]);
-  await context.close();
+  await close();
 };
 
 const name = (page: Page) => page.getByLabel('Name', { exact: true });

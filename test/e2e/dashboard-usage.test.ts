@@ -45,7 +45,7 @@ const setQuota = async (monthlyQuota: number): Promise<void> => {
 const WAITS_MS = 150_000;
 
 test("shows the month's usage against the quota, by day and by endpoint", { timeout: WAITS_MS }, async () => {
-  const { page, context, complaints } = await watched(browser);
+  const { page, close, complaints } = await watched(browser);
   /** Reloads the page until it shows the text. */
   const shown = (text: string): Promise<unknown> =>
     eventually(text, async () => {
@@ -101,12 +101,12 @@ test("shows the month's usage against the quota, by day and by endpoint", { time
   await page.getByRole('link', { name: 'create-order' }).click();
   await page.waitForURL('**/traffic?q=endpoint%3Acreate-order');
   expect(complaints).toEqual([]);
-  await context.close();
+  await close();
   await expectAccessible(browser, `${dev.dashboard}${USAGE}`);
 });
 
 test('the page and standin usage show the total while ClickHouse is unavailable', async () => {
-  const { page, context, complaints } = await watched(browser);
+  const { page, close, complaints } = await watched(browser);
   const engine = await enginePid(dev.process.pid);
   process.kill(engine, 'SIGSTOP');
   try {
@@ -128,5 +128,5 @@ test('the page and standin usage show the total while ClickHouse is unavailable'
   } finally {
     process.kill(engine, 'SIGCONT');
   }
-  await context.close();
+  await close();
 });

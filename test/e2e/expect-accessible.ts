@@ -41,7 +41,7 @@ export const expectAccessible = async (
   url: string,
   prepare: (page: Page) => Promise<void> = () => Promise.resolve(),
 ): Promise<void> => {
-  const { page, context, complaints } = await openPage(browser, { colorScheme: 'light', viewport: DESKTOP });
+  const { page, close, complaints } = await openPage(browser, { colorScheme: 'light', viewport: DESKTOP });
   await goto(page, url);
   await prepare(page);
   const look = async (): Promise<readonly string[]> => {
@@ -58,7 +58,7 @@ export const expectAccessible = async (
     // An open menu moves to its new position after a short delay.
     await expect.poll(() => overflowOf(page), { message: `${url} at ${viewport.width} px` }).toBeLessThanOrEqual(0);
   }
-  await context.close();
+  await close();
   const found = { light, dark, phone, complaints: complaints.filter(isMistake) };
   expect(found, url).toEqual({ light: [], dark: [], phone: [], complaints: [] });
 };

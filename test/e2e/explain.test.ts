@@ -135,7 +135,7 @@ describe('"Why this response"', () => {
   const url = (): string => `${run.dashboard}${SHOP}/traffic/${id}?tab=response`;
 
   test('names the endpoint, the response and the unmet conditions, as text', async () => {
-    const { page, context, complaints } = await watched(browser);
+    const { page, close, complaints } = await watched(browser);
     await goto(page, url());
     expect(await page.getByText('Responses that do not match').count()).toBe(0);
     await page.getByText('Why this response').click();
@@ -147,7 +147,7 @@ describe('"Why this response"', () => {
     expect(text).toContain(String.raw`"<img src=x onerror=alert(1)> \"\u009b31m"`);
     expect(await panel.locator('img').count()).toBe(0);
     expect(complaints).toEqual([]);
-    await context.close();
+    await close();
   });
 
   test('is accessible, and fits a phone', async () => {
@@ -169,11 +169,11 @@ test('a change of the endpoint is reported, with the current rules', async () =>
   expect(lines[1]).toBe(
     'changed   endpoint plan responded at generation 1 with its response seven, which is now at generation 2. The following explains the current rules.',
   );
-  const { page, context } = await watched(browser);
+  const { page, close } = await watched(browser);
   await goto(page, `${run.dashboard}${SHOP}/traffic/${id}?tab=response`);
   await page.getByText('Why this response').click();
   await page.getByText('It has changed since: the current generation is 2. This shows the current rules.').waitFor();
-  await context.close();
+  await close();
 });
 
 test('an endpoint that moved leaves its requests without a response', async () => {

@@ -73,7 +73,7 @@ test('without a project, the command line lists the requests of all projects', a
 });
 
 test('the dashboard shows the list first in a project without traffic, and creates an endpoint for a path', async () => {
-  const { page, complaints, context } = await watched(browser);
+  const { page, complaints, close } = await watched(browser);
   await goto(page, `${run.dashboard}${SHOP}/traffic`);
   const list = page.getByRole('region', { name: 'Refused requests' });
   await list.getByText('No endpoint in this project has this path').waitFor();
@@ -83,11 +83,11 @@ test('the dashboard shows the list first in a project without traffic, and creat
   await list.getByRole('link', { name: 'Create endpoint for this path' }).click();
   await page.waitForURL(/endpoints\/new\?method=POST&path=%2Fv1%2Forder$/);
   expect(complaints).toEqual([]);
-  await context.close();
+  await close();
 });
 
 test('a sender that signs leads to the form with its scheme, which says that the account does not allow it', async () => {
-  const { page, complaints, context } = await watched(browser);
+  const { page, complaints, close } = await watched(browser);
   await goto(page, `${run.dashboard}${SHOP}/traffic`);
   await page.getByRole('link', { name: 'Accept signatures' }).click();
   await page.waitForURL(/endpoints\/create-order\/edit\?scheme=GitHub#credential$/);
@@ -102,7 +102,7 @@ test('a sender that signs leads to the form with its scheme, which says that the
   await writeFile(file, account.replace('plan: Pro\n', 'plan: Pro\n  signatures: Allowed\n'));
   await notice.waitFor({ state: 'detached' });
   expect(complaints).toEqual([]);
-  await context.close();
+  await close();
   await writeFile(file, account);
   await expectAccessible(browser, `${run.dashboard}${SHOP}/endpoints/create-order/edit?scheme=Token`);
 });
@@ -110,7 +110,7 @@ test('a sender that signs leads to the form with its scheme, which says that the
 test('in a project with traffic, the line is closed', async () => {
   expect(await call(run, '/v1/orders')).toMatchObject({ status: 201 });
   await expect.poll(() => readLog(run.data), { timeout: 10_000 }).toHaveLength(1);
-  const { page, context } = await watched(browser);
+  const { page, close } = await watched(browser);
   await goto(page, `${run.dashboard}${SHOP}/traffic`);
   const line = page.getByText('requests refused in the last hour');
   await line.waitFor();
@@ -118,7 +118,7 @@ test('in a project with traffic, the line is closed', async () => {
   expect(await list.isVisible()).toBe(false);
   await line.click();
   await list.waitFor();
-  await context.close();
+  await close();
   await expectAccessible(browser, `${run.dashboard}${SHOP}/traffic`, async (opened) => {
     await opened.getByText('requests refused in the last hour').click();
   });

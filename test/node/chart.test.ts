@@ -133,10 +133,10 @@ test(
     const listed = await ask(`${server}/api/v1/namespaces/default/projects/shop/requests`, { headers });
     expect(itemsOf(listed).map(({ endpoint }) => endpoint)).toEqual(['list-orders']);
 
-    const { page, context } = await watched(browser);
+    const { page, close } = await watched(browser);
     await signIn(page, `${server}/p/default/shop/traffic`, person);
     await expect.poll(() => page.locator('[data-traffic-row]').allInnerTexts()).toHaveLength(1);
-    await context.close();
+    await close();
   },
 );
 

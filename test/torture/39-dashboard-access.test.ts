@@ -191,12 +191,12 @@ describe('another namespace', () => {
 
 describe('a user without write permission', () => {
   test("cannot change anything and sees the API server's error", async () => {
-    const { page, context } = await openPage(browser);
+    const { page, close } = await openPage(browser);
     await signIn(page, `${dashboard.url}/p/${own}/shop/endpoints/orders/edit`, viewer);
     await page.getByLabel('Name', { exact: true }).fill('Taken over');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByText(`User "${viewer.user}" cannot update resource "mockendpoints"`).first().waitFor();
-    await context.close();
+    await close();
     const { stdout } = await cluster.kubectl(['get', 'mep', 'orders', '-n', own, '-o', 'jsonpath={.spec.displayName}']);
     expect(stdout).toBe('our own shop');
   });
@@ -260,7 +260,7 @@ describe('a page on another site', () => {
   const TYPES = ['application/x-www-form-urlencoded', 'multipart/form-data', 'text/plain'];
 
   test.each(HOSTS)('on %s cannot change anything by posting a form of any type', async (host) => {
-    const { page, context } = await openPage(browser);
+    const { page, close } = await openPage(browser);
     await signIn(page, `${dashboard.url}/projects`, editor);
     for (const type of TYPES) {
       html = form('/projects/new', type, field('spec.displayName', 'Pwned') + field('spec.accountRef', `${own}/team`));
@@ -268,13 +268,13 @@ describe('a page on another site', () => {
       await page.goto(`http://${host}:${port}/`);
       expect((await answer).status(), type).toBe(403);
     }
-    await context.close();
+    await close();
     const { stdout } = await cluster.kubectl(['get', 'mpr', '-n', own, '-o', 'name']);
     expect(stdout).not.toContain('pwned');
   });
 
   test('cannot sign a user in or out', async () => {
-    const { page, context } = await openPage(browser);
+    const { page, close } = await openPage(browser);
     await signIn(page, `${dashboard.url}/projects`, viewer);
     for (const [action, fields] of [
       ['/login', field('token', editor.token)],
@@ -287,18 +287,18 @@ describe('a page on another site', () => {
     }
     await page.goto(`${dashboard.url}/projects`);
     await page.getByRole('button', { name: `Signed in as ${viewer.user}` }).waitFor();
-    await context.close();
+    await close();
   });
 
   test('can neither frame nor read the dashboard', async () => {
-    const { page, context } = await openPage(browser);
+    const { page, close } = await openPage(browser);
     await signIn(page, `${dashboard.url}/projects`, viewer);
     html = `<iframe src="${dashboard.url}/projects"></iframe>`;
     await page.goto(`http://127.0.0.1:${port}/`);
     expect(await page.frameLocator('iframe').getByText('Projects').count()).toBe(0);
     const read = `fetch('${dashboard.url}/navigation', { credentials: 'include' }).then((a) => a.text(), () => 'refused')`;
     expect(await page.evaluate<string>(read)).toBe('refused');
-    await context.close();
+    await close();
   });
 
   test.each([

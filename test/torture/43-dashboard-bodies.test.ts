@@ -229,12 +229,12 @@ describe("a signed-in user's form", { timeout: 120_000 }, () => {
   });
 
   test('shows the error on its own page', async () => {
-    const { page, context } = await openPage(browser);
+    const { page, close } = await openPage(browser);
     await signIn(page, `${dashboard.url}/projects/new`, editor);
     await page.getByLabel('Name', { exact: true }).fill('a'.repeat(MIB));
     await page.getByLabel('Name', { exact: true }).press('Enter');
     await page.getByText('It is larger than 1 MiB. Shorten it and submit it again.').waitFor();
-    await context.close();
+    await close();
   });
 
   test('accepts the largest valid endpoint', async () => {
@@ -331,7 +331,7 @@ describe('live update streams', { timeout: 120_000 }, () => {
   });
 
   test('that are rejected show a message on the page', async () => {
-    const { page, context } = await openPage(browser);
+    const { page, context, close } = await openPage(browser);
     await signIn(page, `${dashboard.url}/projects`, viewer);
     const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join('; ');
     const leave = new AbortController();
@@ -341,7 +341,7 @@ describe('live update streams', { timeout: 120_000 }, () => {
     await page.reload();
     await page.getByText(REFUSAL).first().waitFor();
     leave.abort();
-    await context.close();
+    await close();
   });
 
   test('are not opened by HEAD or by a data request', async () => {
