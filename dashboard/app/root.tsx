@@ -1,6 +1,6 @@
 import interLatin from '@fontsource-variable/inter/files/inter-latin-wght-normal.woff2?url';
 import monoLatin from '@fontsource-variable/jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2?url';
-import { data, type LinksFunction, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
+import type { LinksFunction, LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import {
   Links,
   Meta,
@@ -12,7 +12,7 @@ import {
   useRouteLoaderData,
 } from '@remix-run/react';
 import type { ReactNode } from 'react';
-import { clearNoticeCookie, readNotice } from './ui/flash.ts';
+import { readNotice } from './ui/flash.ts';
 import { useNonce } from './ui/nonce.ts';
 import { readPreferences } from './shell/preferences.ts';
 import type { loader as projectLoader } from './routes/project.tsx';
@@ -33,11 +33,10 @@ export const meta: MetaFunction = () => [{ title: 'Standin' }];
 
 export const loader = ({ request, context }: LoaderFunctionArgs) => {
   const cookies = request.headers.get('cookie');
-  const notice = readNotice(cookies);
+  const notice = readNotice(cookies, new URL(request.url).pathname);
   const { mode, user, isSignedIn } = context;
   const isApple = /Mac|iPhone|iPad/.test(request.headers.get('user-agent') ?? '');
-  const answer = { preferences: readPreferences(cookies), mode, user, isSignedIn, isApple, notice };
-  return notice === undefined ? data(answer) : data(answer, { headers: { 'set-cookie': clearNoticeCookie() } });
+  return { preferences: readPreferences(cookies), mode, user, isSignedIn, isApple, notice };
 };
 
 const Head = () => (
@@ -112,7 +111,7 @@ const DashboardLayout = ({ children }: LayoutProps) => {
         <main id="main" tabIndex={-1} className="outline-none">
           {children}
         </main>
-        <Toaster notice={root?.notice} />
+        <Toaster noticeWithoutScripts={root?.notice} />
         <ScrollRestoration {...scripts} />
         <Scripts {...scripts} />
       </body>

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
@@ -231,14 +231,20 @@ describe('a captured response', () => {
   });
 });
 
+/** The name of the endpoint that the form creates for `POST /all/orders/{orderId}/lines/{lineId}`. */
+const CREATED = 'post-all-orders-orderid-lines-lineid';
+
 describe('a captured 404', () => {
   test('opens the form for an endpoint with this path, whose ids become parameters', async () => {
     const all = { ...forward(`${upstream.url}/all`), slug: '/all/{path...}' };
     await writeFile(fileOf('all'), endpoint('all', all));
+    // An earlier attempt of this test may have created the endpoint.
+    await rm(fileOf(`endpoint-${CREATED}`), { force: true });
+    await expect.poll(async () => (await call('all/orders/7/lines/8')).text).toBe('{}');
     await expect.poll(async () => (await call('all/orders/1001/lines/%3Cb%3E|')).text).toBe('{}');
     const id = await eventually('the request in the log', async () => {
-      const [entry] = await readLog(run.data, '--endpoint', 'all', '--limit', '1');
-      return entry?.id;
+      const entries = await readLog(run.data, '--endpoint', 'all');
+      return entries.find((entry) => entry.path.includes('/1001/'))?.id;
     });
     const page = `${SHOP}/traffic/${id ?? ''}`;
     await onPage(page, async (tab) => {
@@ -247,16 +253,39 @@ describe('a captured 404', () => {
       expect(await tab.getByLabel('Path', { exact: true }).inputValue()).toBe('/all/orders/{orderId}/lines/{lineId}');
       expect(await tab.getByLabel('Method').inputValue()).toBe('POST');
       await tab.getByRole('button', { name: 'Create endpoint' }).click();
-      await tab.waitForURL(at(`${SHOP}/endpoints/post-all-orders-orderid-lines-lineid`));
+      await tab.waitForURL(at(`${SHOP}/endpoints/${CREATED}`));
       await expect.poll(async () => (await call('all/orders/7/lines/8')).text).toContain('Hello from Standin');
     });
     // The path cannot be a slug without parameters, and an endpoint has the slug with parameters.
     await onPage(page, async (tab) => {
-      await tab.getByRole('link', { name: 'Create endpoint for this path' }).click();
-      await tab.waitForURL(at(`${SHOP}/endpoints/post-all-orders-orderid-lines-lineid/edit`));
-      await tab.getByText('already has this path').waitFor();
+      // The notice is temporary, so the test waits for it from the beginning.
+      const notice = tab.getByText('already has this path').waitFor();
+      await Promise.all([notice, tab.getByRole('link', { name: 'Create endpoint for this path' }).click()]);
+      expect(tab.url()).toBe(at(`${SHOP}/endpoints/${CREATED}/edit`));
     });
     await expectAccessible(browser, at(page));
+  });
+
+  test('shows why another page opens, even if a change interrupts the load of that page', async () => {
+    await writeFile(fileOf('held'), endpoint('held', { ...forward(`${upstream.url}/held`), slug: '/held' }));
+    const edit = `${SHOP}/endpoints/held/edit`;
+    await onPage(`${SHOP}/endpoints`, async (tab) => {
+      await tab.getByRole('link', { name: 'held' }).waitFor();
+      let loads = 0;
+      await tab.route(`**${edit}.data*`, async (route) => {
+        loads += 1;
+        if (loads > 1) return route.continue();
+        // The server has responded, but the page reloads its data before the response arrives.
+        await route.fetch();
+        await tab.evaluate('void window.__remixRouter.revalidate()');
+        return route.abort();
+      });
+      const notice = tab.getByText('already has this path').waitFor();
+      const newEndpoint = `${SHOP}/endpoints/new?method=POST&path=/held`;
+      await Promise.all([notice, tab.evaluate(`void window.__remixRouter.navigate('${newEndpoint}')`)]);
+      expect(tab.url()).toBe(at(edit));
+      expect(loads).toBeGreaterThan(1);
+    });
   });
 
   test('is the only response with this action', async () => {

@@ -14,7 +14,7 @@ import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { presetOf, toEndpoint, valuesOf } from '../endpoints/endpoint-values.ts';
 import { manifestPath, mergeEndpoint } from '../endpoints/merge-endpoint.ts';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
-import { noticeCookie } from '../ui/flash.ts';
+import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { desiredOf, manifestYaml, objectYaml } from '../../src/resources/manifest-yaml.ts';
 import { ownerOf } from '../../src/resources/ownership.ts';
 import { endpointParams } from './params.server.ts';
@@ -54,9 +54,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
     if (ownerOf(before) !== undefined) throw new Response(null, { status: 403 });
     const ref = { kind: 'Endpoint', namespace: names.namespace, name: names.endpoint } as const;
     await backend.resources.delete(ref, expectedVersion(form).uid);
-    return redirect(paths.endpoints(names), {
-      headers: { 'set-cookie': noticeCookie(`Endpoint ${names.endpoint} was deleted.`) },
-    });
+    return redirectWithNotice(paths.endpoints(names), `Endpoint ${names.endpoint} was deleted.`);
   }
   const draft = draftOf(form, names, before);
   const changed = {

@@ -9,7 +9,7 @@ import {
 import { LIMITS, METHODS, type ResourceObject } from '@standin/contract';
 import { slugForPath } from '../../src/endpoints/guess-slug.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
-import { noticeCookie } from '../ui/flash.ts';
+import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { listEndpoints } from '../../src/endpoints/endpoints.ts';
 import { disallowingAccount } from '../../src/accounts/accounts.ts';
 import { getProject, projectAddress } from '../../src/projects/projects.ts';
@@ -36,9 +36,10 @@ const valuesForPath = (endpoints: readonly ResourceObject[], names: ProjectName,
   const method = METHODS.find((known) => known === query.get('method')) ?? METHODS[0];
   const found = slugForPath(endpoints, method, query.get('path') ?? '/');
   if ('taken' in found)
-    throw redirect(paths.editEndpoint({ ...names, endpoint: found.taken }), {
-      headers: { 'set-cookie': noticeCookie(`Endpoint ${found.taken} already has this path. You can edit it here.`) },
-    });
+    throw redirectWithNotice(
+      paths.editEndpoint({ ...names, endpoint: found.taken }),
+      `Endpoint ${found.taken} already has this path. You can edit it here.`,
+    );
   const displayName = `${method} ${found.slug}`.slice(0, LIMITS.displayNameLengthMax);
   return { ...EMPTY_ENDPOINT, 'spec.displayName': displayName, 'spec.method': method, 'spec.slug': found.slug };
 };

@@ -1,4 +1,4 @@
-import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
+import { data, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
 import { listText } from '@standin/contract';
@@ -7,7 +7,7 @@ import type { MockOptions } from '../../src/captured/draft-of-row.ts';
 import { LineDiffView } from '../diff/line-diff-view.tsx';
 import { readRow } from '../exchange/read-exchange.server.ts';
 import { refusalOfWrite } from '../../src/pages/failures.ts';
-import { noticeCookie } from '../ui/flash.ts';
+import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { useInitialFocus } from '../ui/initial-focus.ts';
 import { exchangeParams } from './params.server.ts';
 import { readMockChoice } from '../mocks/mock-choice.ts';
@@ -54,13 +54,10 @@ export const action = async ({ request, params, context }: ActionFunctionArgs) =
   const refusal = await refusalOfWrite(context.backend.resources.apply(draft.object, expectedVersion(form)));
   if (refusal !== undefined) return refused(refusal);
   const callers = options?.place === 'response' ? 'to requests that meet its conditions ' : '';
-  return redirect(paths.endpoint({ ...names, endpoint: row.endpoint }), {
-    headers: {
-      'set-cookie': noticeCookie(
-        `Saved. ${row.endpoint} returns this response ${callers}as soon as the gateways have the change.`,
-      ),
-    },
-  });
+  return redirectWithNotice(
+    paths.endpoint({ ...names, endpoint: row.endpoint }),
+    `Saved. ${row.endpoint} returns this response ${callers}as soon as the gateways have the change.`,
+  );
 };
 
 const NAMES_SHOWN_MAX = 5;

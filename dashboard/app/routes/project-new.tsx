@@ -8,7 +8,7 @@ import {
 } from '@remix-run/react';
 import { createFirstAccount } from '../../src/accounts/accounts.ts';
 import { refusalOfWrite } from '../../src/pages/failures.ts';
-import { noticeCookie } from '../ui/flash.ts';
+import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { paths } from '../paths.ts';
 import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
@@ -36,9 +36,7 @@ export const action = async ({ request, context: { backend } }: ActionFunctionAr
   const { object, errors } = await saveProject(backend, values);
   if (object === undefined) return data({ values, errors }, { status: 422 });
   const { namespace, name } = object.metadata;
-  return redirect(paths.project({ namespace, project: name }), {
-    headers: { 'set-cookie': noticeCookie(`Project ${name} was created.`) },
-  });
+  return redirectWithNotice(paths.project({ namespace, project: name }), `Project ${name} was created.`);
 };
 
 export const clientLoader = ({ serverLoader }: ClientLoaderFunctionArgs) =>

@@ -1,4 +1,4 @@
-import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
+import { data, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
 import {
   useLoaderData,
   useLocation,
@@ -13,7 +13,7 @@ import { versionText } from '../../src/expected-version.ts';
 import { refusalOf } from '../../src/pages/failures.ts';
 import { listEndpoints } from '../../src/endpoints/endpoints.ts';
 import { deleteProject, getProject } from '../../src/projects/projects.ts';
-import { noticeCookie } from '../ui/flash.ts';
+import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { ownerOf, ownershipReason } from '../../src/resources/ownership.ts';
 import { projectParams } from './params.server.ts';
@@ -62,9 +62,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   if (form.get('intent') === 'delete') {
     const refusal = await refusalToDelete(backend, before, form);
     if (refusal !== undefined) return data({ deletion: refusal }, { status: 409 });
-    return redirect(paths.projects(), {
-      headers: { 'set-cookie': noticeCookie(`Project ${names.project} was deleted.`) },
-    });
+    return redirectWithNotice(paths.projects(), `Project ${names.project} was deleted.`);
   }
   const sent = { values: readProjectValues(form), version: submittedVersion(form) };
   const { object, errors, isConflict } = await saveProject(backend, sent.values, {
@@ -72,7 +70,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
     expected: expectedVersion(form),
   });
   if (object === undefined) return data({ ...sent, errors, isConflict }, { status: 422 });
-  return redirect(paths.settings(names), { headers: { 'set-cookie': noticeCookie('Saved.') } });
+  return redirectWithNotice(paths.settings(names), 'Saved.');
 };
 
 export const clientLoader = ({ serverLoader }: ClientLoaderFunctionArgs) =>

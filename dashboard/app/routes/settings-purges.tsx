@@ -1,4 +1,4 @@
-import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
+import { data, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData, useNavigation } from '@remix-run/react';
 import { SourceError } from '@standin/contract';
 import type { Backend } from '../../src/backend.ts';
@@ -14,7 +14,7 @@ import { PurgePlan } from '../purges/purge-plan.tsx';
 import { readPurgeValues, toNewPurge } from '../purges/purge-values.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { usePreferences } from '../shell/preferences.ts';
-import { noticeCookie } from '../ui/flash.ts';
+import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { errorsOf } from '../ui/form-errors.ts';
 import { Notice } from '../ui/notice.tsx';
 import { saveForm } from '../ui/save-form.server.ts';
@@ -67,9 +67,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
     errorsOf(problems, [REASON]),
   );
   if (object === undefined) return data({ reason, errors }, { status: 422 });
-  return redirect(paths.purges(names), {
-    headers: { 'set-cookie': noticeCookie(`Purge ${object.metadata.name} was created.`) },
-  });
+  return redirectWithNotice(paths.purges(names), `Purge ${object.metadata.name} was created.`);
 };
 
 const Explanation = () => (

@@ -1,10 +1,10 @@
-import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
+import { data, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
 import { Link, useLoaderData } from '@remix-run/react';
 import { getProject } from '../../src/projects/projects.ts';
 import { isSharingInPlan } from '../../src/shares/create-share.ts';
 import { listShares, revokeShare } from '../../src/shares/list-shares.ts';
 import { refusalOf } from '../../src/pages/failures.ts';
-import { noticeCookie } from '../ui/flash.ts';
+import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { projectParams } from './params.server.ts';
 import { paths } from '../paths.ts';
@@ -35,9 +35,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   } catch (error) {
     return data({ refusal: refusalOf(error) }, { status: 409 });
   }
-  return redirect(paths.shares(names), {
-    headers: { 'set-cookie': noticeCookie(form.get('intent') === 'remove' ? 'Link removed.' : 'Link revoked.') },
-  });
+  return redirectWithNotice(paths.shares(names), form.get('intent') === 'remove' ? 'Link removed.' : 'Link revoked.');
 };
 
 const Shares = () => {

@@ -1,5 +1,7 @@
 import { CircleCheck, CircleX } from 'lucide-react';
 import { useEffect, useSyncExternalStore } from 'react';
+import { useLocation } from '../remix.ts';
+import { takeNotice } from './flash.ts';
 
 interface Shown {
   readonly text: string;
@@ -29,19 +31,19 @@ const subscribe = (listener: () => void): (() => void) => {
   return () => listeners.delete(listener);
 };
 
-/**
- * Shows toasts. `notice` is the server's message about the last action, which the server's HTML also contains for browsers without
- * scripts.
- */
-export const Toaster = ({ notice }: { readonly notice: string | undefined }) => {
+/** Shows toasts, and the notice for this page (`flash.ts`). Browsers without scripts show the notice of the server's HTML. */
+export const Toaster = ({ noticeWithoutScripts }: { readonly noticeWithoutScripts: string | undefined }) => {
   const shown = useSyncExternalStore(
     subscribe,
     () => current,
     () => undefined,
   );
+  const { key, pathname } = useLocation();
   useEffect(() => {
+    const notice = takeNotice(pathname);
     if (notice !== undefined) toast(notice);
-  }, [notice]);
+    // A form can redirect to its own page. Only the key is then new.
+  }, [key, pathname]);
   return (
     <div
       role="status"
@@ -58,7 +60,7 @@ export const Toaster = ({ notice }: { readonly notice: string | undefined }) => 
           <span className="min-w-0 break-words">{shown.text}</span>
         </div>
       )}
-      {shown === undefined && notice !== undefined && <noscript>{notice}</noscript>}
+      {shown === undefined && noticeWithoutScripts !== undefined && <noscript>{noticeWithoutScripts}</noscript>}
     </div>
   );
 };
