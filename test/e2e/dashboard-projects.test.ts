@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { readFile, readdir, writeFile } from 'node:fs/promises';
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { goto, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
+import { goto, hydrated, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
 let run: DashboardRun;
@@ -63,13 +63,17 @@ const withoutScripts = async (use: (page: Page) => Promise<void>): Promise<void>
 
 describe('a project', () => {
   test('and its manifest are created, edited and deleted using only the keyboard', async () => {
+    // An earlier attempt of this test may have created the project.
+    await rm(path.join(run.manifests, 'project-payments.yaml'), { force: true });
     const { page, close, complaints } = await watched(browser);
     await goto(page, at('/projects'));
+    await expect.poll(() => page.getByRole('main').innerText()).not.toContain('Payments');
     await page.keyboard.press('n');
     await page.getByLabel('Name', { exact: true }).focus();
     await page.keyboard.type('Payments');
     expect(await page.getByLabel('Object name').getAttribute('placeholder')).toBe('payments');
-    await page.keyboard.press('Enter');
+    const created = page.getByText('Project payments was created.').waitFor();
+    await Promise.all([created, page.keyboard.press('Enter')]);
     await page.getByRole('heading', { name: 'No endpoints yet' }).waitFor();
     expect(page.url()).toBe(at('/p/default/payments/endpoints'));
     expect(await manifest('project-payments.yaml')).toContain('displayName: Payments');
@@ -80,7 +84,9 @@ describe('a project', () => {
     await page.getByLabel('Retention').focus();
     await page.keyboard.type('7');
     await page.keyboard.press('Enter');
-    await expect.poll(() => manifest('project-payments.yaml')).toContain('retentionDays: 7');
+    // The form opens again with the saved values.
+    await page.getByText('Saved.').waitFor();
+    expect(await manifest('project-payments.yaml')).toContain('retentionDays: 7');
     expect(await manifest('project-payments.yaml')).not.toContain('metrics');
 
     const metrics = page.getByLabel('Metrics');
@@ -92,9 +98,11 @@ describe('a project', () => {
     await toggleMetrics();
     await expect.poll(() => manifest('project-payments.yaml')).toContain('metrics: Enabled');
     await page.reload();
-    await expect.poll(() => metrics.isChecked()).toBe(true);
+    await hydrated(page);
+    expect(await metrics.isChecked()).toBe(true);
     await toggleMetrics();
-    await expect.poll(() => manifest('project-payments.yaml')).not.toContain('metrics');
+    await page.getByText('Saved.').waitFor();
+    expect(await manifest('project-payments.yaml')).not.toContain('metrics');
 
     await page.getByRole('button', { name: 'Delete project' }).focus();
     await page.keyboard.press('Enter');
@@ -111,13 +119,13 @@ describe('a project', () => {
   test('that is rejected keeps the input and shows field errors, even without JavaScript', async () => {
     await withoutScripts(async (page) => {
       await page.goto(at('/projects/new'));
-      await page.getByLabel('Name', { exact: true }).fill('Payments');
+      await page.getByLabel('Name', { exact: true }).fill('Invoices');
       await page.getByLabel('Retention').fill('for ever');
       await page.getByLabel('Metrics').check();
       await page.getByLabel('Pinned project URI').fill('short');
       await page.getByRole('button', { name: 'Create project' }).click();
       await page.getByRole('alert').waitFor();
-      expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Payments');
+      expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('Invoices');
       expect(await page.getByLabel('Retention').inputValue()).toBe('for ever');
       expect(await page.getByLabel('Retention').getAttribute('aria-invalid')).toBe('true');
       expect(await page.getByLabel('Metrics').isChecked()).toBe(true);
@@ -125,7 +133,7 @@ describe('a project', () => {
       expect(text).toContain('Must be of type integer: "string"');
       expect(text).toContain('Should be at least 16 characters long');
     });
-    expect(await readdir(run.manifests)).not.toContain('project-payments.yaml');
+    expect(await readdir(run.manifests)).not.toContain('project-invoices.yaml');
   });
 
   test("cannot have another project's name", async () => {
