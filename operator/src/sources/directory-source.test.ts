@@ -5,6 +5,7 @@ import { GROUP_VERSION, type ResourceObject, type ResourceSource, type SourcePro
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { directorySource } from './directory-source.ts';
+import type { LocatingSource } from './locating-source.ts';
 
 const endpoint = (name: string, slug = `/${name}`) =>
   `apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata:\n  name: ${name}\nspec:\n  slug: ${slug} # why\n`;
@@ -53,9 +54,9 @@ describe('a directory of manifests', () => {
     await rm(root, { recursive: true });
   });
 
-  const open = (): ResourceSource =>
+  const open = (): LocatingSource =>
     directorySource({ dir, dataDir, logger: pino({}, { write: (line) => lines.push(line) }) });
-  const start = async (stop = new AbortController()): Promise<ResourceSource> => {
+  const start = async (stop = new AbortController()): Promise<LocatingSource> => {
     const source = open();
     objects = new Map();
     puts = [];
@@ -195,16 +196,17 @@ describe('a directory of manifests', () => {
 
   it('does not remove the objects of a renamed file', async () => {
     await write('a.yaml', endpoint('a'));
-    await start();
+    const source = await start();
     const before = objects.get('a');
+    // A chain of renames must end before the objects of a missing file are removed. So there are several chains.
     for (let index = 0; index < 20; index++) {
       await rename(file(index === 0 ? 'a.yaml' : `a${index}.yaml`), file(`a${index + 1}.yaml`));
       await pause(index * 3);
+      if (index % 4 === 3)
+        await until('the new name', () => source.whereIs(ref('a'))?.startsWith(`a${index + 1}.yaml`) === true);
     }
-    await write('z.yaml', endpoint('z'));
-    await until('z', () => objects.has('z'));
     expect(objects.get('a')).toEqual(before);
-    expect(puts).toEqual(['a', 'z']);
+    expect(puts).toEqual(['a']);
   });
 
   it('waits until a file has stopped changing', async () => {

@@ -144,10 +144,16 @@ export class FolderReader {
     const found = new Map<string, Fingerprint | undefined>();
     for (const file of this.#tree.files) found.set(file, undefined);
     for (const { file, fingerprint } of scan.files) found.set(file, fingerprint);
-    // Removes noted changes of files that no longer exist, or never existed.
-    for (const file of this.#noted.keys()) if (!found.has(file) && !this.#isBusy(file)) this.#noted.delete(file);
+    let { isMoving } = scan;
+    for (const [file, notedAt] of this.#noted) {
+      if (found.has(file)) continue;
+      // The scan may have passed the file's folder before the file was there.
+      if (notedAt >= startedAt) isMoving = true;
+      // The file no longer exists, or never existed.
+      else if (!this.#isBusy(file)) this.#noted.delete(file);
+    }
     this.checkMs = performance.now() - startedAt;
-    return { files: found, isMoving: scan.isMoving };
+    return { files: found, isMoving };
   }
 
   async #find(files: readonly string[]): Promise<Found> {
