@@ -123,10 +123,11 @@ describe('a request', () => {
       for (const url of [`${order.url}?tab=response`, `${SHOP}/traffic?sel=${order.id}`]) {
         await page.setViewportSize({ width: 1600, height: 900 });
         await goto(page, at(url));
-        const [left, right] = await Promise.all(
-          [page.getByRole('region', { name: 'Request', exact: true }), response].map((part) => part.boundingBox()),
-        );
-        expect([left?.y, (left?.x ?? 0) + (left?.width ?? 0) < (right?.x ?? 0)]).toEqual([right?.y, true]);
+        await eventually('the response next to the request', async () => {
+          const parts = [page.getByRole('region', { name: 'Request', exact: true }), response];
+          const [left, right] = await Promise.all(parts.map((part) => part.boundingBox()));
+          return left?.y === right?.y && (left?.x ?? 0) + (left?.width ?? 0) < (right?.x ?? 0);
+        });
         // Each body has its own view.
         await response.getByRole('link', { name: 'Hex' }).click();
         await response.getByText('00000000').waitFor();

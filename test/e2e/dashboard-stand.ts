@@ -23,7 +23,13 @@ export const DESKTOP = { width: 1280, height: 800 };
 export const hydrated = async (page: Page): Promise<void> => {
   // Polls from outside, because the page's content security policy forbids Playwright's waitForFunction.
   const isHydrated = (): Promise<boolean> => page.evaluate('window.__remixRouter?.state.initialized === true');
-  await eventually('the page to be hydrated', isHydrated, { timeoutMs: 30_000 });
+  await eventually('the page to be hydrated', isHydrated, { timeoutMs: 30_000 }).catch(async (error: unknown) => {
+    // The browser drops scripts if the machine gets another network address while they load.
+    const scripts = await page.evaluate(`performance.getEntriesByType('resource')
+      .filter(({ initiatorType, responseStatus }) => initiatorType === 'script' && responseStatus !== 200)
+      .map(({ name, responseStatus }) => name + ' ' + responseStatus)`);
+    throw new Error(`${String(error)}; scripts that did not load: ${JSON.stringify(scripts)}`, { cause: error });
+  });
   // React renders and runs effects in page tasks, which have finished when the page is idle.
   await page.evaluate('new Promise((resolve) => requestIdleCallback(() => resolve()))');
 };
