@@ -291,23 +291,4 @@ describe('the main use case', () => {
     expect([...statuses.keys()]).toEqual([200]);
     expect(await fromAll('/v1/after-restart')).toEqual(Array.from({ length: 3 }, () => '{"after": "restart"}'));
   });
-
-  test('the operator recovers by itself from an API server outage', async () => {
-    await cluster.stopApiServer('SIGKILL');
-    expect((await call(0, '/v1/steady')).status).toBe(200);
-    // This delay is long enough for the lease to expire and for every watch to fail.
-    await delay(10_000);
-    expect((await call(1, '/v1/steady')).status).toBe(200);
-    await cluster.startApiServer();
-    await eventually(
-      'a change after the API server is back',
-      () => applyAndWait(manifest(json('{"api": "back"}'), 'back'), 'back'),
-      {
-        accept: () => true,
-        timeoutMs: 40_000,
-      },
-    );
-    expect(await fromAll('/v1/back')).toEqual(Array.from({ length: 3 }, () => '{"api": "back"}'));
-    expect(deployment.operators[0]?.process.hasEnded).toBe(false);
-  });
 });
