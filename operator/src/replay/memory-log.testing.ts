@@ -14,7 +14,7 @@ export const capturedEntry = (projectUid: string, n: number): LogEntry => {
   const answer = { status: 200, headers: [], trailers: [], body: '', bodyEncoding: 'utf8', bodyBytes: 0 } as const;
   return {
     ...{ id: `0190c2f0-0000-7000-8000-${String(n).padStart(12, '0')}`, projectUid, endpointUid: 'endpoint' },
-    receivedAt: new Date(Date.UTC(2026, 0, 1) + n * 1_000).toISOString().replace('Z', '000Z'),
+    receivedAt: new Date(Date.UTC(2025, 11, 1) + n * 1_000).toISOString().replace('Z', '000Z'),
     ...{ namespace: 'default', project: 'shop', endpoint: 'orders', account: 'team', gateway: 'gateway-0' },
     ...{ method: 'POST', path: '/orders', query: '', status: 200, durationMs: 1, outcome: 'mocked', action: 'JSON' },
     request: {
@@ -28,11 +28,16 @@ export const capturedEntry = (projectUid: string, n: number): LogEntry => {
   };
 };
 
+interface TimeRange {
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+}
+
 type Part = Pick<LogStore, 'get' | 'summaries' | 'entries' | 'count'> & {
   readonly replays: Pick<LogStore['replays'], 'insert' | 'exchange' | 'counts' | 'ids'>;
 };
 
-/** An in-memory version of the log store functions that replays use. Every search matches all entries. */
+/** An in-memory version of the log store functions that replays use. Every search matches all entries in its time range. */
 export class MemoryLog {
   readonly results: ReplayResult[] = [];
   /** Called before each call. May throw. */
@@ -46,11 +51,12 @@ export class MemoryLog {
   get store(): LogStore {
     const part: Part = {
       get: (id) => this.#call('get', () => this.#entries.find((entry) => entry.id === id)),
-      count: () => this.#call('count', () => this.#entries.length),
-      summaries: ({ after, limit }) =>
+      count: (filter) => this.#call('count', () => this.#within(filter).length),
+      summaries: ({ after, limit, ...filter }) =>
         this.#call('summaries', () => {
-          const start = after === undefined ? 0 : this.#entries.findIndex(({ id }) => id === after.id) + 1;
-          return this.#entries.slice(start, start + limit).map(summaryOf);
+          const entries = this.#within(filter);
+          const start = after === undefined ? 0 : entries.findIndex(({ id }) => id === after.id) + 1;
+          return entries.slice(start, start + limit).map(summaryOf);
         }),
       entries: (summaries) => this.#read(summaries),
       replays: {
@@ -70,6 +76,12 @@ export class MemoryLog {
       },
     };
     return part as unknown as LogStore;
+  }
+
+  /** Returns the entries in a time range. `until` is exclusive. */
+  #within({ since, until }: TimeRange): readonly LogEntry[] {
+    const [from, to] = [since?.getTime() ?? -Infinity, until?.getTime() ?? Infinity];
+    return this.#entries.filter(({ receivedAt }) => Date.parse(receivedAt) >= from && Date.parse(receivedAt) < to);
   }
 
   #last(replayUid: string): Map<string, ReplayResult> {

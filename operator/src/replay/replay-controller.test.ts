@@ -81,6 +81,18 @@ test('a limited number of requests is sent, the oldest first', async () => {
   expect(status()).toMatchObject({ planned: 3, sent: 3 });
 });
 
+test('requests that were received after the Replay was created are not sent, because it may have caused them', async () => {
+  const { lead, replay, ended, sent, status, entries } = setUp();
+  const { metadata } = replay({ ...FAST, order: 'Original' });
+  const [first] = entries;
+  if (first === undefined) throw new Error('there are no entries');
+  entries.push({ ...first, id: 'caused', receivedAt: metadata.creationTimestamp.replace('Z', '001Z') });
+  await lead();
+  await ended();
+  expect(sent).toEqual(ALL);
+  expect(status()).toMatchObject({ planned: COUNT, sent: COUNT });
+});
+
 test('a Replay that is suspended from the start sends nothing until it is resumed', async () => {
   const { lead, replay, ended, sent, status } = setUp();
   replay({ ...FAST, state: 'Suspended' });
