@@ -268,6 +268,16 @@ describe('ShareCache', () => {
     expect([few.isReady('a', 'id'), few.isReady('b', 'id')]).toEqual([false, true]);
   });
 
+  it('does not evict what is being created, so that nobody creates it twice', async () => {
+    const cache = new ShareCache({ bytesMax: 1024, linksMax: 1 });
+    const made = Promise.withResolvers<SharedExchange>();
+    const first = cache.get('a', 'id', () => made.promise);
+    for (const token of ['b', 'c']) await cache.get(token, 'id', () => Promise.resolve(exchange(KIB)));
+    const second = cache.get('a', 'id', () => Promise.reject(new Error('created twice')));
+    made.resolve(exchange(''));
+    expect(await second).toBe(await first);
+  });
+
   it('limits concurrent work', async () => {
     const cache = new ShareCache({ makingMax: 1 });
     const made = Promise.withResolvers<SharedExchange>();
