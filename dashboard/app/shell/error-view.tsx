@@ -13,11 +13,14 @@ export interface ErrorViewProps {
 const isFailure = (value: unknown): value is Failure =>
   typeof value === 'object' && value !== null && 'title' in value && 'message' in value && 'kind' in value;
 
-/** Shows an error within the usual layout. If data is unavailable (status 503), reloads it until it is available. */
+/**
+ * Shows an error within the usual layout. Reloads the page's data until it is available, if the status is 503, or permitted. Users
+ * can get a permission later. An API server that starts denies everything until it has read the roles.
+ */
 export const ErrorView = ({ status, data }: ErrorViewProps) => {
   const { revalidate } = useRevalidator();
-  const isUnavailable = status === 503;
-  useRetryWhile(isUnavailable);
+  const isRetried = status === 503 || status === 403;
+  useRetryWhile(isRetried);
   const failure = isFailure(data)
     ? data
     : status === 404
@@ -30,7 +33,7 @@ export const ErrorView = ({ status, data }: ErrorViewProps) => {
       <p className="font-mono text-small text-muted">{status}</p>
       <h1 className="text-h1">{failure.title}</h1>
       <p className="break-words text-muted">{failure.message}</p>
-      {isUnavailable && <p role="status">Retrying every few seconds.</p>}
+      {isRetried && <p role="status">Retrying every few seconds.</p>}
       <div className="mt-2 flex gap-2">
         {/* What does not exist will not exist at a second try either. */}
         {status !== 404 && <Button onClick={revalidate}>Try again</Button>}
