@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ResourceObject } from '@standin/contract';
 import { projectUri } from '@standin/crds';
@@ -24,11 +24,13 @@ const object = (kind: ResourceObject['kind'], spec: object, status: object): Res
   status,
 });
 
-const startGateway = async () => {
+const respondMock = (response: ServerResponse): void => void response.end('mock');
+
+const startGateway = async (respond = respondMock) => {
   const seen: unknown[] = [];
   const server = createServer(({ method, url, headers }, response) => {
     seen.push([method, url, headers['x-api-key']]);
-    response.end('mock');
+    respond(response);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
@@ -83,3 +85,27 @@ test.each(['//elsewhere.invalid/', '/@elsewhere.invalid/', '/../../x', '\\\\else
     expect(gateway.seen).toHaveLength(1);
   },
 );
+
+/** Sends a request to a gateway that responds like this. Returns the result and the requests that the gateway received. */
+const sendTo = async (respond: typeof respondMock) => {
+  await using gateway = await startGateway(respond);
+  const request = { method: 'GET', path: '/v1/orders', headers: [], body: undefined };
+  const result = await sendRequest(backendAt(gateway.url, { uri: 'k3v9' }, {}), PROJECT, request);
+  return { result, seen: gateway.seen };
+};
+
+test('a redirect of a mock is shown and not followed, because its target must not get the key', async () => {
+  const { result, seen } = await sendTo((response) => response.writeHead(302, { location: '/elsewhere' }).end());
+  expect(result).toMatchObject({ status: 302 });
+  expect(seen).toHaveLength(1);
+});
+
+test('a long response is cut, without the part of a character at its end', async () => {
+  const { result } = await sendTo((response) => response.end(`x${'ä'.repeat(20_000)}`));
+  expect(result).toMatchObject({ text: `x${'ä'.repeat(8_191)}`, isCut: true });
+});
+
+test('a response that is not UTF-8 has no text', async () => {
+  const { result } = await sendTo((response) => response.end(Buffer.from([0x61, 0xe4])));
+  expect(result).toMatchObject({ status: 200, text: undefined });
+});

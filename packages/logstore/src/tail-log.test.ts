@@ -4,7 +4,7 @@ import { createInsertFollower } from './follow-inserts.ts';
 import { EVERY_PROJECT, type LogFilter } from './log-filter.ts';
 import type { LogSummary } from '@standin/exchange';
 import type { LogStore } from './log-store.ts';
-import { tailLog, tailSummaries } from './tail-log.ts';
+import { rememberIds, tailLog, tailSummaries } from './tail-log.ts';
 
 const summary = (number: number, insertedAtMs: number): LogSummary => ({
   id: `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`,
@@ -65,6 +65,10 @@ const newLog = (...rows: LogSummary[]) => {
   const store = { summaries, follow: follower.follow.bind(follower) } as unknown as LogStore;
   return { asked, failures, rows, store, close: () => follower.close(), elapse: (ms: number) => (clockMs += ms) };
 };
+
+test('only the last ids are remembered, so that memory is bounded', () => {
+  expect(['a', 'b', 'a', 'c', 'b', 'a'].map(rememberIds(2))).toEqual([true, true, false, true, false, true]);
+});
 
 test('a tail shows each row once, including late rows, regardless of how often its millisecond is read', async () => {
   const [a, b, late, c] = [summary(1, 5_000), summary(3, 9_000), summary(2, 8_500), summary(4, 9_000)] as const;
