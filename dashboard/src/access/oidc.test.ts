@@ -1,6 +1,8 @@
 import { ResponseBodyError } from 'openid-client';
-import { expect, it } from 'vitest';
-import { isRejection } from './oidc.ts';
+import { pino } from 'pino';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { isRejection, oidc } from './oidc.ts';
+import { createSealer } from './seal.ts';
 
 const response = (status: number): ResponseBodyError =>
   new ResponseBodyError('', { cause: { error: 'invalid_grant' }, response: new Response('', { status }) });
@@ -13,4 +15,30 @@ it.each([
   ['a provider that is unreachable', new TypeError('fetch failed'), false],
 ])('a session ends only if the provider rejects it: %s', (_, error, isRejected) => {
   expect(isRejection(error)).toBe(isRejected);
+});
+
+it('a provider that is unavailable at first is discovered at the next sign-in, and then only once', async () => {
+  const issuer = 'https://provider.example.com';
+  const fetched = vi.fn<typeof fetch>(() =>
+    Promise.resolve(
+      Response.json({
+        ...{ issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` },
+        ...{ jwks_uri: `${issuer}/keys`, response_types_supported: ['code'], subject_types_supported: ['public'] },
+      }),
+    ),
+  );
+  fetched.mockRejectedValueOnce(new TypeError('fetch failed'));
+  vi.stubGlobal('fetch', fetched);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const provider = oidc({
+    options: { issuer, clientId: 'standin', scopes: ['openid'], name: 'Provider', url: 'https://standin.example.com' },
+    sealer: createSealer(['a secret of at least 32 characters']),
+    isSecure: true,
+    establish: () => Promise.reject(new Error('unused')),
+    logger: pino({ level: 'silent' }),
+  });
+  await expect(provider.begin('/')).rejects.toThrow('fetch failed');
+  for (const to of ['/', '/projects'])
+    expect((await provider.begin(to)).location).toMatch(/^https:\/\/provider\.example\.com\/authorize\?/);
+  expect(fetched).toHaveBeenCalledTimes(2);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasReplica, type StatefulSet } from './kube-objects.ts';
+import { hasReplica, ordinalOf, type StatefulSet } from './kube-objects.ts';
 
 const set = (spec: NonNullable<StatefulSet['spec']>, metadata: Partial<StatefulSet['metadata']> = {}): StatefulSet => ({
   ...{ metadata: { name: 'standin-gateway', ...metadata }, spec },
@@ -17,4 +17,15 @@ test.each([
 
 test('a StatefulSet that is being deleted creates no pods', () => {
   expect(replicas(set({ replicas: 3 }, { deletionTimestamp: '2026-01-01T00:00:00Z' }))).toEqual([]);
+});
+
+test.each([
+  ['data-standin-gateway-0', 0],
+  ['data-standin-gateway-12', 12],
+  ['data-standin-gateway-backup', undefined],
+  ['data-standin-gateway-1-copy', undefined],
+  ['data-standin-gateway-', undefined],
+  ['data-other-gateway-1', undefined],
+])('the claim %s belongs to the gateway with the ordinal %s', (claim, ordinal) => {
+  expect(ordinalOf(claim, 'standin-gateway')).toBe(ordinal);
 });

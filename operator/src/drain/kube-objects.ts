@@ -78,3 +78,12 @@ export const hasReplica = ({ metadata, spec }: StatefulSet, ordinal: number): bo
   const start = ordinals?.start ?? 0;
   return metadata.deletionTimestamp === undefined && ordinal >= start && ordinal < start + replicas;
 };
+
+/**
+ * Returns the ordinal of a claim's gateway, such as 3 for `data-standin-gateway-3`, or undefined if the name is not that of a
+ * gateway's claim.
+ */
+export const ordinalOf = (claim: string, statefulSet: string): number | undefined => {
+  const [, number] = claim.split(`-${statefulSet}-`);
+  return number !== undefined && /^\d+$/.test(number) ? Number(number) : undefined;
+};

@@ -7,6 +7,7 @@ import type { DrainJob, Use } from './judge-volume-claim.ts';
 import {
   claimsOf,
   hasReplica,
+  ordinalOf,
   trimClaim,
   trimJob,
   trimPod,
@@ -161,13 +162,8 @@ export class VolumeWatch {
     return this.#statefulSets.get(`${this.#options.namespace}/${this.#options.statefulSet}`);
   }
 
-  /**
-   * Returns the ordinal of the claim's gateway, such as 3 for `data-standin-gateway-3`, or undefined if the name is not that of a
-   * gateway's claim.
-   */
   #ordinal(claim: string): number | undefined {
-    const [, number] = claim.split(`-${this.#options.statefulSet}-`);
-    return number !== undefined && /^\d+$/.test(number) ? Number(number) : undefined;
+    return ordinalOf(claim, this.#options.statefulSet);
   }
 
   #changed(claims: readonly string[]): void {

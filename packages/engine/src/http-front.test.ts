@@ -6,26 +6,36 @@ import { text } from 'node:stream/consumers';
 import { onTestFinished, describe, expect, test } from 'vitest';
 import type { Engine } from './engine.ts';
 import { createHttpFront } from './http-front.ts';
+import type { EngineStatement } from './statement.ts';
 
-/** Responds to every statement with the statement's text. test/integration/logstore-engine.test.ts covers the real engine. */
+const statements: EngineStatement[] = [];
+
+/** Records every statement, and responds with its text. test/integration/logstore-engine.test.ts covers the real engine. */
 const engine: Engine = {
   version: '26.7',
   rules: { tableFunctions: new Set(), hasClusters: false },
   temporaryDirectory: '',
-  run: (_lane, { query }) => Promise.resolve({ bytes: Buffer.from(query), rowsRead: 0, bytesRead: 0, elapsed: 0 }),
+  run: (_lane, statement) => {
+    statements.push(statement);
+    return Promise.resolve({ bytes: Buffer.from(statement.query), rowsRead: 0, bytesRead: 0, elapsed: 0 });
+  },
   close: () => undefined,
 };
 
 const credentials = { user: 'standin', password: 'secret' };
 
 /** Sends a request to a front with this access. Returns the status and text of the response. */
-const ask = async (fromElsewhere: boolean, headers: OutgoingHttpHeaders = {}, path = '/?query=SELECT+1') => {
+const ask = async (
+  fromElsewhere: boolean,
+  headers: OutgoingHttpHeaders = {},
+  { path = '/?query=SELECT+1', method = 'GET' } = {},
+) => {
   const access = { fromElsewhere, credentials };
   const server = createHttpFront(engine, access).listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const sent = request({ host: '127.0.0.1', port, path, headers, agent: false }).end();
+  const sent = request({ host: '127.0.0.1', port, path, method, headers, agent: false }).end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   return { status: response.statusCode, body: await text(response) };
 };
@@ -67,7 +77,15 @@ describe('a front with a user', () => {
     expect(body).toContain('(AUTHENTICATION_FAILED) (version 26.7 (embedded))');
   });
 
+  test.for([
+    ['GET', true],
+    ['POST', false],
+  ] as const)('runs a statement of a %s request as read-only: %s', async ([method, readOnly]) => {
+    expect(await ask(true, { authorization }, { method })).toEqual(answered);
+    expect(statements.at(-1)).toMatchObject({ query: 'SELECT 1', readOnly });
+  });
+
   test('responds to /ping from anyone', async () => {
-    expect(await ask(true, {}, '/ping')).toEqual({ status: 200, body: 'Ok.\n' });
+    expect(await ask(true, {}, { path: '/ping' })).toEqual({ status: 200, body: 'Ok.\n' });
   });
 });
