@@ -163,6 +163,18 @@ describe('LeaderElector', () => {
     expect(b.leaders.map(({ identity }) => identity)).toEqual(['dead', b.elector.identity]);
   });
 
+  it('takes a lease without a holder, even if it has not expired', async () => {
+    leases.store({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'standin-operator', namespace: 'standin-system' },
+      spec: { holderIdentity: '', leaseDurationSeconds: 3_600, leaseTransitions: 7 },
+    });
+    const a = join('a');
+    await until('a leads', () => leading(a));
+    expect(a.terms[0]?.epoch).toBe(8);
+  });
+
   it('stops leading before the lease expires if it cannot renew it', async () => {
     const a = join('a');
     await until('a leads', () => leading(a));
@@ -174,6 +186,18 @@ describe('LeaderElector', () => {
     server.script = leases.script;
     await until('another term', () => a.terms.length === 2);
     expect(a.terms[1]?.epoch).toBe((a.terms[0]?.epoch ?? 0) + 1);
+  });
+
+  it('counts the deadline from the time when it sent the last renewal, not from the response', async () => {
+    const a = join('a', { leaseDurationMs: 4_000, renewDeadlineMs: 2_400 });
+    await until('a leads', () => leading(a));
+    server.script = (request, response) => void setTimeout(() => leases.script(request, response), 1_000);
+    const writes = leases.writes;
+    await until('a slow renewal', () => leases.writes > writes);
+    server.script = () => undefined;
+    await until('the end of the term', () => !leading(a));
+    expect(Date.now() - Date.parse(leases.lease?.spec.renewTime ?? '')).toBeLessThan(3_000);
+    server.script = leases.script;
   });
 
   it('keeps leading through an outage that is shorter than the deadline', async () => {
