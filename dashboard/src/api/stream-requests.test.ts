@@ -1,5 +1,6 @@
 import type { LogFilter } from '@standin/logstore';
-import { expect, it } from 'vitest';
+import type { LogSummary } from '@standin/exchange';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { OfProject, ProjectLog } from '../backend.ts';
 import { streamRequests, type StreamOptions } from './stream-requests.ts';
 
@@ -46,3 +47,30 @@ it.each(['', '1000', '1000.', '.1', '1000.1500.1', '-1.5', 'x.y', '1234567890123
     await expect(stream({ lastEventId })).rejects.toThrow('must be the id of an event from this stream');
   },
 );
+
+it('a heartbeat does not split an event whose client reads slowly', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const stop = new AbortController();
+  const stopped = new Promise<number[]>((resolve) => stop.signal.addEventListener('abort', () => resolve([])));
+  const reads = [Promise.resolve([2_000])];
+  const log = {
+    projectUid: 'uid',
+    follow: () => ({ next: () => reads.shift() ?? stopped, close: () => undefined, isClosed: false }),
+    summaries: () => Promise.resolve([{ id: 'a', insertedAtMs: 2_000 } as LogSummary]),
+  } as Partial<ProjectLog> as ProjectLog;
+  const { promise: isRead, resolve: read } = Promise.withResolvers<undefined>();
+  let text = '';
+  const write = async (part: string): Promise<void> => {
+    text += part;
+    if (part.startsWith('event: ')) await isRead;
+  };
+  const streaming = streamRequests(log, { view: 'summary' }, write, stop.signal);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(text).toMatch(/event: request\ndata: $/);
+  read(undefined);
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect(text).toMatch(/event: request\ndata: .*"id":"a".*\n\n(id: .*\n\n)?:\n\n$/);
+  stop.abort();
+  await streaming;
+});
