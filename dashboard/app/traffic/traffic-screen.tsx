@@ -1,10 +1,11 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
 import { paths } from '../paths.ts';
-import { useNavigate, useNavigation, useRevalidator } from '../remix.ts';
+import { useNavigate, useNavigation } from '../remix.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { Notice } from '../ui/notice.tsx';
+import { useRetryWhile } from '../ui/use-retry-while.ts';
 import { TrafficFeed } from './feed.ts';
 import type { FeedItem } from './feed-items.ts';
 import { filterByCell } from './filter-terms.ts';
@@ -35,8 +36,6 @@ import { useOlderRows } from './use-older-rows.ts';
 import { useTrafficQuery, type TrafficNavigation } from './use-traffic-query.ts';
 import { useTrafficStream, type Connection } from './use-traffic-stream.ts';
 
-const RETRY_MS = 3_000;
-
 /** Returns the feed and its state. Each load of the data starts a new feed. While a request is open, the feed is paused. */
 const useFeed = (data: TrafficData, isStopped: boolean, isOpen: boolean) => {
   const start = () => ({ data, feed: new TrafficFeed(data.page, isStopped) });
@@ -50,16 +49,6 @@ const useFeed = (data: TrafficData, isStopped: boolean, isOpen: boolean) => {
     else feed.resume('reading');
   }, [feed, isOpen]);
   return { feed, state };
-};
-
-/** Retries loading an unavailable list until it is available. */
-const useRetry = (isUnavailable: boolean): void => {
-  const { revalidate, state } = useRevalidator();
-  useEffect(() => {
-    if (!isUnavailable || state !== 'idle') return;
-    const timer = setTimeout(revalidate, RETRY_MS);
-    return () => clearTimeout(timer);
-  }, [isUnavailable, revalidate, state]);
 };
 
 /** Returns the exclusive end of a range that includes the row. Adds one millisecond, because receive times have microseconds. */
@@ -149,7 +138,7 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
   const isLoading = useNavigation().state === 'loading';
   const now = useMemo(() => new Date(data.loadedAt), [data]);
   const columns = useMemo(() => shownColumns(query.columns), [query.columns]);
-  useRetry(data.unavailable !== undefined);
+  useRetryWhile(data.unavailable !== undefined);
   useShortcuts([{ keys: '/', label: 'Search requests', run: () => search.current?.focus() }]);
 
   const togglePause = (): void => {
