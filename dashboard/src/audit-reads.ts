@@ -1,4 +1,4 @@
-import { LIMITS, printable, SourceError } from '@standin/contract';
+import { formatShortTime, LIMITS, printable, SourceError } from '@standin/contract';
 import { formatFilter } from '@standin/exchange/search';
 import type { CountFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
@@ -36,14 +36,14 @@ const bounded = (text: string): string => {
 };
 
 /** Returns the text in RFC 3339, or undefined for an invalid time, which the log store rejects. */
-const timeText = (time: Date | undefined): string | undefined =>
-  time === undefined || Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+const timeText = (us: number | undefined): string | undefined =>
+  us === undefined || Number.isNaN(us) ? undefined : formatShortTime(us);
 
-type Filter = Pick<OfProject<CountFilter>, 'search' | 'since' | 'until' | 'endpoint'>;
+type Filter = Pick<OfProject<CountFilter>, 'search' | 'sinceUs' | 'untilUs' | 'endpoint'>;
 
-const filterOf = ({ search, since, until, endpoint }: Filter): Omit<Read, 'read'> => ({
+const filterOf = ({ search, sinceUs, untilUs, endpoint }: Filter): Omit<Read, 'read'> => ({
   filter: search && bounded(formatFilter(search)),
-  ...{ from: timeText(since), to: timeText(until) },
+  ...{ from: timeText(sinceUs), to: timeText(untilUs) },
   endpoint: endpoint && bounded(endpoint),
 });
 

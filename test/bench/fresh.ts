@@ -21,7 +21,11 @@ export const benchFresh = async (): Promise<boolean> => {
     let polling = true;
     const poll = async () => {
       while (polling) {
-        const rows = await stand.store.summaries({ projectUid: stand.own.projectUid, since: began, limit: 10_000 });
+        const rows = await stand.store.summaries({
+          projectUid: stand.own.projectUid,
+          sinceUs: began.getTime() * 1_000,
+          limit: 10_000,
+        });
         const now = performance.now();
         for (const { query } of rows) {
           const sent = sentAt.get(query);

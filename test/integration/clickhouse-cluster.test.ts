@@ -53,7 +53,7 @@ test('does not count permits while a replica is unavailable, because it may have
 
 test('deletes nothing while a replica is unavailable', async () => {
   const degraded = openLogStore({ ...clickHouse, cluster: DEGRADED_CLUSTER });
-  const filter = { projectUid: 'project', namespace: 'default', project: 'shop', until: new Date() };
+  const filter = { projectUid: 'project', namespace: 'default', project: 'shop', untilUs: Date.now() * 1_000 };
   await expect(degraded.purges.count(filter)).rejects.toThrow('code 279');
   await expect(degraded.purges.requests(filter)).rejects.toThrow('code 279');
   await degraded.close();

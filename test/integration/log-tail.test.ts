@@ -93,7 +93,7 @@ const insertStamped = (projectUid: string, rows: number, agoMs: number): Promise
 /** Follows the log until the test ends. Returns an array to which the ids of the entries are added as they appear. */
 const follow = (projectUid: string): string[] => {
   const seen: string[] = [];
-  const filter = { projectUid, since: new Date(Date.now() - 60 * MINUTE_MS) };
+  const filter = { projectUid, sinceUs: (Date.now() - 60 * MINUTE_MS) * 1_000 };
   const read = async (): Promise<void> => {
     for await (const { id } of tailSummaries(store, filter, stop.signal, { pollIntervalMs: POLL_MS })) seen.push(id);
   };
@@ -151,7 +151,7 @@ test('rows of the same uid under other names do not wake a tail', async () => {
   const own = { projectUid: newProject(), namespace: 'team', project: 'shop' };
   const seen: string[] = [];
   const read = async (): Promise<void> => {
-    const filter = { ...own, since: new Date(Date.now() - 60 * MINUTE_MS) };
+    const filter = { ...own, sinceUs: (Date.now() - 60 * MINUTE_MS) * 1_000 };
     for await (const { id } of tailSummaries(store, filter, stop.signal, { pollIntervalMs: POLL_MS })) seen.push(id);
   };
   void read();

@@ -309,7 +309,7 @@ describe('waiting for the next insert', () => {
       },
       follow: (options: FollowOptions) => store.follow(options),
     };
-    const shown = tailSummaries(counting, { projectUid, since: new Date(0) }, stop.signal).next();
+    const shown = tailSummaries(counting, { projectUid, sinceUs: 0 }, stop.signal).next();
     await eventually('the first query', () => queries === 1);
     const row = newLogRow({ projectUid });
     await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });

@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import type { LogRow } from '@standin/contract';
-import { bodyBytesOf, formatTime, type LogEntry } from '@standin/exchange';
+import { formatTime, type LogRow } from '@standin/contract';
+import { bodyBytesOf, type LogEntry } from '@standin/exchange';
 import { EVERY_PROJECT, encodeRow, LOG_COLUMNS, openLogStore, tailLog, type LogStore } from '@standin/logstore';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -279,8 +279,10 @@ describe('list', () => {
     ['status', { status: 300 }, [2]],
     ['a range of statuses', { status: { min: 400, max: 499 } }, [4, 5]],
     ['several fields', { namespace: 'odd', endpoint: 'high', method: 'POST', status: { min: 500, max: 599 } }, []],
-    ['until', { until: new Date(start / 1000) }, []],
-    ['since', { since: new Date(start / 1000) }, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]],
+    ['until', { untilUs: start }, []],
+    ['until, to a microsecond', { untilUs: start + 1 }, [0, 1]],
+    ['since, to a microsecond', { sinceUs: start + 1 }, [2, 3, 4, 5, 6, 7, 8, 9]],
+    ['since', { sinceUs: start }, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]],
     ['a value with a quote', { namespace: "o'd\\d\t" }, []],
   ] as const)('filters by %s', async (_what, filter, expected) => {
     expect(numbers(await store.list({ projectUid, ...filter, limit: 100 }))).toEqual(expected);
@@ -367,15 +369,14 @@ describe('list', () => {
 describe('tail', () => {
   test('shows new entries once, even late or duplicate ones', async () => {
     const { projectUid } = newLogRow(newProject());
-    const since = new Date(Date.now() - 3_600_000);
-    const at = (minutes: number): LogRow =>
-      newLogRow({ projectUid, receivedAtUs: since.getTime() * 1000 + minutes * 60_000_000 });
+    const sinceUs = (Date.now() - 3_600_000) * 1_000;
+    const at = (minutes: number): LogRow => newLogRow({ projectUid, receivedAtUs: sinceUs + minutes * 60_000_000 });
     const [before, first, second, late] = [at(-1), at(30), at(40), at(1)] as const;
     await insert([before, first]);
 
     const stop = new AbortController();
     const seen: string[] = [];
-    for await (const { id } of tailLog(store, { projectUid, since }, stop.signal, { pollIntervalMs: 20 })) {
+    for await (const { id } of tailLog(store, { projectUid, sinceUs }, stop.signal, { pollIntervalMs: 20 })) {
       seen.push(id);
       if (id === first.id) await insert([second, first]);
       if (id === second.id) await insert([second, late]);

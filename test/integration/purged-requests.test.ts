@@ -40,7 +40,7 @@ const newProject = () => {
   return {
     own,
     filter: (more: Partial<PurgeFilter> = {}): PurgeFilter => ({
-      ...{ projectUid, namespace: own.namespace, project: own.project, until: new Date(NOW_MS + DAY_MS) },
+      ...{ projectUid, namespace: own.namespace, project: own.project, untilUs: (NOW_MS + DAY_MS) * 1_000 },
       ...more,
     }),
     row: (more: Partial<LogRow> = {}): LogRow => newLogRow({ ...own, receivedAtUs: NOW_MS * 1_000, ...more }),
@@ -104,7 +104,7 @@ test('deletes only the requests of a time range, or all of them', async () => {
   const { own, filter, row } = newProject();
   const rows = [0, 1, 2].map((hours) => row({ receivedAtUs: (NOW_MS - hours * 3_600_000) * 1_000 }));
   await insert(rows);
-  await purge(filter({ since: new Date(NOW_MS - 3_600_000), until: new Date(NOW_MS) }));
+  await purge(filter({ sinceUs: (NOW_MS - 3_600_000) * 1_000, untilUs: NOW_MS * 1_000 }));
   expect(new Set(await idsIn('log', own.projectUid))).toEqual(new Set([rows[0]?.id, rows[2]?.id]));
   await purge(filter());
   expect(await idsIn('log', own.projectUid)).toEqual([]);
@@ -190,7 +190,7 @@ test('deletes the results of replays of deleted requests, and no others', async 
       { ...resultOf(earlier), requestReceivedAtUs: (NOW_MS - DAY_MS) * 1_000 },
     ].map(rounded),
   );
-  const wanted = filter({ search: search(`id:${gone.id}`), since: new Date(NOW_MS - 3_600_000) });
+  const wanted = filter({ search: search(`id:${gone.id}`), sinceUs: (NOW_MS - 3_600_000) * 1_000 });
   await purge(wanted);
   expect(await idsIn('replay_results', own.projectUid)).toHaveLength(5);
   await untilDone(() => store.purges.results(wanted));

@@ -246,12 +246,12 @@ describe('the search', () => {
 
   test('filters a tail', async () => {
     const stop = new AbortController();
-    const since = new Date(Date.now() - 3_600_000);
+    const sinceUs = (Date.now() - 3_600_000) * 1_000;
     const options = { pollIntervalMs: 20 };
     const seen: string[] = [];
     const late = newLogRow({ projectUid: `${projectUid}-tail`, status: 500, requestBody: Buffer.from('in the TAIL') });
     const other = newLogRow({ projectUid: `${projectUid}-tail`, status: 500 });
-    const filter = { projectUid: `${projectUid}-tail`, search: search('status:5xx tail'), since };
+    const filter = { projectUid: `${projectUid}-tail`, search: search('status:5xx tail'), sinceUs };
     await insert([other, late]);
     for await (const { id } of tailSummaries(store, filter, stop.signal, options)) {
       seen.push(id);
@@ -342,9 +342,9 @@ describe('a log of many days', () => {
   });
 
   test('is listed between two times and after a cursor', async () => {
-    const until = new Date((nowUs - MINUTE_US) / 1000);
-    const since = new Date((nowUs - 2 * DAY_US) / 1000);
-    expect((await store.summaries({ projectUid, since, until, limit: 100 })).map(({ id }) => id)).toEqual(
+    const untilUs = nowUs - MINUTE_US;
+    const sinceUs = nowUs - 2 * DAY_US;
+    expect((await store.summaries({ projectUid, sinceUs, untilUs, limit: 100 })).map(({ id }) => id)).toEqual(
       ids.slice(2, 6),
     );
     const [after] = (await store.summaries({ projectUid, limit: 4 })).slice(-1);

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LogRow, ObjectRef, ResourceSource, ServiceSource } from '@standin/contract';
 import type { Backend, PublicSharesSource } from '@standin/dashboard';
 import { RefusedTargets } from '@standin/egress';
-import { formatTime } from '@standin/exchange';
+import { formatTime } from '@standin/contract';
 import { gatewaySettings, runGateway, type GatewaySettings, type LogSink } from '@standin/gateway';
 import {
   certificateFile,

@@ -39,7 +39,7 @@ const follow = async (streams: readonly (readonly (readonly string[] | Error)[])
   const client: ApiClient = { server: 'it', publicUrl: () => new URL('http://it'), local: undefined, ask, lines };
   const reader = await openApiReader(client, { namespace: 'default', project: 'shop' });
   const seen: string[] = [];
-  for await (const { id } of reader.followLines(new Date(), stop.signal)) seen.push(id.slice(-1));
+  for await (const { id } of reader.followLines(Date.now() * 1_000, stop.signal)) seen.push(id.slice(-1));
   return { asked, seen };
 };
 

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { formatShortTime } from '@standin/contract';
 import { requestSchema, summarySchema } from '@standin/dashboard/api-schemas';
 import type { LogEntry } from '@standin/exchange';
 import { rememberIds } from '@standin/logstore';
@@ -19,7 +20,10 @@ const RETRY_MS = 1_000;
 /** Reads requests from the JSON API: those of one project in a cluster, or those of any number of projects of `standin dev`. */
 export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<LogReader> => {
   const path = await requestsPath(api, choice);
-  const filter = { q: searchOf(choice), from: choice.since?.toISOString() };
+  const filter = {
+    q: searchOf(choice),
+    from: choice.sinceUs === undefined ? undefined : formatShortTime(choice.sinceUs),
+  };
 
   /** Reads the selected entries, oldest first, in as many requests as necessary. */
   const readEntries = async function* (wanted: readonly Listed[]): AsyncGenerator<LogEntry> {
@@ -77,8 +81,10 @@ export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<
       const { items: listed } = await withProjectNames(api, choice, asked);
       return { listed, entries: (count) => readEntries(listed.slice(0, count)) };
     },
-    followLines: (since, signal) => follow(summarySchema, { view: 'summary', from: since.toISOString() }, signal),
-    followEntries: (since, signal) => follow(requestSchema, { view: 'entry', from: since.toISOString() }, signal),
+    followLines: (sinceUs, signal) =>
+      follow(summarySchema, { view: 'summary', from: formatShortTime(sinceUs) }, signal),
+    followEntries: (sinceUs, signal) =>
+      follow(requestSchema, { view: 'entry', from: formatShortTime(sinceUs) }, signal),
     // Every response shows whether the project is missing.
     checkNames: () => checkEndpoint(api, choice, path),
     close: () => Promise.resolve(),

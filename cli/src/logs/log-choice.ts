@@ -14,7 +14,8 @@ export interface LogChoice {
   readonly method?: Method | undefined;
   readonly status?: number | StatusRange | undefined;
   readonly filter?: Filter | undefined;
-  readonly since?: Date | undefined;
+  /** In microseconds since the epoch. */
+  readonly sinceUs?: number | undefined;
 }
 
 const statusCondition = (status: number | StatusRange): Condition => {

@@ -21,7 +21,7 @@ const optionsSchema = z.object({
   method: z.enum(METHODS).optional(),
   status: z.union([z.number(), z.object({ min: z.number(), max: z.number() })]).optional(),
   filter: z.custom<Filter>().optional(),
-  since: z.date().optional(),
+  since: z.number().optional(),
   limit: z.number().default(LIMIT_DEFAULT),
   follow: z.boolean().default(false),
   output: z.enum(LOG_OUTPUTS),
@@ -43,7 +43,10 @@ const limitArgument = wholeNumber(1, LIMIT_MAX);
 export const addLogCommands = (program: Command, colour: boolean): void => {
   // Loaded on demand, because `standin --help` and `standin validate` do not need a ClickHouse client.
   const reader = () => import('./read-log.ts');
-  const parse = (raw: unknown): ReadLogOptions => ({ ...optionsSchema.parse(raw), colour });
+  const parse = (raw: unknown): ReadLogOptions => {
+    const { since: sinceUs, ...options } = optionsSchema.parse(raw);
+    return { ...options, sinceUs, colour };
+  };
   const logs = program.command('logs');
   withExamples(
     logs,

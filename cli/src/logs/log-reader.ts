@@ -15,9 +15,9 @@ interface Listing {
 /** The source from which `standin logs` and `standin tail` read the selected requests: a log store, or a dashboard's API. */
 export interface LogReader {
   newest(limit: number): Promise<Listing>;
-  /** Yields each request that was received since a time, and then each new one, once, until `signal` aborts. */
-  followLines(since: Date, signal: AbortSignal): AsyncIterable<Listed>;
-  followEntries(since: Date, signal: AbortSignal): AsyncIterable<LogEntry>;
+  /** Yields each request that was received since a time in microseconds since the epoch, and then each new one, once, until `signal` aborts. */
+  followLines(sinceUs: number, signal: AbortSignal): AsyncIterable<Listed>;
+  followEntries(sinceUs: number, signal: AbortSignal): AsyncIterable<LogEntry>;
   /**
    * Rejects with a `PlainError` if the project or the endpoint is known not to exist, and the log has no requests to a former one
    * with that name.

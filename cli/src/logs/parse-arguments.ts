@@ -23,10 +23,10 @@ export const parseSearch = (text: string): Filter => {
   throw new InvalidArgumentError(`${result.problem.message}\n${underline(text, result.problem)}`);
 };
 
-/** Parses a duration before now, such as `10m`, or an RFC 3339 time. */
-export const parseSince = (text: string): Date => {
+/** Parses a duration before now, such as `10m`, or an RFC 3339 time. Returns microseconds since the epoch. */
+export const parseSince = (text: string): number => {
   const ageMs = parseDuration(text);
-  if (ageMs !== undefined) return new Date(Date.now() - ageMs);
+  if (ageMs !== undefined) return (Date.now() - ageMs) * 1_000;
   const time = parseInstant(text);
   if (time === undefined) throw new InvalidArgumentError('must be a time such as 10m, 2h, 1d or 2026-11-21T10:00:00Z.');
   return time;

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { parseInstant } from '@standin/contract';
 import type { LogEntry } from '@standin/exchange';
 import { curlCommand } from '@standin/exchange/formats';
 import { findLocal, openRemote } from '../server/connect.ts';
@@ -22,12 +23,12 @@ export interface ReadLogOptions extends StoreReaderOptions, ServerOptions, LogCh
 /** Before following, at least this many of the newest entries are read, so that following does not show them as new. */
 const KNOWN_MAX = 1_000;
 /** How late a row may become visible. Most rows (p95) are visible 1.5 s after the request. */
-const LATE_MS = 5_000;
+const LATE_US = 5_000_000;
 
 /** Lists the newest entries in chronological order. With `follow`, then lists new ones until a signal arrives. */
 export const listLog = (options: ReadLogOptions): Promise<void> =>
   withReader(options, async (reading) => {
-    const startedAt = Date.now();
+    const startedUs = Date.now() * 1_000;
     const limit = options.follow ? Math.max(options.limit, KNOWN_MAX) : options.limit;
     const newest = await reading.reader.newest(limit);
     const { listed } = newest;
@@ -42,17 +43,17 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
     }
     const known = new Set(listed.map(({ id }) => id));
     // Rows can arrive late, so following starts before the newest entry, but after the oldest one if there may be older entries.
-    const lookBack = msOf(listed[0], startedAt) - LATE_MS;
-    const oldestKnown = listed.length < limit ? 0 : msOf(listed.at(-1), startedAt) + 1;
-    await follow(reading, new Date(Math.max(lookBack, oldestKnown, options.since?.getTime() ?? 0)), known);
+    const lookBack = microsOf(listed[0], startedUs) - LATE_US;
+    const oldestKnown = listed.length < limit ? 0 : microsOf(listed.at(-1), startedUs) + 1;
+    await follow(reading, Math.max(lookBack, oldestKnown, options.sinceUs ?? 0), known);
   });
 
 /** Lists new entries until a signal arrives, starting with those since the time in `--since`, if any. */
 export const tailNewest = (options: ReadLogOptions): Promise<void> =>
   withReader(options, async (reading) => {
-    const since = options.since ?? new Date();
+    const { sinceUs = Date.now() * 1_000 } = options;
     await reading.reader.checkNames();
-    await follow(reading, since);
+    await follow(reading, sinceUs);
   });
 
 interface Reading extends Pick<ReadLogOptions, 'output' | 'colour'> {
@@ -62,8 +63,8 @@ interface Reading extends Pick<ReadLogOptions, 'output' | 'colour'> {
 
 /** Opens a reader of the selected log. It reads ClickHouse directly with `--clickhouse-url`, or if there is no JSON API. */
 const openReader = async (options: ReadLogOptions): Promise<LogReader> => {
-  const { namespace, project, endpoint, method, status, filter, since } = options;
-  const choice: LogChoice = { namespace, project, endpoint, method, status, filter, since };
+  const { namespace, project, endpoint, method, status, filter, sinceUs } = options;
+  const choice: LogChoice = { namespace, project, endpoint, method, status, filter, sinceUs };
   if (options.clickhouseUrl !== undefined) return openStoreReader(options, choice);
   const api = (await openRemote(options)) ?? (await findLocal(options.data));
   if (api !== undefined) return openApiReader(api, choice);
@@ -97,18 +98,19 @@ const withReader = async (options: ReadLogOptions, read: (reading: Reading) => P
 
 const follow = async (
   { reader, output, colour, signal }: Reading,
-  since: Date,
+  sinceUs: number,
   known: ReadonlySet<string> = new Set(),
 ): Promise<void> => {
   if (output === 'text') {
-    for await (const line of reader.followLines(since, signal)) if (!known.has(line.id)) printLine(line, colour);
+    for await (const line of reader.followLines(sinceUs, signal)) if (!known.has(line.id)) printLine(line, colour);
   } else {
-    for await (const entry of reader.followEntries(since, signal)) if (!known.has(entry.id)) printEntry(entry, output);
+    for await (const entry of reader.followEntries(sinceUs, signal))
+      if (!known.has(entry.id)) printEntry(entry, output);
   }
 };
 
-const msOf = (listed: Listed | undefined, otherwise: number): number =>
-  listed === undefined ? otherwise : new Date(listed.receivedAt).getTime();
+const microsOf = (listed: Listed | undefined, otherwise: number): number =>
+  listed === undefined ? otherwise : (parseInstant(listed.receivedAt) ?? otherwise);
 
 const printLine = (entry: LineEntry, colour: boolean): void => stdout.line(formatSummaryLine(entry), colour);
 

@@ -37,13 +37,13 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
       const listed = await store.summaries({ ...filter, order: 'newest-first', limit });
       return { listed, entries: (count) => store.entries(listed.slice(0, count).toReversed()) };
     },
-    followLines: async function* (since, signal) {
+    followLines: async function* (sinceUs, signal) {
       checkGrowing();
-      yield* tailSummaries(store, { ...filter, since }, signal, { onFailure: outageNotice() });
+      yield* tailSummaries(store, { ...filter, sinceUs }, signal, { onFailure: outageNotice() });
     },
-    followEntries: async function* (since, signal) {
+    followEntries: async function* (sinceUs, signal) {
       checkGrowing();
-      yield* tailLog(store, { ...filter, since }, signal, { onFailure: outageNotice() });
+      yield* tailLog(store, { ...filter, sinceUs }, signal, { onFailure: outageNotice() });
     },
     checkNames: async () => {
       // A separate ClickHouse server contains only the log, not the names of objects.

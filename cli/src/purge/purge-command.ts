@@ -7,8 +7,8 @@ import { serverOptions, withServer } from '../server/server-options.ts';
 const optionsSchema = z.object({
   namespace: z.string().optional(),
   filter: z.string().optional(),
-  since: z.date().optional(),
-  until: z.date().optional(),
+  since: z.number().optional(),
+  until: z.number().optional(),
   all: z.boolean().default(false),
   reason: z.string(),
   timeout: z.number(),
@@ -58,10 +58,10 @@ export const addPurgeCommand = (program: Command): void => {
     ['Delete the requests of the last hour', `purge shop --since 1h --reason 'Test data' --yes`],
   );
   withServer(command).action(async (project: string, raw: unknown) => {
-    const options = optionsSchema.parse(raw);
+    const { since: sinceUs, until: untilUs, ...options } = optionsSchema.parse(raw);
     const { namespace, timeout: timeoutMs, yes, output } = options;
     const { purgeRequest } = await import('./purge-request.ts');
-    const request = purgeRequest(options, new Date());
+    const request = purgeRequest({ ...options, sinceUs, untilUs }, new Date());
     const { openApi } = await import('../server/connect.ts');
     const { purgeClient } = await import('./purge-client.ts');
     const { runPurge } = await import('./run-purge.ts');

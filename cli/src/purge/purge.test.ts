@@ -8,26 +8,26 @@ import { purgeRequest, type SelectOptions } from './purge-request.ts';
 import { formatProgress, runPurge } from './run-purge.ts';
 
 describe('the options of a purge', () => {
-  const since = new Date('2026-11-21T09:00:00Z');
-  const until = new Date('2026-11-21T10:00:00Z');
+  const sinceUs = Date.parse('2026-11-21T09:00:00Z') * 1_000 + 1;
+  const untilUs = Date.parse('2026-11-21T10:00:00Z') * 1_000;
   const now = new Date('2026-11-21T12:00:00Z');
   const given = (options: Partial<SelectOptions>) => purgeRequest({ all: false, reason: 'a leak', ...options }, now);
 
   it('select requests by search and time range, or all of them', () => {
-    expect(given({ filter: 'path:/a', since, until })).toEqual({
-      filter: { search: 'path:/a', from: '2026-11-21T09:00:00.000Z', to: '2026-11-21T10:00:00.000Z' },
+    expect(given({ filter: 'path:/a', sinceUs, untilUs })).toEqual({
+      filter: { search: 'path:/a', from: '2026-11-21T09:00:00.000001Z', to: '2026-11-21T10:00:00Z' },
       reason: 'a leak',
     });
-    expect(given({ since })).toMatchObject({ filter: { to: '2026-11-21T12:00:00.000Z' } });
-    expect(given({ all: true, until })).toEqual({
-      ...{ filter: { to: '2026-11-21T10:00:00.000Z' }, requests: 'All', reason: 'a leak' },
+    expect(given({ sinceUs })).toMatchObject({ filter: { to: '2026-11-21T12:00:00Z' } });
+    expect(given({ all: true, untilUs })).toEqual({
+      ...{ filter: { to: '2026-11-21T10:00:00Z' }, requests: 'All', reason: 'a leak' },
     });
   });
 
   it('are refused if they select nothing, or contradict each other', () => {
-    for (const options of [{}, { until }])
+    for (const options of [{}, { untilUs }])
       expect(() => given(options)).toThrow('select requests with --filter or --since, or all requests with --all');
-    expect(() => given({ all: true, since })).toThrow('--all selects all requests');
+    expect(() => given({ all: true, sinceUs })).toThrow('--all selects all requests');
   });
 
   it('do not contradict each other in the examples of the help', () => {

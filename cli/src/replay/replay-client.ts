@@ -28,8 +28,9 @@ export interface FilterPlan {
 
 interface FoundFilter {
   readonly search: Filter | undefined;
-  readonly from: Date;
-  readonly to: Date;
+  /** In RFC 3339. */
+  readonly from: string;
+  readonly to: string;
 }
 
 const FIRST = 5;
@@ -42,7 +43,7 @@ export const replayClient = (api: ApiClient) => ({
   plan: async (project: ReplayRef, { search, from, to }: FoundFilter): Promise<FilterPlan> => {
     const path = `${projectPath(project.namespace, project.name)}/requests`;
     const q = search && formatFilter(search);
-    const filter = { q, from: from.toISOString(), to: to.toISOString() };
+    const filter = { q, from, to };
     const counting = api.ask({ path: `${path}:count`, query: filter }, countSchema);
     const { count } = await withProjectNames(api, { namespace: project.namespace, project: project.name }, counting);
     const query = { ...filter, order: 'oldest-first', limit: FIRST, view: 'summary' };

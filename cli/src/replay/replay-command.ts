@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { LIMITS, METHODS } from '@standin/contract';
+import { formatShortTime, LIMITS, METHODS } from '@standin/contract';
 import type { ReplaySpec } from '@standin/crds';
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
@@ -22,8 +22,8 @@ const optionsSchema = z.object({
   project: z.string().optional(),
   namespace: z.string(),
   filter: z.custom<ReturnType<typeof searchArgument>>().optional(),
-  since: z.date().optional(),
-  until: z.date().optional(),
+  since: z.number().optional(),
+  until: z.number().optional(),
   limit: z.number(),
   rate: z.number(),
   ordered: z.boolean().default(false),
@@ -109,13 +109,14 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
   };
 
   const many = (options: Options) => async (client: ReplayClient) => {
-    const { project, namespace, filter, since, until } = options;
+    const { project, namespace, filter, since, until = Date.now() * 1_000 } = options;
     if (project === undefined || since === undefined)
       throw new PlainError('pass the id of a request, or select many with --project and --since (and --filter)');
     const edits = (['method', 'path', 'header', 'body'] as const).find((name) => options[name] !== undefined);
     if (edits !== undefined) throw new PlainError(`--${edits} edits a single request: pass its id`);
     const { replayMany } = await import('./run-replay.ts');
     const choice = { project: { namespace, name: project }, search: filter?.text, filter: filter?.filter };
-    return replayMany(client, { ...options, ...choice, from: since, until: until ?? new Date(), colour });
+    const range = { from: formatShortTime(since), to: formatShortTime(until) };
+    return replayMany(client, { ...options, ...choice, range, colour });
   };
 };

@@ -30,8 +30,8 @@ export interface ManyOptions extends RunReplayOptions {
   /** The search as the user typed it. */
   readonly search: string | undefined;
   readonly filter: Filter | undefined;
-  readonly from: Date;
-  readonly until: Date;
+  /** In RFC 3339. */
+  readonly range: { readonly from: string; readonly to: string };
   readonly limit: number;
 }
 
@@ -104,13 +104,13 @@ const showOne = async (client: ReplayClient, entry: LogEntry, { path, status }: 
  * `dryRun`, or if no request matches.
  */
 export const replayMany = async (client: ReplayClient, options: ManyOptions): Promise<boolean> => {
-  const { project, search, filter, from, until, limit, to, rate, ordered, dryRun, yes, output, colour } = options;
+  const { project, search, filter, range, limit, to, rate, ordered, dryRun, yes, output, colour } = options;
   const spec = checkSpec({
     projectRef: { name: project.name },
-    filter: { ...(search !== undefined && { search }), from: from.toISOString(), to: until.toISOString(), limit },
+    filter: { ...(search !== undefined && { search }), ...range, limit },
     ...{ target: to, ratePerSecond: rate, order: ordered ? 'Original' : 'Any', state: 'Running' },
   });
-  const plan = await client.plan(project, { search: filter, from, to: until });
+  const plan = await client.plan(project, { search: filter, ...range });
   say(formatFilterPlan(plan, spec), colour);
   if (dryRun || plan.count === 0) return true;
   if (

@@ -33,7 +33,7 @@ const readActivity = async (backend: Backend, names: EndpointName): Promise<Endp
   const log = await openLog(backend, names);
   const to = new Date();
   const since = new Date(to.getTime() - HOURS * HOUR_MS);
-  const ofEndpoint = { endpoint: names.endpoint, since };
+  const ofEndpoint = { endpoint: names.endpoint, sinceUs: since.getTime() * 1_000 };
   const [rows, buckets, errors] = await Promise.all([
     log.summaries({ endpoint: names.endpoint, limit: ROWS_MAX }),
     log.histogram(ofEndpoint, { from: since, to, buckets: HOURS }),

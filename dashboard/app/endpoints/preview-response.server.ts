@@ -1,6 +1,6 @@
-import { isRecord, LIMITS } from '@standin/contract';
+import { isRecord, LIMITS, parseInstant } from '@standin/contract';
 import { jsonMockOf, parseObject, responsesOf } from '@standin/crds';
-import { bodyBytesOf, parseTime } from '@standin/exchange';
+import { bodyBytesOf } from '@standin/exchange';
 import type { ExplainedRequest } from '@standin/responses';
 import type { DashboardContext } from '../../src/dashboard-context.ts';
 import { exampleRequest } from '../../src/endpoints/example-request.ts';
@@ -109,6 +109,6 @@ const capturedRequest = async (
   return {
     ...{ id, method, path, query, headers, project },
     body: bodyBytesOf(request),
-    receivedAtUs: parseTime(receivedAt) ?? 0,
+    receivedAtUs: parseInstant(receivedAt) ?? 0,
   };
 };

@@ -1,3 +1,4 @@
+import { parseInstant } from '@standin/contract';
 import type { EntryPreview, LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
 import type { ProjectLog } from '../../src/backend.ts';
@@ -21,7 +22,7 @@ type DeliveryLog = Pick<ProjectLog, 'count' | 'summaries'>;
 const findEarlier = async (log: DeliveryLog, entry: LogEntry): Promise<ExchangeView['earlier']> => {
   const { endpoint, deliveryId, receivedAt } = entry;
   if (deliveryId === '') return undefined;
-  const earlier = { endpoint, search: deliveriesWith(deliveryId), until: new Date(receivedAt) };
+  const earlier = { endpoint, search: deliveriesWith(deliveryId), untilUs: parseInstant(receivedAt) };
   const [count, [first]] = await Promise.all([
     log.count(earlier),
     log.summaries({ ...earlier, order: 'oldest-first', limit: 1 }),

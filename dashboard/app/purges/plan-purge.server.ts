@@ -1,4 +1,4 @@
-import { ownMember, SourceError } from '@standin/contract';
+import { ownMember, parseInstant, SourceError } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import { parseFilter } from '@standin/exchange/search';
 import type { Backend } from '../../src/backend.ts';
@@ -76,11 +76,10 @@ const countMatching = async (
   { q, from, to, requests }: PurgeValues,
 ): Promise<Matching> => {
   const parsed = parseFilter(q);
-  const date = (time: string): Date | undefined => (time === '' ? undefined : new Date(time));
   const filter =
     requests !== '' || parsed.kind === 'invalid'
-      ? { until: date(to) }
-      : { search: parsed.filter, since: date(from), until: date(to) };
+      ? { untilUs: parseInstant(to) }
+      : { search: parsed.filter, sinceUs: parseInstant(from), untilUs: parseInstant(to) };
   try {
     const counted = await orUnavailable((await openLog(backend, project)).count(filter).then((count) => ({ count })));
     return isUnavailable(counted)

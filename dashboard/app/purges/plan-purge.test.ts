@@ -20,14 +20,14 @@ const plan = (
 test('a plan has the number of matching requests', async () => {
   const filters: unknown[] = [];
   const count: ProjectLog['count'] = (filter) => Promise.resolve(filters.push(filter));
-  expect(await plan({ to: '2026-11-21T10:00:00Z' }, { count })).toEqual({
+  expect(await plan({ to: '2026-11-21T10:00:00.0000001Z' }, { count })).toEqual({
     kind: 'plan',
     matching: { kind: 'counted', count: 1 },
   });
   await plan({ q: 'ignored', requests: 'All' }, { count });
   expect(filters).toEqual([
-    { search: { kind: 'everything' }, since: undefined, until: new Date('2026-11-21T10:00:00Z') },
-    { until: undefined },
+    { search: { kind: 'everything' }, sinceUs: undefined, untilUs: Date.parse('2026-11-21T10:00:00Z') * 1_000 + 1 },
+    { untilUs: undefined },
   ]);
 });
 

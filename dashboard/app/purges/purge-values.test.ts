@@ -8,7 +8,7 @@ const read = (query: string) => readPurgeValues(new URLSearchParams(query), now)
 describe('the fields of a purge', () => {
   it('have fixed times, and keep what is not a time', () => {
     expect(read('q=+a+&from=1h&to=2026-11-21T12:30:00%2B01:00')).toEqual({
-      ...{ q: 'a', from: '2026-11-21T11:00:00.000Z', to: '2026-11-21T11:30:00.000Z', requests: '' },
+      ...{ q: 'a', from: '2026-11-21T11:00:00Z', to: '2026-11-21T11:30:00Z', requests: '' },
     });
     expect(read('from=yesterday')).toMatchObject({ from: 'yesterday', to: '' });
   });
@@ -25,14 +25,14 @@ describe('the fields of a purge', () => {
 });
 
 test.each([
-  ['q=a&from=1h', { filter: { search: 'a', from: '2026-11-21T11:00:00.000Z', to: NOW }, reason: 'why' }],
-  ['q=a&to=1h', { filter: { search: 'a', to: '2026-11-21T11:00:00.000Z' }, reason: 'why' }],
+  ['q=a&from=1h', { filter: { search: 'a', from: '2026-11-21T11:00:00Z', to: NOW }, reason: 'why' }],
+  ['q=a&to=1h', { filter: { search: 'a', to: '2026-11-21T11:00:00Z' }, reason: 'why' }],
   ['q=a&requests=All', { filter: { to: NOW }, requests: 'All', reason: 'why' }],
   // The form hides these fields if all requests are selected.
   ['from=no+time&to=no+time&requests=All', { filter: { to: NOW }, requests: 'All', reason: 'why' }],
   ['to=1h&requests=All', { filter: { to: NOW }, requests: 'All', reason: 'why' }],
   // The API server rejects these purges.
-  ['to=1h', { filter: { to: '2026-11-21T11:00:00.000Z' }, reason: 'why' }],
+  ['to=1h', { filter: { to: '2026-11-21T11:00:00Z' }, reason: 'why' }],
   ['requests=all', { filter: { to: NOW }, requests: 'all', reason: 'why' }],
 ])('"%s" is the purge %j', (query, purge) => {
   expect(toNewPurge(read(query), 'why', now)).toEqual(purge);

@@ -1,3 +1,4 @@
+import { formatShortTime } from '@standin/contract';
 import type { NewPurge } from '../../src/purges/purges.ts';
 import { readTimeRange, resolveRange } from '../requests/time-range.ts';
 
@@ -24,11 +25,11 @@ export const readPurgeValues = (given: Pick<FormData, 'get'>, now: Date): PurgeV
   };
   const requests = text('requests');
   if (requests === 'All') return { q: '', from: '', to: '', requests };
-  const { since, until } = resolveRange(readTimeRange(text('from'), text('to')), now);
+  const { sinceUs, untilUs } = resolveRange(readTimeRange(text('from'), text('to')), now);
   return {
     q: text('q'),
-    from: since?.toISOString() ?? text('from'),
-    to: until?.toISOString() ?? text('to'),
+    from: sinceUs === undefined ? text('from') : formatShortTime(sinceUs),
+    to: untilUs === undefined ? text('to') : formatShortTime(untilUs),
     requests,
   };
 };

@@ -1,4 +1,4 @@
-import { LIMITS, ownMember } from '@standin/contract';
+import { formatShortTime, LIMITS, ownMember, parseInstant } from '@standin/contract';
 import type { LogSummary } from '@standin/exchange';
 import { parseFilter } from '@standin/exchange/search';
 import { getProject, openLog } from '../../src/projects/projects.ts';
@@ -55,10 +55,10 @@ export const fixedRange = async (
   { from, to }: Pick<BulkValues, 'from' | 'to'>,
 ): Promise<Pick<BulkValues, 'from' | 'to'>> => {
   const now = new Date();
-  const { since, until } = resolveRange(readTimeRange(from, to), now);
+  const { sinceUs, untilUs } = resolveRange(readTimeRange(from, to), now);
   const retentionDays = retentionDaysOf(await getProject(backend, params)) ?? LIMITS.retentionDaysDefault;
-  const oldest = new Date(now.getTime() - retentionDays * DAY_MS);
-  return { from: (since ?? oldest).toISOString(), to: (until ?? now).toISOString() };
+  const oldestMs = now.getTime() - retentionDays * DAY_MS;
+  return { from: formatShortTime(sinceUs ?? oldestMs * 1_000), to: formatShortTime(untilUs ?? now.getTime() * 1_000) };
 };
 
 export const isFixed = ({ from, to }: Pick<BulkValues, 'from' | 'to'>): boolean =>
@@ -90,7 +90,7 @@ export const planReplay = async (backend: Backend, params: ProjectName, values: 
   if (Object.keys(errors.fields).length > 0 || errors.form.length > 0) return invalid(errors);
   const parsed = parseFilter(values.q);
   if (parsed.kind === 'invalid') return { kind: 'empty' };
-  const filter = { search: parsed.filter, since: new Date(values.from), until: new Date(values.to) };
+  const filter = { search: parsed.filter, sinceUs: parseInstant(values.from), untilUs: parseInstant(values.to) };
   const log = await openLog(backend, params);
   const found = await orUnavailable(
     Promise.all([log.count(filter), log.summaries({ ...filter, order: 'oldest-first', limit: SAMPLE })]),

@@ -19,8 +19,8 @@ export type TrafficFilter =
 export const trafficFilter = (params: URLSearchParams, now: Date): TrafficFilter => {
   const parsed = parseFilter(params.get('q') ?? '');
   if (parsed.kind === 'invalid') return { ok: false, problem: parsed.problem };
-  const { since, until } = resolveRange(readTimeRange(params.get('from'), params.get('to')), now);
-  return { ok: true, filter: { search: parsed.filter, since, until } };
+  const range = resolveRange(readTimeRange(params.get('from'), params.get('to')), now);
+  return { ok: true, filter: { search: parsed.filter, ...range } };
 };
 
 /**

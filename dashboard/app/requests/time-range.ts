@@ -1,4 +1,4 @@
-import { parseDuration, parseInstant } from '@standin/contract';
+import { formatShortTime, parseDuration, parseInstant } from '@standin/contract';
 
 /**
  * The selected time range, as written in the URL. `from=15m` stays relative, so that a bookmark always shows the last 15 minutes.
@@ -11,10 +11,11 @@ export interface TimeRange {
   readonly to: string | undefined;
 }
 
+/** In microseconds since the epoch. */
 export interface Instants {
-  readonly since: Date | undefined;
+  readonly sinceUs: number | undefined;
   /** The exclusive end of the range. */
-  readonly until: Date | undefined;
+  readonly untilUs: number | undefined;
 }
 
 export const ALL_TIME: TimeRange = { from: undefined, to: undefined };
@@ -29,10 +30,10 @@ export const PRESETS = [
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
-const instant = (text: string | undefined, now: Date): Date | undefined => {
+const instant = (text: string | undefined, now: Date): number | undefined => {
   if (text === undefined) return undefined;
   const age = parseDuration(text);
-  if (age !== undefined) return new Date(now.getTime() - age);
+  if (age !== undefined) return (now.getTime() - age) * 1_000;
   return RFC_3339.test(text) ? parseInstant(text) : undefined;
 };
 
@@ -45,26 +46,23 @@ export const readTimeRange = (from: string | null, to: string | null): TimeRange
 };
 
 export const resolveRange = ({ from, to }: TimeRange, now: Date): Instants => ({
-  since: instant(from, now),
-  until: instant(to, now),
+  sinceUs: instant(from, now),
+  untilUs: instant(to, now),
 });
 
 /** Returns whether the range includes new requests. */
 export const isOpenEnded = ({ to }: TimeRange): boolean => to === undefined;
 
-/** Formats a time in RFC 3339 and omits zero milliseconds: `2026-11-21T10:04:05Z`. */
-const timeText = (at: Date): string => at.toISOString().replace('.000Z', 'Z');
-
 /** Returns a range that selects the same requests for every user at any time. */
-export const absoluteRange = (since: Date | undefined, until: Date): TimeRange => ({
-  from: since && timeText(since),
-  to: timeText(until),
+export const absoluteRange = (sinceUs: number | undefined, untilUs: number | undefined): TimeRange => ({
+  from: sinceUs === undefined ? undefined : formatShortTime(sinceUs),
+  to: untilUs === undefined ? undefined : formatShortTime(untilUs),
 });
 
 /** Converts the range to fixed times, relative to `now`. */
 export const fixedRange = (range: TimeRange, now: Date): TimeRange => {
-  const { since, until = now } = resolveRange(range, now);
-  return absoluteRange(since, until);
+  const { sinceUs, untilUs = now.getTime() * 1_000 } = resolveRange(range, now);
+  return absoluteRange(sinceUs, untilUs);
 };
 
 /** Returns a label such as `Last hour`. Returns undefined if the range has no name. */
@@ -74,17 +72,20 @@ export const presetLabel = ({ from, to }: TimeRange): string | undefined => {
   return preset?.label ?? (from !== undefined && parseDuration(from) !== undefined ? `Last ${from}` : undefined);
 };
 
+const SECOND_US = 1_000_000;
+const WIDEST_US = 30 * 86_400 * SECOND_US;
+
 /**
  * Returns a range four times as wide around the same center. If the wider range would reach the present, it has no end and includes
  * new requests. Returns all time if the wider range would be longer than 30 days, or if the given range has no start.
  */
-export const widerRange = ({ since, until }: Instants, now: Date): TimeRange => {
-  if (since === undefined) return ALL_TIME;
-  const end = until ?? now;
-  const span = Math.max(1_000, end.getTime() - since.getTime());
-  const widest = 30 * 86_400_000;
-  if (span * 4 > widest) return ALL_TIME;
-  const from = new Date(since.getTime() - span * 1.5);
-  const to = new Date(end.getTime() + span * 1.5);
-  return to >= now ? { from: timeText(from), to: undefined } : absoluteRange(from, to);
+export const widerRange = ({ sinceUs, untilUs }: Instants, now: Date): TimeRange => {
+  if (sinceUs === undefined) return ALL_TIME;
+  const nowUs = now.getTime() * 1_000;
+  const end = untilUs ?? nowUs;
+  const span = Math.max(SECOND_US, end - sinceUs);
+  if (span * 4 > WIDEST_US) return ALL_TIME;
+  const from = Math.floor(sinceUs - span * 1.5);
+  const to = Math.ceil(end + span * 1.5);
+  return absoluteRange(from, to >= nowUs ? undefined : to);
 };

@@ -2,7 +2,7 @@ import { data, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFuncti
 import { Link, useLoaderData, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
 import { listText } from '@standin/contract';
-import { formatTime } from '@standin/exchange';
+import { formatTime } from '@standin/contract';
 import type { MockOptions } from '../../src/captured/draft-of-row.ts';
 import { LineDiffView } from '../diff/line-diff-view.tsx';
 import { readRow } from '../exchange/read-exchange.server.ts';

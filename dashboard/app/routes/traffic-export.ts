@@ -16,7 +16,9 @@ export const loader = async ({ request, params, context: { backend, logger } }: 
   const filter = trafficFilterOrFail(searchParams, now);
   const log = await openLog(backend, names);
   // Excludes requests that arrive during the export.
-  const file = Readable.from(exportTraffic(log, { ...filter, until: filter.until ?? now }, format));
+  const file = Readable.from(
+    exportTraffic(log, { ...filter, untilUs: filter.untilUs ?? now.getTime() * 1_000 }, format),
+  );
   file.on('error', (error) => logger.warn({ err: error }, 'export failed'));
   const name = `${names.project}-traffic-${now.toISOString().slice(0, 19).replaceAll(':', '')}.${format.extension}`;
   return new Response(createReadableStreamFromReadable(file), {

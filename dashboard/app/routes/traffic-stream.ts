@@ -1,4 +1,5 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
+import { parseInstant } from '@standin/contract';
 import { openLog } from '../../src/projects/projects.ts';
 import { eventStream } from '../../src/pages/event-stream.ts';
 import { projectParams } from './params.server.ts';
@@ -15,12 +16,11 @@ export const loader = async ({ request, params, context }: LoaderFunctionArgs) =
   const { searchParams } = new URL(request.url);
   const filter = trafficFilterOrFail(searchParams, new Date());
   const log = await openLog(backend, projectParams(params));
-  const asked = new Date(searchParams.get('since') ?? Number.NaN);
-  const since = Number.isNaN(asked.getTime()) ? filter.since : asked;
+  const sinceUs = parseInstant(searchParams.get('since') ?? '') ?? filter.sinceUs;
   const inserted = searchParams.get('inserted') ?? '';
   const insertedSince = /^[1-9]\d{0,14}$/.test(inserted) ? new Date(Number(inserted)) : undefined;
   return eventStream({ request, context }, (sink, signal) => {
-    streamTraffic({ log, filter: { ...filter, since, insertedSince }, sink, signal })
+    streamTraffic({ log, filter: { ...filter, sinceUs, insertedSince }, sink, signal })
       .catch((error: unknown) => logger.warn({ err: error }, 'tail ended'))
       // The browser reconnects.
       .finally(() => sink.end());

@@ -10,12 +10,12 @@ const VALUES_MAX = 50;
 /** Returns a field's values that start with `prefix` in the selected time range, as suggestions for the search box. */
 export const loader = async ({ request, params, context: { backend } }: LoaderFunctionArgs) => {
   const { searchParams } = new URL(request.url);
-  const { since, until } = resolveRange(readTimeRange(searchParams.get('from'), searchParams.get('to')), new Date());
+  const range = resolveRange(readTimeRange(searchParams.get('from'), searchParams.get('to')), new Date());
   const log = await openLog(backend, projectParams(params));
   const options = { prefix: searchParams.get('prefix') ?? '', limit: VALUES_MAX };
   const values = log
     // The log store rejects unknown fields.
-    .distinct((searchParams.get('field') ?? '') as DistinctField, { since, until }, options)
+    .distinct((searchParams.get('field') ?? '') as DistinctField, range, options)
     .catch((error: unknown) => {
       // Free-text fields have no values to suggest.
       if (error instanceof LogFilterError) return [];

@@ -1,3 +1,4 @@
+import { formatShortTime } from '@standin/contract';
 import { openLog } from '../../src/projects/projects.ts';
 import { sampleRequestOf } from '../../src/requests/sample-request.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
@@ -34,11 +35,11 @@ export const loadTraffic = async (
   ]);
   const isUnfiltered = q === '' && range.from === undefined && range.to === undefined;
   const hasNothing = !isUnavailable(page) && page.rows.length === 0 && isUnfiltered;
-  const { since, until } = resolveRange(range, now);
+  const { sinceUs, untilUs } = resolveRange(range, now);
   return {
     ...{ params, q, range },
-    since: since?.toISOString(),
-    until: until?.toISOString(),
+    since: sinceUs === undefined ? undefined : formatShortTime(sinceUs),
+    until: untilUs === undefined ? undefined : formatShortTime(untilUs),
     loadedAt: now.toISOString(),
     page: isUnavailable(page) ? { rows: [], hasOlder: false } : page,
     problem: asked.ok ? undefined : asked.problem,

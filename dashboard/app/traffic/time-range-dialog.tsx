@@ -15,24 +15,25 @@ interface TimeRangeDialogProps {
 
 /** Asks for the start and end of a range, in the chosen time zone. */
 export const TimeRangeDialog = ({ range, zone, onChange, onClose }: TimeRangeDialogProps) => {
-  const { since, until } = resolveRange(range, new Date());
+  const { sinceUs, untilUs } = resolveRange(range, new Date());
   const [error, setError] = useState<string>();
   const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const read = (name: string): Date | undefined => {
+    const read = (name: string): number | undefined => {
       const value = form.get(name);
-      return typeof value === 'string' ? fromLocalInput(value, zone) : undefined;
+      const at = typeof value === 'string' ? fromLocalInput(value, zone) : undefined;
+      return at && at.getTime() * 1_000;
     };
     const [from, to] = [read('from'), read('to')];
     if (from !== undefined && to !== undefined && from >= to) {
       setError('Must be later than the start time.');
       return;
     }
-    onChange(to === undefined ? { from: from?.toISOString(), to: undefined } : absoluteRange(from, to));
+    onChange(absoluteRange(from, to));
     onClose();
   };
-  const shown = (at: Date | undefined): string => (at === undefined ? '' : toLocalInput(at, zone));
+  const shown = (us: number | undefined): string => (us === undefined ? '' : toLocalInput(new Date(us / 1_000), zone));
   return (
     <Dialog
       open
@@ -42,10 +43,10 @@ export const TimeRangeDialog = ({ range, zone, onChange, onClose }: TimeRangeDia
     >
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
         <Field label="Start time" optional>
-          <Input type="datetime-local" step={1} name="from" defaultValue={shown(since)} />
+          <Input type="datetime-local" step={1} name="from" defaultValue={shown(sinceUs)} />
         </Field>
         <Field label="End time" optional errors={error === undefined ? [] : [error]}>
-          <Input type="datetime-local" step={1} name="to" defaultValue={shown(until)} />
+          <Input type="datetime-local" step={1} name="to" defaultValue={shown(untilUs)} />
         </Field>
         <DialogButtons>
           <Button onClick={onClose}>Cancel</Button>

@@ -13,9 +13,10 @@ const TimeRangeDialog = lazy(() =>
 const describeRange = (range: TimeRange, zone: Zone): string => {
   const preset = presetLabel(range);
   if (preset !== undefined) return preset;
-  const { since, until } = resolveRange(range, new Date());
-  const start = since && formatInstant(since, zone).slice(5, 19);
-  const end = until && formatInstant(until, zone).slice(5, 19);
+  const { sinceUs, untilUs } = resolveRange(range, new Date());
+  const shown = (us: number | undefined): string | undefined =>
+    us === undefined ? undefined : formatInstant(new Date(us / 1_000), zone).slice(5, 19);
+  const [start, end] = [shown(sinceUs), shown(untilUs)];
   if (start === undefined) return `until ${end ?? ''}`;
   if (end === undefined) return `since ${start}`;
   return `${start} – ${start.slice(0, 5) === end.slice(0, 5) ? end.slice(6) : end}`;

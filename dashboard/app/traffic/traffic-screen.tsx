@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { parseInstant } from '@standin/contract';
 import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
 import { paths } from '../paths.ts';
 import { useNavigate, useNavigation } from '../remix.ts';
@@ -51,13 +52,11 @@ const useFeed = (data: TrafficData, isStopped: boolean, isOpen: boolean) => {
   return { feed, state };
 };
 
-/** Returns the exclusive end of a range that includes the row. Adds one millisecond, because receive times have microseconds. */
-const justAfter = (receivedAt: string): Date => new Date(Date.parse(receivedAt) + 1);
-
 const gapRange = (item: FeedItem, next: FeedItem | undefined): TimeRange => {
   const newest = item.kind === 'gap' ? item.below.receivedAt : '';
-  const oldest = next?.kind === 'row' ? new Date(next.row.receivedAt) : undefined;
-  return absoluteRange(oldest, justAfter(newest));
+  const oldest = next?.kind === 'row' ? parseInstant(next.row.receivedAt) : undefined;
+  // The end of a range is exclusive.
+  return absoluteRange(oldest, (parseInstant(newest) ?? 0) + 1);
 };
 
 /** Returns the time range of the list. If an end is missing, the chart's is used. */
@@ -92,7 +91,7 @@ const Chart = ({ histogram, zone, data, navigation }: ChartProps) => {
           range={presetLabel(data.range) === undefined ? spanOf(data, view) : undefined}
           onZoom={(since, until) => {
             zoomed.current.push(data.range);
-            change({ range: absoluteRange(since, until) });
+            change({ range: absoluteRange(since.getTime() * 1_000, until.getTime() * 1_000) });
           }}
           onZoomOut={() => {
             const now = new Date();

@@ -29,9 +29,10 @@ export const accountParams = z.object({
   account: name('Account name.'),
 });
 
-const timeOf = (text: string): Date | undefined => {
+/** Returns microseconds since the epoch. */
+const timeOf = (text: string): number | undefined => {
   const ageMs = parseDuration(text);
-  if (ageMs !== undefined) return new Date(Date.now() - ageMs);
+  if (ageMs !== undefined) return (Date.now() - ageMs) * 1_000;
   return /(Z|[+-]\d{2}:\d{2})$/.test(text) ? parseInstant(text) : undefined;
 };
 

@@ -33,10 +33,11 @@ const NEXT_CURSOR_HEADER = 'standin-next-cursor';
 
 interface FilterQuery {
   readonly q?: string | undefined;
-  readonly from?: Date | undefined;
-  readonly to?: Date | undefined;
+  /** In microseconds since the epoch, as `to`. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
 }
-const filterOf = ({ q, from, to }: FilterQuery) => ({ search: searchOf(q), since: from, until: to });
+const filterOf = ({ q, from, to }: FilterQuery) => ({ search: searchOf(q), sinceUs: from, untilUs: to });
 
 const listRequests = defineRoute({
   method: 'GET',
@@ -178,7 +179,7 @@ reconnects with \`Last-Event-ID\` misses nothing, but may receive requests from 
   problems: [...SEARCHES, 'too_many_readers'],
   handle: async (call) => {
     const { view: shown, q, from } = call.query;
-    const options = { search: searchOf(q), since: from, view: shown, lastEventId: call.headers.lastEventId };
+    const options = { search: searchOf(q), sinceUs: from, view: shown, lastEventId: call.headers.lastEventId };
     const log = await openLog(call.backend, call.params);
     return {
       kind: 'stream',

@@ -8,7 +8,8 @@ import { toProblem } from './to-problem.ts';
 
 export interface StreamOptions {
   readonly search?: Filter | undefined;
-  readonly since?: Date | undefined;
+  /** In microseconds since the epoch. */
+  readonly sinceUs?: number | undefined;
   readonly view: View;
   /** Last event id of the previous stream. */
   readonly lastEventId?: string | undefined;
@@ -21,19 +22,20 @@ const RETRY_MS = 1_000;
 const PROBLEM_INTERVAL_MS = 30_000;
 
 /**
- * The start of a stream, and the ClickHouse insert time up to which its client has received everything, in milliseconds since 1970.
+ * The start of a stream, in microseconds since 1970, and the ClickHouse insert time up to which its client has received everything,
+ * in milliseconds.
  */
 interface Position {
-  readonly sinceMs: number;
+  readonly sinceUs: number;
   readonly insertedMs: number;
 }
 
-const formatPosition = ({ sinceMs, insertedMs }: Position): string => `${sinceMs}.${insertedMs}`;
+const formatPosition = ({ sinceUs, insertedMs }: Position): string => `${sinceUs}.${insertedMs}`;
 
 const parsePosition = (text: string): Position => {
-  const [, sinceMs, insertedMs] = /^(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
-  if (sinceMs !== undefined && insertedMs !== undefined)
-    return { sinceMs: Number(sinceMs), insertedMs: Number(insertedMs) };
+  const [, sinceUs, insertedMs] = /^(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
+  if (sinceUs !== undefined && insertedMs !== undefined)
+    return { sinceUs: Number(sinceUs), insertedMs: Number(insertedMs) };
   const name = 'last-event-id';
   const message = 'must be the id of an event from this stream';
   throw new ApiProblem('parameter_invalid', `${name}: ${message}`, { errors: [{ name, message }] });
@@ -42,15 +44,15 @@ const parsePosition = (text: string): Position => {
 /** Sends captured requests as server-sent events until `signal` aborts. */
 export const streamRequests = async (
   log: ProjectLog,
-  { search, since = new Date(), view, lastEventId }: StreamOptions,
+  { search, sinceUs = Date.now() * 1_000, view, lastEventId }: StreamOptions,
   write: Write,
   signal: AbortSignal,
 ): Promise<void> => {
-  let position = lastEventId === undefined ? { sinceMs: since.getTime(), insertedMs: 0 } : parsePosition(lastEventId);
+  let position = lastEventId === undefined ? { sinceUs, insertedMs: 0 } : parsePosition(lastEventId);
   const filter = {
     projectUid: log.projectUid,
     search,
-    since: new Date(position.sinceMs),
+    sinceUs: position.sinceUs,
     ...(position.insertedMs > 0 && { insertedSince: new Date(position.insertedMs) }),
   };
   // An event without data only updates the client's position.

@@ -1,5 +1,5 @@
-import type { HeaderPair, LogRow } from '@standin/contract';
-import { bodyBytesOf, formatTime } from '@standin/exchange';
+import { formatTime, type HeaderPair, type LogRow } from '@standin/contract';
+import { bodyBytesOf } from '@standin/exchange';
 import type { ReplayedExchange } from '@standin/logstore';
 import type { ComparedResponse, ResponseDiff } from '../diff/response-diff.ts';
 import { decodeContent } from '../diff/decode-content.ts';

@@ -36,7 +36,7 @@ describe('a search histogram', () => {
     ['neither bodies nor headers', 'status:5xx path:/a*', 10_000_000, 1],
   ])('is estimated only if reading is slow: %s', async (_what, text, total, oneIn) => {
     const { log, asked } = logOf(total);
-    const filter = { since, search: searchOf(text) };
+    const filter = { sinceUs: since.getTime() * 1_000, search: searchOf(text) };
     const view = await readHistogram(log, filter, now, { mayEstimate: true });
     expect(asked).toEqual([oneIn]);
     expect(view).toMatchObject({ matched: total / 8, total, isEstimate: oneIn > 1 });

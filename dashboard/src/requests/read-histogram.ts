@@ -27,9 +27,9 @@ const bucketsOf = (since: Date, until: Date) => {
 type Filter = Omit<CountFilter, 'projectUid'>;
 
 /** Returns the start of the log, for a range that has no start. */
-const beginningOf = async (log: ProjectLog, { until }: Filter, now: Date): Promise<Date> => {
-  const [first] = await log.summaries({ until, order: 'oldest-first', limit: 1 });
-  return first === undefined ? new Date((until ?? now).getTime() - SPAN_MS_MIN) : new Date(first.receivedAt);
+const beginningOf = async (log: ProjectLog, { untilUs }: Filter, until: Date): Promise<Date> => {
+  const [first] = await log.summaries({ untilUs, order: 'oldest-first', limit: 1 });
+  return first === undefined ? new Date(until.getTime() - SPAN_MS_MIN) : new Date(first.receivedAt);
 };
 
 /** Maximum number of rows whose headers and bodies can be searched within a second. */
@@ -65,11 +65,11 @@ export const readHistogram = async (
   now: Date,
   { mayEstimate }: HistogramOptions,
 ): Promise<RequestHistogram> => {
-  const { search } = filter;
-  const until = filter.until ?? now;
-  const since = filter.since ?? (await beginningOf(log, filter, now));
+  const { search, sinceUs, untilUs } = filter;
+  const until = untilUs === undefined ? now : new Date(Math.ceil(untilUs / 1_000));
+  const since = sinceUs === undefined ? await beginningOf(log, filter, until) : new Date(Math.floor(sinceUs / 1_000));
   const range = bucketsOf(since, until < since ? since : until);
-  const countAll = (): Promise<number> => log.count({ since: filter.since, until: filter.until });
+  const countAll = (): Promise<number> => log.count({ sinceUs, untilUs });
   const read = async (oneIn: number) => {
     const buckets = await log.histogram(filter, { ...range, oneIn });
     const counts = buckets.map((bucket) => STATUS_CLASSES.map((name) => bucket.counts[name]));

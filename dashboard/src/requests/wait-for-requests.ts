@@ -5,7 +5,8 @@ import type { ProjectLog } from '../backend.ts';
 
 export interface WaitOptions {
   readonly search?: Filter | undefined;
-  readonly since?: Date | undefined;
+  /** In microseconds since the epoch. */
+  readonly sinceUs?: number | undefined;
   /** Only requests received after this one count. */
   readonly after?: LogCursor | undefined;
   readonly count: number;
@@ -18,7 +19,7 @@ export interface WaitOptions {
  */
 export const waitForRequests = async (
   log: ProjectLog,
-  { search, since, after, count, timeoutMs }: WaitOptions,
+  { search, sinceUs, after, count, timeoutMs }: WaitOptions,
   signal: AbortSignal,
 ): Promise<readonly LogSummary[]> => {
   const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
@@ -26,13 +27,13 @@ export const waitForRequests = async (
   // earlier rows.
   const [newest] = await log.summaries({ limit: 1 });
   const found = new Map<string, LogSummary>();
-  const listed = await log.summaries({ search, since, after, order: 'oldest-first', limit: count });
+  const listed = await log.summaries({ search, sinceUs, after, order: 'oldest-first', limit: count });
   for (const summary of listed) found.set(summary.id, summary);
   if (found.size < count) {
     const filter = {
       projectUid: log.projectUid,
       search,
-      since: since ?? new Date(0),
+      sinceUs: sinceUs ?? 0,
       insertedSince: new Date(newest?.insertedAtMs ?? 0),
     };
     for await (const summary of tailSummaries(log, filter, over)) {

@@ -17,6 +17,7 @@ const objectOf = (kind: Kind, name: string, spec: object, namespace = 'default')
 });
 const PROJECT = objectOf('Project', 'shop', { accountRef: { name: 'team' } });
 const NOW = { filter: { to: CREATED_AT }, requests: 'All' };
+const micros = (time: string): number => Date.parse(time) * 1_000;
 const planOf = (spec: object, objects = [PROJECT], accepted = ACCEPTED) =>
   planPurge(objectOf('Purge', 'x', { projectRef: { name: 'shop' }, reason: 'r', ...spec }), objects, () => accepted);
 
@@ -26,8 +27,8 @@ describe('planPurge', () => {
       kind: 'ready',
       project: PROJECT,
       filter: {
-        ...{ projectUid: 'uid of shop', namespace: 'default', project: 'shop', search: undefined, since: undefined },
-        until: new Date(CREATED_AT),
+        ...{ projectUid: 'uid of shop', namespace: 'default', project: 'shop', search: undefined, sinceUs: undefined },
+        untilUs: micros(CREATED_AT),
       },
     });
   });
@@ -36,11 +37,18 @@ describe('planPurge', () => {
     ['2026-11-21T08:00:00Z', '2026-11-21T08:00:00Z'],
     // The user's clock is ahead. The creation time has a precision of seconds.
     ['2026-11-21T09:00:59Z', '2026-11-21T09:00:01Z'],
-  ])('with filter.to %s selects what was received before %s', (to, until) => {
+  ])('with filter.to %s selects what was received before %s', (to, before) => {
     const plan = planOf({ filter: { from: '2026-11-20T00:00:00Z', to, search: 'method:POST' } });
     expect(plan).toMatchObject({
-      filter: { since: new Date('2026-11-20T00:00:00Z'), until: new Date(until), search: { kind: 'method' } },
+      filter: { sinceUs: micros('2026-11-20T00:00:00Z'), untilUs: micros(before), search: { kind: 'method' } },
     });
+  });
+
+  it('selects the microsecond of a range of less than a microsecond', () => {
+    const second = '2024-02-29T00:00:00';
+    const plan = planOf({ filter: { from: `${second}.123456Z`, to: `${second}.123456001Z` } });
+    const us = micros(`${second}Z`) + 123_456;
+    expect(plan).toMatchObject({ filter: { sinceUs: us, untilUs: us + 1 } });
   });
 
   it.each([

@@ -1,4 +1,4 @@
-import { LIMITS, type ResourceObject } from '@standin/contract';
+import { LIMITS, parseInstant, type ResourceObject } from '@standin/contract';
 import { parseObject, type PurgeSpec } from '@standin/crds';
 import { parseFilter } from '@standin/exchange/search';
 import type { PurgeFilter } from '@standin/logstore';
@@ -14,9 +14,9 @@ export type PurgePlan =
   | { readonly kind: 'waiting'; readonly finding: Finding; readonly untilMs: number };
 
 /** Creation times have a precision of seconds. */
-const CREATION_PRECISION_MS = 1_000;
+const CREATION_PRECISION_US = 1_000_000;
 /** The allowed difference between the clocks of a user and of the API server. */
-const CLOCK_SKEW_MS_MAX = 60_000;
+const CLOCK_SKEW_US_MAX = 60_000_000;
 
 /** Decides what a Purge can do now. Looks up the Project in the Purge's own namespace. Never throws. */
 export const planPurge = (
@@ -40,10 +40,10 @@ export const planPurge = (
     return { kind: 'refused', finding: fails('Invalid', message) };
   }
   const { namespace, creationTimestamp } = purge.metadata;
-  const createdAtMs = Date.parse(creationTimestamp);
-  const toMs = Date.parse(to);
+  const createdAtUs = parseInstant(creationTimestamp) ?? NaN;
+  const toUs = parseInstant(to) ?? NaN;
   // A Purge that is created again, for example by a restore, must not delete requests that were received in the meantime.
-  if (toMs > createdAtMs + CLOCK_SKEW_MS_MAX)
+  if (toUs > createdAtUs + CLOCK_SKEW_US_MAX)
     return {
       kind: 'refused',
       finding: fails('Invalid', 'spec.filter.to: must not be later than the creation of the Purge.'),
@@ -62,15 +62,15 @@ export const planPurge = (
     return {
       kind: 'waiting',
       finding: finding ?? fails('ProjectNotFound', ''),
-      untilMs: createdAtMs + LIMITS.purgeWaitMsMax,
+      untilMs: createdAtUs / 1_000 + LIMITS.purgeWaitMsMax,
     };
   return {
     kind: 'ready',
     project,
     filter: {
       ...{ projectUid: project.metadata.uid, namespace, project: projectRef.name },
-      ...{ search: parsedSearch?.filter, since: from === undefined ? undefined : new Date(from) },
-      until: new Date(Math.min(toMs, createdAtMs + CREATION_PRECISION_MS)),
+      ...{ search: parsedSearch?.filter, sinceUs: from === undefined ? undefined : parseInstant(from) },
+      untilUs: Math.min(toUs, createdAtUs + CREATION_PRECISION_US),
     },
   };
 };

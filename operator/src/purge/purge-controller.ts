@@ -130,7 +130,7 @@ export class PurgeController implements Controller {
       return (await this.#report(purge, pending(finding))) ?? AFTER_ERROR;
     }
     const report = async (facts: PurgeFacts, next: ReconcileResult): Promise<ReconcileResult> =>
-      (await this.#report(purge, { ...facts, before: filter.until })) ?? next;
+      (await this.#report(purge, { ...facts, beforeUs: filter.untilUs })) ?? next;
     const before = (this.#seenAt.get(purge.metadata.uid) ?? Infinity) + BEFORE_MS_MAX;
     const late = undelivered({ projectUid: filter.projectUid, before });
     if (late.length > 0) return report(waiting(late), LATER);

@@ -1,6 +1,6 @@
-import { LIMITS, phraseListText, type PurgePhase } from '@standin/contract';
+import { formatShortTime, LIMITS, phraseListText, type PurgePhase } from '@standin/contract';
 import { operationConditions, type Progress } from '../operations/operation-conditions.ts';
-import { secondsOf, type ConditionContext } from '../status/conditions.ts';
+import type { ConditionContext } from '../status/conditions.ts';
 import type { StatusFields } from '../status/status-writer.ts';
 import { ACCEPTED } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
@@ -13,7 +13,8 @@ export interface PurgeFacts {
   /** The number of matching requests. Undefined if unchanged. */
   readonly matched?: number;
   readonly waitingFor?: readonly string[];
-  readonly before?: Date;
+  /** In microseconds since the epoch. */
+  readonly beforeUs?: number;
 }
 
 /** Returns the facts for a purge that cannot begin yet. */
@@ -66,10 +67,10 @@ export const requests = (count: number): string => (count === 1 ? '1 request' : 
 
 /** Returns the status fields for these facts. */
 export const statusOf = (facts: PurgeFacts, context: ConditionContext): StatusFields => {
-  const { phase, accepted, progress, matched, waitingFor, before } = facts;
+  const { phase, accepted, progress, matched, waitingFor, beforeUs } = facts;
   return {
     ...{ observedGeneration: context.generation, phase, waitingFor },
-    ...(before !== undefined && { before: secondsOf(before) }),
+    ...(beforeUs !== undefined && { before: formatShortTime(beforeUs) }),
     ...(matched !== undefined && { matched }),
     ...(phase === 'Completed' && { completedAt: context.now }),
     conditions: operationConditions(accepted, progress, context),

@@ -5,7 +5,7 @@ import type { LogFilter, LogOwner, LogStore } from '@standin/logstore';
 
 export interface CapturedOptions {
   readonly store: Pick<LogStore, 'summaries' | 'entries'>;
-  readonly filter: Pick<LogFilter, 'projectUid' | 'namespace' | 'project' | 'search' | 'since' | 'until' | 'after'>;
+  readonly filter: Pick<LogFilter, 'projectUid' | 'namespace' | 'project' | 'search' | 'sinceUs' | 'untilUs' | 'after'>;
   readonly limit: number;
   /** Ids of the entries that are not fetched. */
   readonly skip: ReadonlySet<string>;

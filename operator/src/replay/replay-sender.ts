@@ -1,6 +1,6 @@
-import { SourceError, type HeaderPair, type ResourceObject } from '@standin/contract';
+import { parseInstant, SourceError, type HeaderPair, type ResourceObject } from '@standin/contract';
 import { replayRequest, type Egress, type ReplayRequest, type RequestEdit } from '@standin/egress';
-import { bodyBytesOf, parseTime, type LogEntry } from '@standin/exchange';
+import { bodyBytesOf, type LogEntry } from '@standin/exchange';
 import type { ReplayResult } from '@standin/logstore';
 import type { ReplaySpec } from '@standin/crds';
 import { Destinations, type Destination, type DestinationParts } from './destination.ts';
@@ -98,7 +98,7 @@ export class ReplaySender {
       projectUid: plan.project.uid,
       replayUid: replay.metadata.uid,
       requestId: entry.id,
-      requestReceivedAtUs: parseTime(entry.receivedAt) ?? 0,
+      requestReceivedAtUs: parseInstant(entry.receivedAt) ?? 0,
       sentAtUs: answer.sentAtUs,
       expiresAtS: Math.floor(answer.sentAtUs / 1e6) + plan.retentionDays * 86_400,
       namespace: replay.metadata.namespace,

@@ -1,4 +1,4 @@
-import type { ResourceObject } from '@standin/contract';
+import { parseInstant, type ResourceObject } from '@standin/contract';
 import type { Clock } from '@standin/kube';
 import { LogStoreError, type CountFilter, type LogStore, type ReplayResult } from '@standin/logstore';
 import { capturedRequests, type Captured } from './captured-requests.ts';
@@ -48,10 +48,11 @@ export const sendMany = async (options: SendManyOptions): Promise<boolean> => {
   if (spec.filter === undefined) throw new Error('the Replay has neither requestId nor filter');
   const { limit } = spec.filter;
   // Excludes requests that the replay itself causes.
-  const until = new Date(Math.min(Date.parse(spec.filter.to), Date.parse(replay.metadata.creationTimestamp)));
+  const [toUs = NaN, createdAtUs = NaN] = [spec.filter.to, replay.metadata.creationTimestamp].map(parseInstant);
+  const untilUs = Math.min(toUs, createdAtUs);
   const { uid: projectUid, namespace, name } = project;
-  const since = new Date(spec.filter.from);
-  const filter = { projectUid, namespace, project: name, search: plan.search, since, until };
+  const sinceUs = parseInstant(spec.filter.from);
+  const filter = { projectUid, namespace, project: name, search: plan.search, sinceUs, untilUs };
   const start = parsePosition(report.facts.cursor);
   report.set({ planned: report.facts.planned ?? (await count(options, filter, limit)) });
 
@@ -138,7 +139,7 @@ const doneSince = async (
   start: Position | undefined,
 ): Promise<Set<string>> => {
   if (counts.total === 0) return new Set();
-  const sinceUs = start === undefined ? 0 : Date.parse(start.at.receivedAt) * 1_000;
+  const sinceUs = start === undefined ? 0 : (parseInstant(start.at.receivedAt) ?? 0);
   const { uid: projectUid, namespace, name: project } = plan.project;
   const key = { projectUid, namespace, project, replayUid: replay.metadata.uid, sinceUs };
   return new Set(await read(() => store.replays.ids(key)));

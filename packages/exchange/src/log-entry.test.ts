@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bodyBytesOf, formatTime, parseTime, toLogEntry } from './log-entry.ts';
+import { bodyBytesOf, toLogEntry } from './log-entry.ts';
 import { anyLogRow } from './log-row.testing.ts';
 
 const [sample] = fc.sample(anyLogRow, { numRuns: 1, seed: 1 });
@@ -42,27 +42,5 @@ describe('toLogEntry', () => {
         expect(entry.request.target).toBe(row.target);
       }),
     );
-  });
-});
-
-describe('times', () => {
-  test.each([
-    [0, '1970-01-01T00:00:00.000000Z'],
-    [1_763_710_512_123_456, '2025-11-21T07:35:12.123456Z'],
-    [1_763_710_512_000_007, '2025-11-21T07:35:12.000007Z'],
-  ])('%d µs is %s', (us, text) => {
-    expect(formatTime(us)).toBe(text);
-    expect(parseTime(text)).toBe(us);
-  });
-
-  test.each([
-    ['2025-11-21T07:35:12Z', 1_763_710_512_000_000],
-    ['2025-11-21T08:35:12.5+01:00', 1_763_710_512_500_000],
-    ['2025-11-21T07:35:12.123456789Z', 1_763_710_512_123_456],
-    ['2025-11-21', undefined],
-    ['2025-13-41T00:00:00Z', undefined],
-    ['yesterday', undefined],
-  ])('%s is parsed as %s', (text, us) => {
-    expect(parseTime(text)).toBe(us);
   });
 });

@@ -1,4 +1,12 @@
-import type { Action, Credential, HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
+import {
+  formatTime,
+  type Action,
+  type Credential,
+  type HeaderPair,
+  type LogRow,
+  type Method,
+  type Outcome,
+} from '@standin/contract';
 
 /**
  * A log entry as users and programs see it, which is one line of `standin logs -o json`. Fields are only added, never removed.
@@ -130,27 +138,6 @@ export const decodeBody = (bytes: Uint8Array): { body: string; bodyEncoding: Bod
 /** Returns the bytes of a body as they were on the wire. */
 export const bodyBytesOf = (part: { readonly body: string; readonly bodyEncoding: BodyEncoding }): Buffer =>
   Buffer.from(part.body, part.bodyEncoding);
-
-/** Formats microseconds since the epoch as RFC 3339 with microseconds. */
-export const formatTime = (us: number): string => {
-  const milliseconds = Math.floor(us / 1000);
-  const micros = String(us - milliseconds * 1000).padStart(3, '0');
-  return `${new Date(milliseconds).toISOString().slice(0, -1)}${micros}Z`;
-};
-
-const isoTime = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6})\d*)?(Z|[+-]\d\d:\d\d)$/;
-
-/**
- * Parses an RFC 3339 time to microseconds since the epoch. Ignores decimal places beyond microseconds. Returns `undefined` if the
- * text is not such a time.
- */
-export const parseTime = (text: string): number | undefined => {
-  const match = isoTime.exec(text);
-  if (!match) return undefined;
-  const [, seconds = '', fraction = '', zone = ''] = match;
-  const milliseconds = Date.parse(seconds + zone);
-  return Number.isNaN(milliseconds) ? undefined : milliseconds * 1000 + Number(fraction.padEnd(6, '0'));
-};
 
 export const toLogEntry = (row: LogRow): LogEntry => ({
   id: row.id,

@@ -49,7 +49,7 @@ describe('summariesQuery', () => {
   });
 
   test('every parameter in the SQL has a value, and every value has a parameter', () => {
-    const times = { since: new Date(0), until: new Date(1), insertedSince: new Date(2) };
+    const times = { sinceUs: 0, untilUs: 1, insertedSince: new Date(2) };
     const names = { projectUid: 'u', namespace: 'n', project: 'p', endpoint: 'e', method: 'GET' } as const;
     const search: Filter = { kind: 'contains', field: 'body', text: 'x' };
     const { sql, params } = summariesQuery({
@@ -82,7 +82,8 @@ describe('summariesQuery', () => {
   test.each([
     ['an invalid id', { after: { ...after, id: 'x' } }],
     ['an invalid time', { after: { ...after, receivedAt: 'x' } }],
-    ['an invalid date', { since: new Date(Number.NaN) }],
+    ['a start that is not a time', { sinceUs: Number.NaN }],
+    ['an end in fractions of a microsecond', { untilUs: 0.5 }],
   ])('rejects %s', (_what, filter) => {
     expect(() => summariesQuery({ projectUid, ...filter, limit: 1 })).toThrow(LogFilterError);
   });

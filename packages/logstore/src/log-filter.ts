@@ -1,5 +1,4 @@
-import type { Method } from '@standin/contract';
-import { parseTime } from '@standin/exchange';
+import { parseInstant, type Method } from '@standin/contract';
 import { compileFilter } from './search/compile-filter.ts';
 import type { Filter } from '@standin/exchange/search';
 
@@ -31,10 +30,10 @@ export interface LogFilter {
   readonly status?: number | StatusRange | undefined;
   /** A search that was parsed by `parseFilter` from `@standin/exchange/search`. */
   readonly search?: Filter | undefined;
-  /** Received at this time or later. */
-  readonly since?: Date | undefined;
-  /** Received before this time. */
-  readonly until?: Date | undefined;
+  /** Received at this time or later, in microseconds since the epoch. Rows have microseconds, so a `Date` would be too coarse. */
+  readonly sinceUs?: number | undefined;
+  /** Received before this time, in microseconds since the epoch. */
+  readonly untilUs?: number | undefined;
   /** Stored by ClickHouse at this time or later, by its own clock. */
   readonly insertedSince?: Date | undefined;
   /** Stored in one of these milliseconds since the epoch. Use no more than a few hundred, because they are part of the URL. */
@@ -84,10 +83,9 @@ export class LogFilterError extends Error {
 
 export const uuidText = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-const micros = (date: Date, field: string): number => {
-  const time = date.getTime();
-  if (Number.isNaN(time)) throw new LogFilterError(`${field} is not a time`);
-  return time * 1000;
+const checkedTime = (time: number, field: string): number => {
+  if (!Number.isInteger(time)) throw new LogFilterError(`${field} is not a time`);
+  return time;
 };
 
 const timeParam = (name: string): string => `fromUnixTimestamp64Micro({${name}:Int64}, 'UTC')`;
@@ -139,8 +137,11 @@ export const conditionsOf = (filter: LogFilter | CountFilter, { expired = false 
   if (filter.project !== undefined) where.add('project = {project:String}', { project: filter.project });
   if (filter.endpoint !== undefined) where.add('endpoint = {endpoint:String}', { endpoint: filter.endpoint });
   if (filter.method !== undefined) where.add('method = {method:String}', { method: filter.method });
-  if (filter.since) where.add(`received_at >= ${timeParam('since')}`, { since: micros(filter.since, 'since') });
-  if (filter.until) where.add(`received_at < ${timeParam('until')}`, { until: micros(filter.until, 'until') });
+  const { sinceUs, untilUs } = filter;
+  if (sinceUs !== undefined)
+    where.add(`received_at >= ${timeParam('since')}`, { since: checkedTime(sinceUs, 'sinceUs') });
+  if (untilUs !== undefined)
+    where.add(`received_at < ${timeParam('until')}`, { until: checkedTime(untilUs, 'untilUs') });
   if (filter.status !== undefined) {
     const { min, max } = statusRange(filter.status);
     where.addFinal('status BETWEEN {statusMin:UInt16} AND {statusMax:UInt16}', { statusMin: min, statusMax: max });
@@ -165,7 +166,7 @@ const addProject = (where: ReturnType<typeof collectConditions>, projectUid: Log
 /** Adds the conditions that only lists have: the times of inserts, and the position after a cursor. */
 const addPosition = (where: ReturnType<typeof collectConditions>, filter: LogFilter): void => {
   if (filter.insertedSince) {
-    const insertedSince = micros(filter.insertedSince, 'insertedSince') / 1000;
+    const insertedSince = checkedTime(filter.insertedSince.getTime(), 'insertedSince');
     where.addFinal(`inserted_at >= fromUnixTimestamp64Milli({insertedSince:Int64}, 'UTC')`, { insertedSince });
   }
   if (filter.insertedAt) {
@@ -173,7 +174,7 @@ const addPosition = (where: ReturnType<typeof collectConditions>, filter: LogFil
     where.addFinal(`inserted_at IN {insertedAt:Array(DateTime64(3, 'UTC'))}`, { insertedAt });
   }
   if (filter.after) {
-    const afterUs = parseTime(filter.after.receivedAt);
+    const afterUs = parseInstant(filter.after.receivedAt);
     if (afterUs === undefined || !uuidText.test(filter.after.id)) throw new LogFilterError('after is not a cursor');
     const compare = filter.order === 'oldest-first' ? '>' : '<';
     // The second condition implies the first, but only the first one narrows the range of the primary key.

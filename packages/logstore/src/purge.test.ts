@@ -44,7 +44,7 @@ const search = (text: string): Filter => {
   return parsed.filter;
 };
 const filter = (more: Partial<PurgeFilter> = {}): PurgeFilter => ({
-  ...{ projectUid: 'uid', namespace: 'default', project: 'shop', until: new Date('2026-11-22') },
+  ...{ projectUid: 'uid', namespace: 'default', project: 'shop', untilUs: Date.parse('2026-11-22') * 1_000 },
   ...more,
 });
 const deletions = (): string[] => statements.filter((sql) => sql.startsWith('ALTER TABLE'));
@@ -74,7 +74,7 @@ describe('a purge', () => {
   });
 
   it('selects only the requests of its project and its time range in every statement', async () => {
-    await purgeRequests(place, filter({ since: new Date('2026-11-20'), search: search('body:jane') }));
+    await purgeRequests(place, filter({ sinceUs: Date.parse('2026-11-20') * 1_000, search: search('body:jane') }));
     const reading = statements.filter((sql) => !sql.includes('system.mutations'));
     expect(reading.length).toBeGreaterThan(6);
     for (const sql of reading) {

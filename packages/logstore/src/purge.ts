@@ -13,10 +13,10 @@ export interface PurgeFilter {
   readonly namespace: string;
   readonly project: string;
   readonly search?: Filter | undefined;
-  /** Received at this time or later. */
-  readonly since?: Date | undefined;
-  /** Received before this time. */
-  readonly until: Date;
+  /** Received at this time or later, in microseconds since the epoch. */
+  readonly sinceUs?: number | undefined;
+  /** Received before this time, in microseconds since the epoch. */
+  readonly untilUs: number;
 }
 
 /**
@@ -190,7 +190,7 @@ const findIds = async (
  */
 export const purgeReplayResults = async (
   place: Place,
-  { projectUid, namespace, project, since, until }: PurgeFilter,
+  { projectUid, namespace, project, sinceUs = 0, untilUs }: PurgeFilter,
 ): Promise<PurgeStep> => {
   const table = tableOf(place, 'replay_results');
   const running = await stillRunning(place, table);
@@ -199,13 +199,7 @@ export const purgeReplayResults = async (
     `${column} >= fromUnixTimestamp64Micro({since:Int64}, 'UTC') AND ${column} < fromUnixTimestamp64Micro({until:Int64}, 'UTC')`;
   const results = `project_uid = {projectUid:String} AND namespace = {namespace:String} AND project IN ({project:String}, '')
       AND ${inRange('request_received_at')}`;
-  const params = {
-    projectUid,
-    namespace,
-    project,
-    since: (since?.getTime() ?? 0) * 1_000,
-    until: until.getTime() * 1_000,
-  };
+  const params = { projectUid, namespace, project, since: sinceUs, until: untilUs };
   const sql = `SELECT DISTINCT request_id FROM ${table.everywhere} WHERE ${results}
       AND request_id GLOBAL NOT IN (
         SELECT id FROM ${tableOf(place, 'log').everywhere}

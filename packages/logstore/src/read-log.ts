@@ -4,7 +4,8 @@ import type { LogRow } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
 import { decodeRow } from './decode-row.ts';
 import { LOG_COLUMNS } from './log-columns.ts';
-import { parseTime, toLogEntry } from '@standin/exchange';
+import { parseInstant } from '@standin/contract';
+import { toLogEntry } from '@standin/exchange';
 import type { EntryPreview, LogEntry, LogSummary, RowVersion } from '@standin/exchange';
 import { LogFilterError, uuidText, type LogCursor } from './log-filter.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
@@ -83,7 +84,8 @@ export const readRequestBodies = async (
   bodyBytesMax: number,
 ): Promise<ReadonlyMap<string, BodyStart>> => {
   if (keys.length > FETCH_ROWS_MAX) throw new LogFilterError(`keys must have at most ${FETCH_ROWS_MAX} items`);
-  const isCursor = ({ receivedAt, id }: LogCursor): boolean => parseTime(receivedAt) !== undefined && uuidText.test(id);
+  const isCursor = ({ receivedAt, id }: LogCursor): boolean =>
+    parseInstant(receivedAt) !== undefined && uuidText.test(id);
   if (!keys.every(isCursor)) throw new LogFilterError('a key is not a cursor');
   const sql = `SELECT id, substring(request_body, 1, {bodyBytesMax:UInt64}), length(request_body) FROM log
     WHERE expires_at > now() AND namespace = {namespace:String} AND project = {project:String}

@@ -1,8 +1,7 @@
 import { TupleParam } from '@clickhouse/client';
 import type { ClickHouseSettings } from '@clickhouse/client';
-import type { Credential, Method, Outcome } from '@standin/contract';
+import { formatTime, parseInstant, type Credential, type Method, type Outcome } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
-import { formatTime } from '@standin/exchange';
 import type { LogSummary } from '@standin/exchange';
 import { assertLimit, conditionsOf, summariesQuery } from './log-filter.ts';
 import type { LogFilter } from './log-filter.ts';
@@ -14,12 +13,12 @@ const REPEATED_ROWS = 16;
 /** The maximum number of keys in one query. Keys are part of the URL, whose length is limited. */
 const KEYS_MAX = 500;
 
-const HOUR_MS = 3_600_000;
+const HOUR_US = 3_600_000_000;
 /**
  * The search for the newest entries covers the last hour first, then the last day, then everything. A search that matches many rows
  * reads only the last hour or day. A search that matches few rows reads the whole log, but each part of it only once.
  */
-const WINDOWS_MS = [HOUR_MS, 24 * HOUR_MS, Infinity];
+const WINDOWS_US = [HOUR_US, 24 * HOUR_US, Infinity];
 
 interface VersionedSummary {
   readonly summary: LogSummary;
@@ -64,21 +63,22 @@ export const readSummaries = async (clickhouse: ClickHouse, filter: LogFilter): 
 };
 
 /** Yields consecutive windows that together cover the filter's time range. */
-const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'since' | 'until'>> {
-  const { since, until, after, order } = filter;
+const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'sinceUs' | 'untilUs'>> {
+  const { sinceUs, untilUs, after, order } = filter;
   if (order === 'oldest-first') {
-    yield { since, until };
+    yield { sinceUs, untilUs };
     return;
   }
-  const end = Math.min(until?.getTime() ?? Infinity, after ? Date.parse(after.receivedAt) : Infinity, Date.now());
-  let before = until;
-  for (const windowMs of WINDOWS_MS) {
-    const start = Math.floor(end - windowMs);
+  const afterUs = after ? (parseInstant(after.receivedAt) ?? NaN) : Infinity;
+  const end = Math.min(untilUs ?? Infinity, afterUs, Date.now() * 1_000);
+  let before = untilUs;
+  for (const windowUs of WINDOWS_US) {
+    const start = end - windowUs;
     // A window is also the last one if the cursor is not a time, in which case the query fails with the reason.
-    const isLast = !Number.isFinite(start) || start <= (since?.getTime() ?? -Infinity);
-    yield { since: isLast ? since : new Date(start), until: before };
+    const isLast = !Number.isFinite(start) || start <= (sinceUs ?? -Infinity);
+    yield { sinceUs: isLast ? sinceUs : start, untilUs: before };
     if (isLast) return;
-    before = new Date(start);
+    before = start;
   }
 };
 

@@ -1,6 +1,6 @@
-import type { HeaderPair, Method, ReplayTarget } from '@standin/contract';
+import { formatTime, type HeaderPair, type Method, type ReplayTarget } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
-import { decodeBody, formatTime, type BodyEncoding } from '@standin/exchange';
+import { decodeBody, type BodyEncoding } from '@standin/exchange';
 import { uuidText } from './log-filter.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS } from './run-query.ts';

@@ -1,5 +1,5 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
-import { formatTime, parseTime } from '@standin/exchange';
+import { formatTime, parseInstant } from '@standin/contract';
 import { RowBinaryReader } from './row-binary-reader.ts';
 
 /** The time limit of a read, in seconds. */
@@ -19,6 +19,6 @@ export const decodeAll = <T>(answer: Buffer, decode: (reader: RowBinaryReader) =
  * Returns a time such as `2026-11-21 07:35:12.123456`, which is the format that ClickHouse accepts for a DateTime64(6) parameter.
  */
 export const timeText = (receivedAt: string): string =>
-  formatTime(parseTime(receivedAt) ?? 0)
+  formatTime(parseInstant(receivedAt) ?? 0)
     .replace('T', ' ')
     .slice(0, -1);

@@ -7,7 +7,7 @@ import type { LogStore } from './log-store.ts';
  * With `insertedSince`, the caller already knows the rows that ClickHouse stored before that time, so the tail does not search for
  * them. The tail may still yield rows of the last minute before that time (see `UNDER_WAY_MS`).
  */
-export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'until' | 'limit' | 'insertedAt'>;
+export type TailFilter = Omit<LogFilter, 'order' | 'after' | 'untilUs' | 'limit' | 'insertedAt'>;
 
 export interface TailOptions {
   /** The shortest interval between polls for inserts. See `LogStore.follow`. */
@@ -103,8 +103,8 @@ async function* foundPages(
   signal: AbortSignal,
   { pollIntervalMs = POLL_INTERVAL_MS, onFailure, onCaughtUp }: TailOptions,
 ): AsyncGenerator<LogSummary[]> {
-  const { insertedSince, since = new Date(), ...wanted } = filter;
-  const read: LogFilter = { ...wanted, since, order: 'oldest-first', limit: PAGE_SIZE };
+  const { insertedSince, sinceUs = Date.now() * 1_000, ...wanted } = filter;
+  const read: LogFilter = { ...wanted, sinceUs, order: 'oldest-first', limit: PAGE_SIZE };
   let newestMs = insertedSince?.getTime() ?? 0;
   const { projectUid, namespace, project } = filter;
   const feed = store.follow({ projectUid, namespace, project, pollIntervalMs });
@@ -159,7 +159,7 @@ async function* unseenPages(
 }
 
 /**
- * Follows the log until `signal` aborts or the log store is closed. Yields summaries of entries received since `filter.since` (by default, from now on),
+ * Follows the log until `signal` aborts or the log store is closed. Yields summaries of entries received since `filter.sinceUs` (by default, from now on),
  * each one once. Follows the time at which ClickHouse stored the rows, so that rows that a gateway delivers late, after an
  * outage, are also shown. Within a read, the oldest row comes first, and a row that arrives late is shown late. Rejects with a
  * `LogStoreError` when a read fails, unless there is an `onFailure`, in which case it neither misses nor repeats a row.

@@ -16,7 +16,8 @@ import {
   toBase64,
   wireText,
 } from '../../../packages/exchange/src/formats/wire-bytes.ts';
-import { decodeBody, parseTime } from '../../../packages/exchange/src/log-entry.ts';
+import { parseInstant } from '../../../packages/contract/src/instant.ts';
+import { decodeBody } from '../../../packages/exchange/src/log-entry.ts';
 import { newLogRow } from '../../../packages/exchange/src/log-row.testing.ts';
 import { testEntry } from '@standin/exchange/entry-testing';
 import { RowBinaryReader } from '../../../packages/logstore/src/row-binary-reader.ts';
@@ -201,9 +202,9 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     run: (text) => decodeBody(bytesOf(text)),
   },
   {
-    of: 'packages/exchange/src/log-entry.ts#parseTime',
+    of: 'packages/contract/src/instant.ts#parseInstant',
     limit: HEAD,
-    run: parseTime,
+    run: parseInstant,
     near: { 'fractions of a second': framed('2026-01-01T00:00:00.', repeated('1'), 'x') },
   },
   {
