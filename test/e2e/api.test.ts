@@ -175,6 +175,7 @@ describe('invalid requests', () => {
     ['/requests?limit=1&limit=2', 400, { code: 'parameter_invalid', detail: 'limit must be given only once' }],
     ['/requests?since=1h', 400, { code: 'parameter_invalid' }],
     ['/requests?from=yesterday', 400, { code: 'parameter_invalid', errors: [{ name: 'from' }] }],
+    ['/requests?from=1h&to=2h', 400, { code: 'parameter_invalid', errors: [{ name: 'to' }] }],
     ['/requests?cursor=x', 400, { code: 'parameter_invalid', errors: [{ name: 'cursor' }] }],
     ['/requests:wait?timeout=2m', 400, { code: 'parameter_invalid', errors: [{ name: 'timeout' }] }],
     [`/requests/${OTHER_ID}`, 404, { code: 'request_not_found' }],

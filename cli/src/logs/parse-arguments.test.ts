@@ -15,6 +15,10 @@ test.each(['', '4', '6xx', '40x', '200-', 'ok'])('the status %j is rejected with
   expect(() => parseStatus(text)).toThrow('must be a status such as 404');
 });
 
+test('a range of statuses that ends before it begins is rejected', () => {
+  expect(() => parseStatus('299-200')).toThrow('did you mean 200-299?');
+});
+
 test('a start time is a duration or a time', () => {
   const before = Date.now();
   const since = parseSince('10m') / 1_000;

@@ -38,6 +38,8 @@ export const parseStatus = (text: string): { readonly min: number; readonly max:
   if (match === null) throw new InvalidArgumentError('must be a status such as 404, 5xx or 200-299.');
   const [, hundreds, from, to] = match;
   if (hundreds !== undefined) return { min: Number(hundreds) * 100, max: Number(hundreds) * 100 + 99 };
+  if (to !== undefined && Number(to) < Number(from))
+    throw new InvalidArgumentError(`ends before it begins: did you mean ${to}-${from}?`);
   return { min: Number(from), max: Number(to ?? from) };
 };
 

@@ -37,7 +37,13 @@ interface FilterQuery {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
-const filterOf = ({ q, from, to }: FilterQuery) => ({ search: searchOf(q), sinceUs: from, untilUs: to });
+const filterOf = ({ q, from, to }: FilterQuery) => {
+  if (from !== undefined && to !== undefined && to < from) {
+    const errors = [{ name: 'to', message: 'must not be before from' }];
+    throw new ApiProblem('parameter_invalid', 'to: must not be before from', { errors });
+  }
+  return { search: searchOf(q), sinceUs: from, untilUs: to };
+};
 
 const listRequests = defineRoute({
   method: 'GET',

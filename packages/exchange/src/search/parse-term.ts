@@ -5,7 +5,13 @@ import type { ChoiceField, Field, PlainField } from './fields.ts';
 import { FILTER_LIMITS } from './filter.ts';
 import type { ContainsField, NumberField, Pattern, PatternField, Term } from './filter.ts';
 import type { Token, ValueToken } from './lexer.ts';
-import { parseDurationValue, parseSizeValue, parseStatusValue } from './parse-number.ts';
+import {
+  parseDurationValue,
+  parseSizeValue,
+  parseStatusValue,
+  type Amount,
+  type ParsedAmount,
+} from './parse-number.ts';
 import { FilterSyntaxError } from './problem.ts';
 import { hasBytes } from './text-bytes.ts';
 
@@ -28,7 +34,7 @@ export const parseTerm = (token: TermToken, text: string): Term => {
   }
   if (isPlainField(field.name)) {
     assertValue(token, FIELDS[field.name]);
-    return parseField(field.name, value, text);
+    return parseField(field.name, token, text);
   }
   const header = headerField(field.name);
   if (header === undefined || !headerNameText.test(header.header)) throw unknownField(token, field, text);
@@ -68,21 +74,22 @@ const patternOf = (value: ValueToken): Pattern => {
   return value.pieces.length === 1 ? [value.pieces[0]] : [value.pieces[0], ...inner, last];
 };
 
-const parseField = (name: PlainField, value: ValueToken, text: string): Term => {
+const parseField = (name: PlainField, token: TermToken, text: string): Term => {
+  const { value } = token;
   const written = textOf(value);
   switch (FIELDS[name].kind) {
     case 'choice':
       return parseChoice(name as ChoiceField, value);
     case 'status':
-      return parseStatusValue(written) ?? refuse(value, statusAdvice(written));
+      return amountOf(parseStatusValue(written), token) ?? refuse(value, statusAdvice(written));
     case 'duration':
       return (
-        withoutEquality(parseDurationValue(written), { value, written }) ??
+        withoutEquality(amountOf(parseDurationValue(written), token), { value, written }) ??
         refuse(value, 'A duration needs a comparison and a unit (us, ms, s or m), as in dur:>250ms or dur:100ms-2s.')
       );
     case 'size':
       return (
-        parseSizeValue(name as NumberField, written) ??
+        amountOf(parseSizeValue(name as NumberField, written), token) ??
         refuse(
           value,
           `A size is a number of bytes, or a number with a unit (b, kb, mb, kib or mib), as in ${name}:>10kb.`,
@@ -107,11 +114,18 @@ const emptyAdvice = (name: PlainField): string => {
   return `The quotes are empty. To find empty bodies, search for ${size}:0.`;
 };
 
+/** Rejects a range that ends before it begins. It matches nothing, and is probably a mistake. */
+const amountOf = (parsed: ParsedAmount, { field, value }: TermToken): Amount | undefined => {
+  if (parsed !== 'reversed') return parsed;
+  const [from = '', to = ''] = textOf(value).split('-');
+  return refuse(value, `The range ends before it begins. Did you mean ${field?.name ?? ''}:${to}-${from}?`);
+};
+
 /** Rejects an exact duration, because users do not know durations to the microsecond. */
 const withoutEquality = (
-  amount: ReturnType<typeof parseDurationValue>,
+  amount: Amount | undefined,
   { value, written }: { readonly value: ValueToken; readonly written: string },
-): typeof amount => {
+): Amount | undefined => {
   if (amount === undefined || /[<>-]/.test(written)) return amount;
   return refuse(value, 'A duration needs a comparison, as in dur:>250ms, dur:<=1s or dur:100ms-2s.');
 };
