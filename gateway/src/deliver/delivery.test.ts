@@ -305,6 +305,59 @@ describe('a forwarded request', () => {
   });
 });
 
+describe('the end of a segment', () => {
+  /** Makes the first write of records fail before its last bytes, and keeps them in the file. */
+  const tear = (): FaultyDisk => {
+    const disk = new FaultyDisk();
+    let failures = 1;
+    disk.isTruncateBroken = true;
+    disk.onAppend = ({ length }) =>
+      failures-- > 0 ? { error: diskError('EIO'), bytesWritten: length - 10 } : undefined;
+    return disk;
+  };
+
+  test('that an incomplete write left is skipped, because its records are in the next segment', async () => {
+    const { dir, sink, spool, delivery, stop } = await setUp({ disk: tear() });
+    const row = testRow();
+    expect(await spool.exchange(row)).toBe(true);
+    expect(await stop()).toBe(0);
+    expect(sink.rows).toEqual([row]);
+    expect([delivery.damagedRecords, delivery.quarantined]).toEqual([0, 0]);
+    expect(await readdir(dir)).toEqual([]);
+  });
+
+  test('that an incomplete write of an earlier process left is skipped, too', async () => {
+    const { dir, sink, spool, stop } = await setUp({ disk: tear() });
+    sink.onInsert = unavailable;
+    const row = testRow();
+    expect(await spool.exchange(row)).toBe(true);
+    await crash(dir, spool);
+    await rm(spool.folder, { recursive: true });
+    await stop(0);
+    const later = new MemorySink();
+    const { delivery } = await startOn(dir, later);
+    await later.until(({ rows }) => rows.length === 1);
+    await expect.poll(() => delivery.oldestReceivedMs).toBe(Infinity);
+    expect(later.rows).toEqual([row]);
+    expect([delivery.damagedRecords, delivery.quarantined]).toEqual([0, 0]);
+  });
+
+  test('that is missing after it was acknowledged is damage, which is kept and counted', async () => {
+    const { sink, spool, delivery } = await setUp();
+    const truncated = Promise.withResolvers<undefined>();
+    sink.onInsert = () => truncated.promise;
+    await spool.exchange(testRow());
+    await sink.until(({ attempts }) => attempts.length === 1);
+    await spool.exchange(testRow());
+    await spool.seal();
+    const second = path.join(spool.folder, '0000000002.seg');
+    await writeFile(second, (await readFile(second)).subarray(0, -10));
+    truncated.resolve(undefined);
+    await expect.poll(() => delivery.quarantined).toBe(1);
+    expect([sink.rows.length, delivery.damagedRecords]).toEqual([1, 1]);
+  });
+});
+
 describe('the spool of an earlier process', () => {
   /** Leaves a folder with `count` rows in one segment, as a killed process does. */
   const leave = async (count: number) => {

@@ -160,7 +160,7 @@ export class Delivery {
     this.#next ??= spool.takeSealed();
     if (this.#next !== undefined) {
       const { file, bytes, oldest } = this.#next;
-      if ((await this.#own.deliver(file, { countedBytes: bytes, oldest })) === 0) spool.guard.removed(bytes);
+      if ((await this.#own.deliver(file, { acknowledgedBytes: bytes, oldest })) === 0) spool.guard.removed(bytes);
       this.#next = undefined;
     } else if (this.#isStopping) {
       // Requests that were interrupted by the shutdown become rows without a response.

@@ -41,8 +41,8 @@ interface DeliveredSegment {
 interface DeliverOptions {
   /** A segment that may grow is not removed. */
   readonly mayGrow?: boolean;
-  /** The size to report to `onRemoved`, if the file may be larger because of a failed write. */
-  readonly countedBytes?: number;
+  /** How much of the file was written successfully, if known. A failed write may have left more, which no response depends on. */
+  readonly acknowledgedBytes?: number;
   /** The segment's requests. With them, the segment is compacted if it must stay for long. */
   readonly oldest?: OldestRequests | undefined;
 }
@@ -85,7 +85,7 @@ export class FolderDrain {
    */
   async deliver(
     file: string,
-    { mayGrow = false, countedBytes, oldest }: DeliverOptions = {},
+    { mayGrow = false, acknowledgedBytes, oldest }: DeliverOptions = {},
   ): Promise<number | undefined> {
     const content = await this.#read(file);
     if (content === 'gone') return 0;
@@ -94,13 +94,13 @@ export class FolderDrain {
       this.#options.logger.error({ file }, 'log segment has a newer format, leaving it for a newer version');
       return 0;
     }
-    for (const damage of content.damage) await this.#note(file, damage, mayGrow);
+    for (const damage of content.damage) await this.#note(file, damage, acknowledgedBytes);
     const { failedAttempts } = this.#options.inserter;
     if (!(await this.#options.inserter.insert(batchOf(file, content)))) return undefined;
     // After a failed attempt, the memory is not reused, because the attempt may still be reading it.
     const isUnread = failedAttempts === this.#options.inserter.failedAttempts;
     this.#spare = isUnread ? reusable(content) : undefined;
-    this.#hold(file, content.requests, { bytes: countedBytes ?? content.bytes, mayGrow, oldest });
+    this.#hold(file, content.requests, { bytes: acknowledgedBytes ?? content.bytes, mayGrow, oldest });
     for (const idKey of content.answeredKeys) await this.#answered(idKey);
     await this.#removeIfDone(file);
     return content.bytes;
@@ -188,11 +188,16 @@ export class FolderDrain {
     return undefined;
   }
 
-  async #note(file: string, damage: Damage, mayGrow: boolean): Promise<void> {
+  /**
+   * Keeps damaged bytes for an administrator. Skips those of a write that was not completed: its records are in a later segment, or
+   * their requests were not accepted, and the bytes would hold up Purges without containing a whole record.
+   */
+  async #note(file: string, damage: Damage, acknowledgedBytes: number | undefined): Promise<void> {
     const { quarantine, logger } = this.#options;
     const where = { file, offset: damage.offset, bytes: damage.bytes.length };
-    if (damage.kind === 'torn' && mayGrow) {
-      logger.warn(where, 'last write of a gateway incomplete, its request got no response');
+    const isIncomplete = acknowledgedBytes === undefined ? damage.kind === 'torn' : damage.offset >= acknowledgedBytes;
+    if (isIncomplete) {
+      logger.warn(where, 'incomplete write skipped, no response depends on it');
       return;
     }
     this.damagedRecords++;

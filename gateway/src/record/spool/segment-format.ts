@@ -103,10 +103,15 @@ const findFrame = (segment: Buffer, from: number, header: SegmentHeader): number
 };
 
 /** Returns whether the rest of the segment looks like an incomplete write rather than a record that was damaged later. */
-const isCutOff = (segment: Buffer, at: number, { marker }: SegmentHeader): boolean => {
+const isCutOff = (segment: Buffer, at: number, { marker, seed }: SegmentHeader): boolean => {
   if (segment.length - at < FRAME_HEAD_BYTES) return true;
   if (segment.readUInt32LE(at) === marker) {
-    return at + FRAME_HEAD_BYTES + segment.readUInt32LE(at + 8) > segment.length;
+    const start = at + FRAME_HEAD_BYTES;
+    if (start + segment.readUInt32LE(at + 8) <= segment.length) return false;
+    // A record that is complete but for its length was damaged later.
+    const covered = Buffer.from(segment.subarray(at + 8));
+    covered.writeUInt32LE(segment.length - start);
+    return crc32(covered, seed) !== segment.readUInt32LE(at + 4);
   }
   return segment.subarray(at).every((byte) => byte === 0);
 };
