@@ -163,6 +163,34 @@ test.each([undefined, new Error('closed')])(
   },
 );
 
+/** Returns reads of complete entries that call `before` and fail. */
+const failingEntries = (before: () => void = () => undefined) =>
+  async function* (wanted: readonly LogSummary[]): AsyncGenerator<{ id: string }> {
+    for (const { id } of wanted) {
+      await turn();
+      before();
+      if (wanted.length > 0) throw new Error('gone');
+      yield { id };
+    }
+  };
+
+test('a tail of complete entries ends when the log store is closed during a read, without a report', async () => {
+  const { store, close } = newLog(summary(1, 1_000));
+  const failures: unknown[] = [];
+  const onFailure = (error: unknown): void => void failures.push(error);
+  const failing = { ...store, entries: failingEntries(close) } as unknown as LogStore;
+  const tail = tailLog(failing, ALL, new AbortController().signal, { pollIntervalMs: 1, onFailure });
+  expect(await tail.next()).toEqual({ done: true, value: undefined });
+  expect(failures).toEqual([]);
+});
+
+test('a tail of complete entries that cannot be read ends when the log store is closed', async () => {
+  const { store, close } = newLog(summary(1, 1_000));
+  const failing = { ...store, entries: failingEntries() } as unknown as LogStore;
+  const tail = tailLog(failing, ALL, new AbortController().signal, { pollIntervalMs: 1, onFailure: close });
+  expect(await tail.next()).toEqual({ done: true, value: undefined });
+});
+
 test.each(['summaries', 'polls'] as const)('a tail rejects if the %s fails', async (kind) => {
   const { failures, store } = newLog(summary(1, 9_000));
   failures[kind].push(new Error('gone'));

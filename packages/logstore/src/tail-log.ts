@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LogEntry, LogSummary } from '@standin/exchange';
 import type { LogFilter } from './log-filter.ts';
+import type { InsertFeed } from './follow-inserts.ts';
 import type { LogStore } from './log-store.ts';
 
 /**
@@ -70,7 +71,22 @@ const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
   }
 };
 
-const isAborted = (signal: AbortSignal): boolean => signal.aborted;
+/** A tail in progress. */
+interface Tailing {
+  readonly feed: InsertFeed;
+  /** Aborts when the reader wants no more rows. */
+  readonly signal: AbortSignal;
+}
+
+const startTailing = (
+  store: TailedLog,
+  { projectUid, namespace, project }: TailFilter,
+  signal: AbortSignal,
+  { pollIntervalMs = POLL_INTERVAL_MS }: TailOptions,
+): Tailing => ({ feed: store.follow({ projectUid, namespace, project, pollIntervalMs }), signal });
+
+/** Returns whether the reader wants no more rows, or the log store is closed, so that no read can succeed. */
+const isOver = ({ feed, signal }: Tailing): boolean => signal.aborted || feed.isClosed;
 
 const inParts = (stamps: readonly number[]): Inserted[] =>
   Array.from({ length: Math.ceil(stamps.length / STAMPS_MAX) }, (_part, index) => ({
@@ -85,12 +101,12 @@ async function* pagesOfAll(
   store: TailedLog,
   filter: LogFilter,
   toRead: Inserted[],
-  signal: AbortSignal,
+  tailing: Tailing,
 ): AsyncGenerator<LogSummary[]> {
   for (let inserted = toRead[0]; inserted !== undefined; inserted = toRead[0]) {
     for await (const page of pages(store, { ...filter, ...inserted })) {
       yield page;
-      if (isAborted(signal)) return;
+      if (isOver(tailing)) return;
     }
     toRead.shift();
   }
@@ -100,21 +116,19 @@ async function* pagesOfAll(
 async function* foundPages(
   store: TailedLog,
   filter: TailFilter,
-  signal: AbortSignal,
+  tailing: Tailing,
   { pollIntervalMs = POLL_INTERVAL_MS, onFailure, onCaughtUp }: TailOptions,
 ): AsyncGenerator<LogSummary[]> {
   const { insertedSince, sinceUs = Date.now() * 1_000, ...wanted } = filter;
   const read: LogFilter = { ...wanted, sinceUs, order: 'oldest-first', limit: PAGE_SIZE };
   let newestMs = insertedSince?.getTime() ?? 0;
-  const { projectUid, namespace, project } = filter;
-  const feed = store.follow({ projectUid, namespace, project, pollIntervalMs });
+  const { feed, signal } = tailing;
   const close = (): void => feed.close();
-  const isOver = (): boolean => signal.aborted || feed.isClosed;
   signal.addEventListener('abort', close);
   let toRead: Inserted[] = [];
   let isFirst = true;
   try {
-    while (!isOver()) {
+    while (!isOver(tailing)) {
       try {
         if (toRead.length === 0) {
           const stamps = await feed.next();
@@ -122,18 +136,19 @@ async function* foundPages(
           toRead = isFirst ? [{ insertedSince: new Date(Math.max(0, newestMs - UNDER_WAY_MS)) }] : inParts(stamps);
           isFirst = false;
         }
-        if (isOver()) return;
+        if (isOver(tailing)) return;
         let newestReadMs = newestMs;
-        for await (const page of pagesOfAll(store, read, toRead, signal)) {
+        for await (const page of pagesOfAll(store, read, toRead, tailing)) {
           yield page;
           newestReadMs = Math.max(newestReadMs, ...page.map(({ insertedAtMs }) => insertedAtMs));
         }
-        if (isOver()) return;
+        if (isOver(tailing)) return;
         // Set only after the whole read, because pages are ordered by `received_at`. After a part of them, older inserts may be
         // missing.
         newestMs = newestReadMs;
         await onCaughtUp?.(newestMs);
       } catch (error) {
+        if (isOver(tailing)) return;
         if (onFailure === undefined) throw error;
         await onFailure(error);
         await sleep(pollIntervalMs, signal);
@@ -148,11 +163,11 @@ async function* foundPages(
 async function* unseenPages(
   store: TailedLog,
   filter: TailFilter,
-  signal: AbortSignal,
+  tailing: Tailing,
   options: TailOptions,
 ): AsyncGenerator<LogSummary[]> {
   const isNew = rememberIds();
-  for await (const page of foundPages(store, filter, signal, options)) {
+  for await (const page of foundPages(store, filter, tailing, options)) {
     const unseen = page.filter((summary) => isNew(summary.id));
     if (unseen.length > 0) yield unseen;
   }
@@ -170,7 +185,8 @@ export async function* tailSummaries(
   signal: AbortSignal,
   options: TailOptions = {},
 ): AsyncGenerator<LogSummary> {
-  for await (const page of unseenPages(store, filter, signal, options)) yield* page;
+  const tailing = startTailing(store, filter, signal, options);
+  for await (const page of unseenPages(store, filter, tailing, options)) yield* page;
 }
 
 /** Works like `tailSummaries`, with complete entries. */
@@ -181,7 +197,8 @@ export async function* tailLog(
   options: TailOptions = {},
 ): AsyncGenerator<LogEntry> {
   const { pollIntervalMs = POLL_INTERVAL_MS, onFailure } = options;
-  for await (const page of unseenPages(store, filter, signal, options)) {
+  const tailing = startTailing(store, filter, signal, options);
+  for await (const page of unseenPages(store, filter, tailing, options)) {
     for (let rest = page; rest.length > 0;) {
       try {
         for await (const entry of store.entries(rest)) {
@@ -191,10 +208,11 @@ export async function* tailLog(
         // Entries that were not found have expired or been purged in the meantime.
         break;
       } catch (error) {
+        if (isOver(tailing)) return;
         if (onFailure === undefined) throw error;
         await onFailure(error);
-        if (isAborted(signal)) return;
         await sleep(pollIntervalMs, signal);
+        if (isOver(tailing)) return;
       }
     }
   }
