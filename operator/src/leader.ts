@@ -24,7 +24,7 @@ import { LastRequests } from './status/last-requests.ts';
 import { StatusController } from './status/status-controller.ts';
 
 /** Builds the controllers of one leader's term. */
-export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
+export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: LeaderParts) => {
   const { source, desired, translator, server, metrics, registry, settings, ledgers, logStore, audit } = parts;
   const logger = parts.logger.child({ epoch });
   const { store, prepareStore } = parts.replays;
@@ -63,7 +63,7 @@ export const createLeader = ({ epoch, signal }: Term, parts: LeaderParts) => {
       keys.isPublished(uid, sha256) ? gateways.revoked(configKey({ kind: 'Account', uid })) : undefined,
     gatewayCount: () => gateways.answeringCount,
   });
-  const replays = new ReplayController({ ...context, ...parts.replays });
+  const replays = new ReplayController({ ...context, ...parts.replays, remainingMs });
   const volumes = parts.spoolVolumes && new VolumeController({ ...context, ...parts.spoolVolumes });
   const list: readonly (Controller | undefined)[] = [
     gateways,

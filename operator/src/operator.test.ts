@@ -42,7 +42,7 @@ class ManualLeadership implements Leadership {
     });
     const ending = new AbortController();
     const signal = AbortSignal.any([ending.signal, callbacks.signal]);
-    const term = { epoch: (this.#epoch += 1), signal };
+    const term = { epoch: (this.#epoch += 1), signal, remainingMs: () => (signal.aborted ? 0 : Infinity) };
     const done = callbacks.onStartedLeading(term);
     done.catch(() => undefined);
     return {

@@ -189,6 +189,7 @@ test('deletes the results of replays of deleted requests, and no others', async 
       resultOf(row(), { namespace: 'other' }),
       { ...resultOf(earlier), requestReceivedAtUs: (NOW_MS - DAY_MS) * 1_000 },
     ].map(rounded),
+    () => Infinity,
   );
   const wanted = filter({ search: search(`id:${gone.id}`), sinceUs: (NOW_MS - 3_600_000) * 1_000 });
   await purge(wanted);

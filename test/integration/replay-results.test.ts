@@ -52,7 +52,7 @@ const result = (replayUid: string, changes: Partial<ReplayResult> = {}): ReplayR
 
 test('stores a result byte for byte', async () => {
   const row = result('one');
-  await store.replays.insert([row]);
+  await store.replays.insert([row], () => Infinity);
   expect(
     await store.replays.exchange({
       ...OWNER,
@@ -89,7 +89,7 @@ test('stores an edited body, even an empty one', async () => {
     result('edited', { edited: true, sentBody: Buffer.from('x') }),
     result('edited', { edited: true }),
   ];
-  await store.replays.insert([some, none]);
+  await store.replays.insert([some, none], () => Infinity);
   const bodyOf = async ({ requestId }: ReplayResult) =>
     (await store.replays.exchange({ ...OWNER, replayUid: 'edited', requestId }))?.request.body?.body;
   expect([await bodyOf(some), await bodyOf(none)]).toEqual(['x', '']);
@@ -98,11 +98,14 @@ test('stores an edited body, even an empty one', async () => {
 test('counts the last of two attempts at a request', async () => {
   const requestId = randomUUID();
   const key = { ...OWNER, replayUid: 'twice' };
-  await store.replays.insert([
-    result('twice', { requestId, status: 0, error: 'no connection' }),
-    result('twice', { requestId, sentAtUs: NOW_US + 1 }),
-    result('twice', { status: 503 }),
-  ]);
+  await store.replays.insert(
+    [
+      result('twice', { requestId, status: 0, error: 'no connection' }),
+      result('twice', { requestId, sentAtUs: NOW_US + 1 }),
+      result('twice', { status: 503 }),
+    ],
+    () => Infinity,
+  );
   expect(await store.replays.counts(key)).toEqual([
     { status: 200, count: 1 },
     { status: 503, count: 1 },
@@ -115,7 +118,7 @@ test('counts the last of two attempts at a request', async () => {
 test('returns results in the order of their requests, and the ids of completed requests', async () => {
   const rows = [3, 1, 2].map((second) => result('order', { requestReceivedAtUs: NOW_US + second * 1_000_000 }));
   const key = { ...OWNER, replayUid: 'order' };
-  await store.replays.insert(rows);
+  await store.replays.insert(rows, () => Infinity);
   const ids = (await store.replays.results({ ...key, limit: 10 })).map(({ requestId }) => requestId);
   expect(ids).toEqual([rows[1], rows[2], rows[0]].map((row) => row?.requestId));
   const done = await store.replays.ids({ ...key, sinceUs: NOW_US + 2_000_000 });
@@ -124,14 +127,17 @@ test('returns results in the order of their requests, and the ids of completed r
 
 test('returns the replays of a request, newest first, from its project only', async () => {
   const requestId = randomUUID();
-  await store.replays.insert([
-    result('first', { requestId }),
-    result('second', { requestId, sentAtUs: NOW_US + 1 }),
-    result('other', { requestId, projectUid: 'other' }),
-    result('elsewhere', { requestId, namespace: 'other' }),
-    result('of-another-name', { requestId, project: 'other' }),
-    result('earlier-version', { requestId, sentAtUs: NOW_US - 1, project: '' }),
-  ]);
+  await store.replays.insert(
+    [
+      result('first', { requestId }),
+      result('second', { requestId, sentAtUs: NOW_US + 1 }),
+      result('other', { requestId, projectUid: 'other' }),
+      result('elsewhere', { requestId, namespace: 'other' }),
+      result('of-another-name', { requestId, project: 'other' }),
+      result('earlier-version', { requestId, sentAtUs: NOW_US - 1, project: '' }),
+    ],
+    () => Infinity,
+  );
   const request = { ...OWNER, requestId };
   const found = await store.replays.ofRequest(request, 10);
   expect(found.map(({ replayUid }) => replayUid)).toEqual(['second', 'first', 'earlier-version']);
@@ -140,8 +146,16 @@ test('returns the replays of a request, newest first, from its project only', as
 
 test('does not return expired results', async () => {
   const row = result('expired', { expiresAtS: Math.floor(NOW_US / 1e6) - 10 });
-  await store.replays.insert([row]);
+  await store.replays.insert([row], () => Infinity);
   const key = { ...OWNER, replayUid: 'expired' };
   expect(await store.replays.exchange({ ...key, requestId: row.requestId })).toBeUndefined();
   expect(await store.replays.counts(key)).toEqual([]);
+});
+
+test('refuses a result that reaches ClickHouse when its sender may no longer lead', async () => {
+  const [late, inTime] = [result('fenced'), result('fenced')];
+  await expect(store.replays.insert([late], () => -2_000)).rejects.toMatchObject({ kind: 'retryable', code: '469' });
+  await store.replays.insert([inTime], () => 5_000);
+  const found = await store.replays.results({ ...OWNER, replayUid: 'fenced', limit: 10 });
+  expect(found.map(({ requestId }) => requestId)).toEqual([inTime.requestId]);
 });

@@ -223,26 +223,34 @@ describe('45: every page and route that reads a captured body', () => {
   const sendAgain = async (requestId: string, { headers, bytes }: HostileBody): Promise<void> => {
     const responseBody = Buffer.from(bytes);
     responseBody.writeUInt8(0x20, responseBody.length - 1);
-    await store.replays.insert([
-      {
-        ...{ projectUid: real.projectUid, replayUid: randomBytes(8).toString('hex'), requestId },
-        ...{
-          requestReceivedAtUs: Date.now() * 1_000,
-          sentAtUs: Date.now() * 1_000,
-          namespace: 'default',
-          project: 'shop',
-          replay: 'again',
+    await store.replays.insert(
+      [
+        {
+          ...{ projectUid: real.projectUid, replayUid: randomBytes(8).toString('hex'), requestId },
+          ...{
+            requestReceivedAtUs: Date.now() * 1_000,
+            sentAtUs: Date.now() * 1_000,
+            namespace: 'default',
+            project: 'shop',
+            replay: 'again',
+          },
+          ...{
+            expiresAtS: Math.floor(Date.now() / 1_000) + 3_600,
+            target: 'Endpoint',
+            url: 'http://localhost/',
+            method: 'POST',
+          },
+          ...{ sentHeaders: [], sentBody: new Uint8Array(), edited: false, status: 200, error: '' },
+          ...{
+            responseHeaders: headers,
+            responseBody,
+            responseBodyBytes: responseBody.length,
+            responseTruncated: false,
+          },
+          ...{ durationUs: 1_000, firstByteUs: 500 },
         },
-        ...{
-          expiresAtS: Math.floor(Date.now() / 1_000) + 3_600,
-          target: 'Endpoint',
-          url: 'http://localhost/',
-          method: 'POST',
-        },
-        ...{ sentHeaders: [], sentBody: new Uint8Array(), edited: false, status: 200, error: '' },
-        ...{ responseHeaders: headers, responseBody, responseBodyBytes: responseBody.length, responseTruncated: false },
-        ...{ durationUs: 1_000, firstByteUs: 500 },
-      },
-    ]);
+      ],
+      () => Infinity,
+    );
   };
 });

@@ -12,6 +12,8 @@ export interface Term {
   readonly epoch: number;
   /** Aborts when leadership ends. */
   readonly signal: AbortSignal;
+  /** Returns for how long this operator leads unless it renews its lease. Infinity if it leads alone. */
+  readonly remainingMs: () => number;
 }
 
 /** Elects the leader. In a cluster, this is `LeaderElector` from packages/kube, otherwise `soleLeader`. */
@@ -39,7 +41,7 @@ export const soleLeader = (dataDir: string, logger: Logger): Leadership => ({
     for (let epoch = Number.isSafeInteger(before) ? before + 1 : 1; !signal.aborted; epoch += 1) {
       await writeFile(file, `${epoch}\n`);
       try {
-        await onStartedLeading({ epoch, signal });
+        await onStartedLeading({ epoch, signal, remainingMs: () => (signal.aborted ? 0 : Infinity) });
       } catch (error) {
         logger.error({ err: error, epoch }, 'leader failed, retrying');
         await delay(RETRY_MS, undefined, { signal }).catch(() => undefined);

@@ -7,7 +7,10 @@ import { retentionSettings, type OperatorSettings } from '../settings.ts';
 import { replayMetrics } from './replay-metrics.ts';
 import type { ReplayParts } from './replay-run.ts';
 
-export interface OpenReplayParts extends Omit<ReplayParts, 'source' | 'objects' | 'translator' | 'logger'> {
+export interface OpenReplayParts extends Omit<
+  ReplayParts,
+  'source' | 'objects' | 'translator' | 'logger' | 'remainingMs'
+> {
   close(): Promise<void>;
 }
 

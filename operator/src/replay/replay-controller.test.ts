@@ -63,6 +63,26 @@ test('the next leader continues after the stored results, regardless of the stat
   expect(status()).toMatchObject({ phase: 'Succeeded', sent: COUNT, answered: COUNT });
 });
 
+test.each([
+  ['many requests', { ...FAST, order: 'Original' }, ['0', '1', '2', '3', '4', '5']],
+  ['one request', {}, ['5']],
+])(
+  'an operator that was frozen until after its term stores no response to %s, and sends no more',
+  async (_what, spec, all) => {
+    const { lead, replay, sent, log, target, term, entries } = setUp();
+    target.answer = (body) => {
+      if (body === '5') term.remainingMs = 0;
+      return 200;
+    };
+    replay('filter' in spec ? spec : { requestId: entries[5]?.id });
+    const controller = await lead();
+    await expect.poll(() => sent).toEqual(all);
+    await controller.stop();
+    expect(sent).toEqual(all);
+    expect(log.results.map(({ requestId }) => requestId)).toEqual(entries.slice(0, all.length - 1).map(({ id }) => id));
+  },
+);
+
 test('requests are not sent faster than the rate', async () => {
   const { lead, replay, ended, clock } = setUp();
   replay({ filter: { ...FILTER, limit: 5 }, ratePerSecond: 2, order: 'Original' });

@@ -114,7 +114,7 @@ export class ReplayController implements Controller {
   #start(object: ResourceObject): void {
     const { uid, namespace, name } = object.metadata;
     const spec = specOf(object, 'Replay');
-    const control = new RunControl(spec?.state ?? 'Running');
+    const control = new RunControl(spec?.state ?? 'Running', this.#parts.remainingMs);
     const project = keyOf({ namespace, name: spec?.projectRef.name ?? '' });
     const leaveProject = this.#joinProject(project, control);
     const writeLater = (): void => this.#waitingQueue.addAfter(uid, WAIT_SHOWN_MS);

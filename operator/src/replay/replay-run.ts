@@ -26,6 +26,8 @@ export interface ReplayParts extends SenderParts, RetentionSettings {
   readonly metrics: ReplayMetrics;
   readonly logger: Logger;
   readonly clock: Clock;
+  /** See `Term.remainingMs`. */
+  readonly remainingMs: () => number;
 }
 
 export interface RunParts extends ReplayParts, Pick<ReplayReportOptions, 'writeLater'> {
@@ -199,7 +201,7 @@ export class ReplayRun {
     const obstacle = plan.spec.target.kind === 'Upstream' ? await sender.obstacle(entry) : undefined;
     if (obstacle !== undefined) return this.#refuse({ ok: false, reason: 'EndpointNotFound', message: obstacle });
     const result = await sender.send(entry, this.#control.stopped);
-    await this.#retry(() => store.replays.insert([result]));
+    await this.#retry(() => store.replays.insert([result], this.#parts.remainingMs));
     this.#note(result);
     this.#reportResult(result.status, result.durationUs / 1_000, result.error);
     return this.#finish();

@@ -72,6 +72,8 @@ export const setUp = ({ withStore = true } = {}) => {
       };
     },
   };
+  /** The rest of the leader's term. */
+  const term = { remainingMs: Infinity };
   const store: LogStore | undefined = withStore ? log.store : undefined;
   const lead = async () => {
     const registry = new Registry();
@@ -80,6 +82,7 @@ export const setUp = ({ withStore = true } = {}) => {
       logger: pino({ level: 'silent' }),
       translator: { verdict: () => undefined, serviceFault: () => undefined, childrenOf: () => [] },
       prepareStore: () => Promise.resolve(),
+      remainingMs: () => term.remainingMs,
       egress: { gateway: egress, upstream: egress },
       gatewayUrl: 'http://gateway',
       clusterDomain: 'cluster.local',
@@ -113,7 +116,7 @@ export const setUp = ({ withStore = true } = {}) => {
       conditions?: { type: string; reason: string; message: string }[];
     };
   const ended = (name = 'again') => expect.poll(() => status(name).completedAt, { timeout: 10_000 }).toBeDefined();
-  return { source, log, sent, sentTo, clock, target, entries, lead, replay, status, ended, objects };
+  return { source, log, sent, sentTo, clock, target, term, entries, lead, replay, status, ended, objects };
 };
 
 /** Reports the Replay as removed and then as it is now, as when its namespace loses and regains its label. */

@@ -14,7 +14,7 @@ const setUp = (gatherMs = 1) => {
     batches.push(results.length);
     return Promise.resolve();
   };
-  const buffer = new ResultBuffer({ store: { insert }, gatherMs, retry: (work) => work() });
+  const buffer = new ResultBuffer({ insert, gatherMs, retry: (work) => work() });
   return { batches, buffer, disconnect: () => (isUnavailable = true) };
 };
 

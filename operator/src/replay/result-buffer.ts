@@ -1,7 +1,7 @@
-import type { ReplayResult, ReplayStore } from '@standin/logstore';
+import type { ReplayResult } from '@standin/logstore';
 
 export interface ResultBufferOptions {
-  readonly store: Pick<ReplayStore, 'insert'>;
+  readonly insert: (results: readonly ReplayResult[]) => Promise<void>;
   /** Results that arrive within this time are stored together. */
   readonly gatherMs: number;
   /** Does work that needs the log store. Retries until the store is available. */
@@ -76,7 +76,7 @@ export class ResultBuffer {
     while (this.#waiting.length > 0) {
       const batch = this.#take();
       try {
-        await this.#options.retry(() => this.#options.store.insert(batch.map(({ result }) => result)));
+        await this.#options.retry(() => this.#options.insert(batch.map(({ result }) => result)));
         for (const { stored } of batch) stored.resolve(undefined);
       } catch (error) {
         for (const { stored } of batch) stored.reject(error);

@@ -3,13 +3,15 @@ import type { ReplayState } from '@standin/contract';
 /** The desired state of a run. Users can pause or cancel it, and its object can be deleted. */
 export class RunControl {
   #state: ReplayState;
+  readonly #remainingMs: () => number;
   readonly #stopping = new AbortController();
   readonly #cancelling = new AbortController();
   #changed = Promise.withResolvers<undefined>();
   #projectSeen = Promise.withResolvers<undefined>();
 
-  constructor(state: ReplayState) {
+  constructor(state: ReplayState, remainingMs: () => number) {
     this.#state = state;
+    this.#remainingMs = remainingMs;
     if (state === 'Cancelled') this.#cancelling.abort();
   }
 
@@ -19,6 +21,8 @@ export class RunControl {
 
   /** Aborts when the run must end without a status, because its object was deleted or this operator no longer leads. */
   get stopped(): AbortSignal {
+    // A frozen operator continues before the signal of its term aborts.
+    if (this.#remainingMs() <= 0 && !this.#stopping.signal.aborted) this.stop();
     return this.#stopping.signal;
   }
 

@@ -14,7 +14,7 @@ import type { RunControl } from './run-control.ts';
 type Retry = <T>(work: () => Promise<T>) => Promise<T>;
 
 export interface SendManyOptions {
-  readonly parts: SenderParts & { readonly clock: Clock };
+  readonly parts: SenderParts & { readonly clock: Clock; readonly remainingMs: () => number };
   readonly replay: ResourceObject;
   readonly plan: ReplayPlan;
   readonly store: LogStore;
@@ -43,7 +43,7 @@ const CAPTURE_BYTES_MAX_BULK = 256 * 1024;
  * first failure.
  */
 export const sendMany = async (options: SendManyOptions): Promise<boolean> => {
-  const { plan, store, replay, report, read, retry } = options;
+  const { parts, plan, store, replay, report, read, retry } = options;
   const { spec, project } = plan;
   if (spec.filter === undefined) throw new Error('the Replay has neither requestId nor filter');
   const { limit } = spec.filter;
@@ -61,7 +61,11 @@ export const sendMany = async (options: SendManyOptions): Promise<boolean> => {
   const captured = capturedRequests({ store, filter: { ...filter, after: start?.at }, limit: left, skip, retry: read });
   const sending: Sending = {
     cursor: new ReplayCursor(start),
-    buffer: new ResultBuffer({ store: store.replays, gatherMs: GATHER_MS, retry }),
+    buffer: new ResultBuffer({
+      insert: (results) => store.replays.insert(results, parts.remainingMs),
+      gatherMs: GATHER_MS,
+      retry,
+    }),
     inFlight: new Set(),
     failures: [],
   };

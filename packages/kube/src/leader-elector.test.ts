@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeApiServer, clientFor, fail, json, recordingLogger, type SeenRequest } from '../testing/fake-api-server.ts';
 import { until } from '../testing/until.ts';
+import { systemClock } from './clock.ts';
 import { LEADER_URL_ANNOTATION, firstEpoch, microTime, type Leader, type Lease } from './lease.ts';
 import { LeaderElector, type LeaderElectorOptions, type Term } from './leader-elector.ts';
 
@@ -102,6 +103,17 @@ describe('LeaderElector', () => {
   };
 
   const leading = ({ terms }: Candidate): boolean => terms.at(-1)?.signal.aborted === false;
+
+  it('knows that a term is over as soon as a frozen process continues, before the signal aborts', async () => {
+    let frozenMs = 0;
+    const a = join('a', { clock: { ...systemClock, now: () => systemClock.now() + frozenMs } });
+    await until('a leads', () => leading(a));
+    const [term] = a.terms;
+    expect(term?.remainingMs()).toBeGreaterThan(0);
+    frozenMs = 60_000;
+    expect(term?.remainingMs()).toBeLessThanOrEqual(0);
+    expect(term?.signal.aborted).toBe(false);
+  });
 
   it('creates the lease, holds it, and publishes its address', async () => {
     const registry = new Registry();

@@ -45,6 +45,11 @@ export interface Term {
   readonly epoch: number;
   /** Aborts when leadership is lost or released. When the signal aborts, all the leader's work must end. */
   readonly signal: AbortSignal;
+  /**
+   * Returns for how long this process leads unless it renews the lease. Unlike the signal, the result is right as soon as a frozen
+   * process continues.
+   */
+  readonly remainingMs: () => number;
 }
 
 export interface LeaderCallbacks {
@@ -58,6 +63,14 @@ export interface LeaderCallbacks {
   readonly onNewLeader?: (leader: Leader) => void;
   /** When the signal aborts, the candidacy ends and the lease is released, so that the next leader starts immediately. */
   readonly signal: AbortSignal;
+}
+
+/** When a term ends unless the lease is renewed. */
+interface Deadline {
+  readonly remainingMs: () => number;
+  readonly passed: () => boolean;
+  readonly moveTo: (time: number) => void;
+  readonly cancel: () => void;
 }
 
 /** The duration of a released lease, which is the shortest that the API server accepts. */
@@ -156,14 +169,16 @@ export class LeaderElector {
     const epoch = acquired.lease.spec.leaseTransitions ?? 0;
     logger.info({ lease: name, identity: this.identity, epoch }, 'leading');
     this.#setMaster(1);
+    const deadline = this.#deadline(acquired.since, term);
+    const remainingMs = (): number => (term.signal.aborted ? 0 : deadline.remainingMs());
     const work = Promise.resolve()
-      .then(() => callbacks.onStartedLeading({ epoch, signal: term.signal }))
+      .then(() => callbacks.onStartedLeading({ epoch, signal: term.signal, remainingMs }))
       .catch((error: unknown) => {
         if (term.signal.aborted) return;
         logger.error({ lease: name, epoch, err: error }, 'leader failed, releasing the lease');
         term.abort(error);
       });
-    const lease = await this.#renewUntilLost(acquired, { term, callbacks });
+    const lease = await this.#renewUntilLost(acquired.lease, { term, callbacks, deadline });
     this.#setMaster(0);
     logger.info({ lease: name, identity: this.identity, epoch }, 'no longer leading');
     // Release the lease and become able to lead again only after all work of this term has ended.
@@ -176,12 +191,11 @@ export class LeaderElector {
    * holds it, or with undefined if the lease is lost.
    */
   async #renewUntilLost(
-    acquired: { lease: Lease; since: number },
-    { term, callbacks }: { term: AbortController; callbacks: LeaderCallbacks },
+    acquired: Lease,
+    { term, callbacks, deadline }: { term: AbortController; callbacks: LeaderCallbacks; deadline: Deadline },
   ): Promise<Lease | undefined> {
-    let { lease } = acquired;
+    let lease = acquired;
     const stop = AbortSignal.any([term.signal, callbacks.signal]);
-    const deadline = this.#deadline(acquired.since, term);
     try {
       for (;;) {
         await this.#clock.sleep(this.#retryMs, stop);
@@ -205,7 +219,7 @@ export class LeaderElector {
    * Aborts the term if the lease has not been renewed before the deadline. Uses a separate timer, because a hanging renewal must
    * not keep the term alive.
    */
-  #deadline(since: number, term: AbortController) {
+  #deadline(since: number, term: AbortController): Deadline {
     let from = since;
     let timer: NodeJS.Timeout | undefined;
     const remainingMs = () => from + this.#deadlineMs - this.#clock.now();

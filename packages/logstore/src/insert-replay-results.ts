@@ -1,5 +1,6 @@
 import type { HeaderPair, Method, ReplayTarget } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
+import { LogStoreError } from './log-store-error.ts';
 import {
   bytesSize,
   latin1Size,
@@ -74,9 +75,10 @@ const COLUMNS = [
   'error',
   'duration_us',
   'first_byte_us',
+  'stored_before',
 ].join(', ');
 
-const FIXED_SIZE = UUID_SIZE + 5 * 8 + 4 + 2 + 2;
+const FIXED_SIZE = UUID_SIZE + 5 * 8 + 2 * 4 + 2 + 2;
 
 const sizeOf = (row: ReplayResult): number =>
   FIXED_SIZE +
@@ -94,7 +96,7 @@ const sizeOf = (row: ReplayResult): number =>
   bytesSize(row.responseBody) +
   textSize(row.error);
 
-const put = (buffer: Buffer, row: ReplayResult, offset: number): number => {
+const put = (buffer: Buffer, row: ReplayResult, offset: number, storedBeforeS: number): number => {
   let at = putText(buffer, row.projectUid, offset);
   at = putText(buffer, row.replayUid, at);
   at = putUuid(buffer, row.requestId, at);
@@ -114,17 +116,30 @@ const put = (buffer: Buffer, row: ReplayResult, offset: number): number => {
   buffer[at++] = row.responseTruncated ? 1 : 0;
   at = putText(buffer, row.error, at);
   at = putUint64(buffer, row.durationUs, at);
-  return putUint64(buffer, row.firstByteUs, at);
+  at = putUint64(buffer, row.firstByteUs, at);
+  return putUint32(buffer, storedBeforeS, at);
 };
 
-/**
- * Resolves when the results are on ClickHouse's disk. Inserting a result twice is harmless, because only the last one for a
- * request is read.
- */
-export const insertReplayResults = async (clickhouse: ClickHouse, results: readonly ReplayResult[]): Promise<void> => {
+const UINT32_MAX = 0xff_ff_ff_ff;
+/** ClickHouse's code for a row that breaks a constraint. The only constraint is `in_time`. */
+const VIOLATED_CONSTRAINT = '469';
+
+/** See `ReplayStore.insert`. */
+export const insertReplayResults = async (
+  { clickhouse, serverNowMs }: { readonly clickhouse: ClickHouse; readonly serverNowMs: () => Promise<number> },
+  results: readonly ReplayResult[],
+  remainingMs: () => number,
+): Promise<void> => {
   if (results.length === 0) return;
+  const operation = `store ${results.length} replay results`;
+  const storedBeforeS = Math.floor(((await serverNowMs()) + remainingMs()) / 1_000);
   const body = Buffer.allocUnsafe(results.reduce((size, row) => size + sizeOf(row), 0));
-  results.reduce((at, row) => put(body, row, at), 0);
+  results.reduce((at, row) => put(body, row, at, Math.min(storedBeforeS, UINT32_MAX)), 0);
   const sql = `INSERT INTO replay_results (${COLUMNS}) FORMAT RowBinary`;
-  await clickhouse.run(`store ${results.length} replay results`, { sql, settings: { async_insert: 0 }, body });
+  try {
+    await clickhouse.run(operation, { sql, settings: { async_insert: 0 }, body });
+  } catch (error) {
+    if (!(error instanceof LogStoreError) || error.code !== VIOLATED_CONSTRAINT) throw error;
+    throw new LogStoreError(`Could not ${operation} in time`, { kind: 'retryable', code: VIOLATED_CONSTRAINT });
+  }
 };

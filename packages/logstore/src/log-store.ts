@@ -21,6 +21,7 @@ import { readInserts } from './read-inserts.ts';
 import { readEntries, readEntry, readPreview, readRequestBodies, readRow, readVersion } from './read-log.ts';
 import type { BodyStart, RequestKeys } from './read-log.ts';
 import { readSummaries } from './read-summaries.ts';
+import { serverClock } from './server-clock.ts';
 import { readSchemaState, type SchemaState } from './schema-state.ts';
 import {
   countReplayResults,
@@ -139,8 +140,12 @@ export interface LogStore {
 
 /** Stores and reads the results of replays. */
 export interface ReplayStore {
-  /** Resolves when the results are on ClickHouse's disk. Inserting a result twice is harmless. */
-  insert(results: readonly ReplayResult[]): Promise<void>;
+  /**
+   * Resolves when the results are on ClickHouse's disk. Inserting a result twice is harmless, because only the last one for a request
+   * is read. ClickHouse refuses results that reach it later than `remainingMs` after the call of that function, by its own clock.
+   * The caller may be frozen in the meantime.
+   */
+  insert(results: readonly ReplayResult[], remainingMs: () => number): Promise<void>;
   /** Returns the complete result for one request, or `undefined` if there is none yet. */
   exchange(key: ReplayKey & { readonly requestId: string }): Promise<ReplayedExchange | undefined>;
   /** Returns a replay's results in the order of their requests. */
@@ -213,6 +218,7 @@ const knowsSetting = async (clickhouse: ClickHouse, name: string): Promise<boole
 export const openLogStore = (options: LogStoreOptions): LogStore => {
   const { database, cluster, logger } = options;
   const clickhouse = connectClickHouse(options);
+  const serverNowMs = serverClock(clickhouse);
   const follower = createInsertFollower({
     read: (filter) => readInserts(clickhouse, filter),
     next: (mark, signal) => clickhouse.nextInsert(mark, signal),
@@ -267,7 +273,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     requestsByHour: (projects, hours) => countByHour(clickhouse, projects, hours),
     lastRequests: (insertedWithinMs) => findLastRequests(clickhouse, insertedWithinMs),
     replays: {
-      insert: (results) => insertReplayResults(clickhouse, results),
+      insert: (results, remainingMs) => insertReplayResults({ clickhouse, serverNowMs }, results, remainingMs),
       exchange: (key) => readReplayedExchange(clickhouse, key),
       results: (filter) => readReplayResults(clickhouse, filter),
       ofRequest: (request, limit) => readReplaysOf(clickhouse, request, limit),
