@@ -51,6 +51,11 @@ describe('parseObject', () => {
   });
 });
 
+it('reports a misspelled field before the required one that is missing', () => {
+  const problems = problemsOf(endpoint({ slug: undefined, 'sl-ug': '/v1', json: { body: '{}' } }));
+  expect(problems.map(({ path }) => path)).toEqual(['spec.sl-ug', 'spec.slug']);
+});
+
 it('reports each unknown field, even if its value is null', () => {
   const unknown = variants(fixtures('accepted').map(({ object }) => object)).filter(({ what }) =>
     what.includes('slgu'),

@@ -56,7 +56,7 @@ export const parseObject = (object: unknown): ParseResult => {
   const { spec: schema } = DEFINITIONS[kind];
   const spec = schema.safeParse(withoutNulls(object['spec'] ?? undefined, schema), { error: messageOf });
   // This is not `push(...)`, because a malformed object can have more problems than a call can have arguments.
-  const problems = spec.success ? own : own.concat(spec.error.issues.flatMap(problemsOf));
+  const problems = spec.success ? own : own.concat(misspelledFirst(spec.error.issues).flatMap(problemsOf));
   if (!spec.success || problems.length > 0) return failed(problems, spec.error?.issues.some(isUnknown));
   return { ok: true, value: { kind, spec: spec.data } as ParsedObject };
 };
@@ -89,6 +89,12 @@ const failed = (problems: readonly Problem[], isMaybeLater = false): ParseResult
   problems,
   isMaybeLater,
 });
+
+/** Puts unknown fields before missing ones, because a required field is often missing because its name is misspelled. */
+const misspelledFirst = (issues: readonly Issue[]): Issue[] => {
+  const isMisspelled = ({ code }: Issue): boolean => code === 'unrecognized_keys';
+  return [...issues.filter(isMisspelled), ...issues.filter((issue) => !isMisspelled(issue))];
+};
 
 const isUnknown = (issue: Issue): boolean =>
   issue.code === 'unrecognized_keys' || (issue.code === 'invalid_value' && issue.message !== REQUIRED);

@@ -12,7 +12,7 @@ describe('the line of a field', () => {
     dir = await mkdtemp(path.join(tmpdir(), 'standin-test-notices-'));
     await writeFile(
       path.join(dir, 'two.yaml'),
-      'kind: Account\nspec: {}\n---\n# a comment\nkind: Endpoint\nspec:\n  slug: a\n  json:\n    headers:\n      - name: a\n      - name: b c\n',
+      'kind: Account\nspec: {}\n---\n# a comment\nkind: Endpoint\nspec:\n  slug: a\n  json:\n    headers:\n      - name: a\n      - name: b c\n  display-name: x\n',
     );
   });
   afterAll(() => rm(dir, { recursive: true }));
@@ -20,6 +20,7 @@ describe('the line of a field', () => {
   test.each([
     ['spec.slug: must begin with /.', 'two.yaml:5', 'two.yaml:7'],
     ['spec.json.headers[1].name: must be a token.', 'two.yaml:5', 'two.yaml:11'],
+    ['spec.display-name: unknown field.', 'two.yaml:5', 'two.yaml:12'],
     ['spec.method: Required value.', 'two.yaml:5', 'two.yaml:7'],
     ['The project has no key.', 'two.yaml:5', 'two.yaml:5'],
     ['spec.slug: but the file has changed.', 'two.yaml:4', 'two.yaml:4'],

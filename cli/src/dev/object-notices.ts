@@ -50,7 +50,7 @@ export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message
 };
 
 /** Matches a field such as `spec.json.headers[0]` at the beginning of a message. */
-const FIELD = /^spec(?:\.\w+|\[\d+\])*/;
+const FIELD = /^spec(?:\.[\w-]+|\[\d+\])*/;
 
 /**
  * Returns the line of the field that a message begins with, such as `orders.yaml:12`, for an object that begins at `start`. Files
@@ -59,7 +59,7 @@ const FIELD = /^spec(?:\.\w+|\[\d+\])*/;
 export const lineOfField = (dir: string, start: string, message: string): string => {
   const [, file = '', line = ''] = /^(.*):(\d+)$/.exec(start) ?? [];
   const field = FIELD.exec(message)?.[0] ?? '';
-  const steps = [...field.matchAll(/(\w+)|\[(\d+)\]/g)].map(([, name, index]) => name ?? Number(index));
+  const steps = [...field.matchAll(/([\w-]+)|\[(\d+)\]/g)].map(([, name, index]) => name ?? Number(index));
   try {
     const { documents } = parseManifest(readFileSync(path.join(dir, file), 'utf8'));
     const document = documents.find((candidate) => candidate.line === Number(line));

@@ -34,7 +34,7 @@ export const textOutput = (out: Output, { colour, data }: TextOutputOptions): De
     },
     problems: onlyChanges((added, solved) => {
       for (const { where, message } of added) warn(where, message);
-      for (const file of solved) well(`${file}: no problems`);
+      for (const file of solved) well(`${file}: problems resolved`);
     }),
     request: (entry) => line(formatSummaryLine(entry)),
     rejected: (rejected) => {
