@@ -16,16 +16,19 @@ import {
 import { credentialOf, permissionFault, type SecretStates } from './credential.ts';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
 import { responseProblems } from './responses.ts';
-import { mockProblems, expressionSizeProblems } from './templates.ts';
+import { mockProblems, expressionSizeProblems, verbatimExpression } from './templates.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 type ActionConfig = EndpointConfig['action'];
+
+const hasActiveMock = ({ action, forward }: EndpointSpec): boolean =>
+  action === 'JSON' || forward?.fallback !== undefined;
 
 /** Checks the rules that a schema cannot express. Checks only the blocks that are active, because the other one may be a draft. */
 export const endpointProblems = (spec: EndpointSpec, settings: TranslateSettings): readonly Problem[] => {
   const slug = hasParameters(spec.slug) ? parsePathPattern(spec.slug) : undefined;
   if (slug?.ok === false) return [{ path: 'spec.slug', message: slug.message }];
-  const isJsonActive = spec.action === 'JSON' || spec.forward?.fallback !== undefined;
+  const isJsonActive = hasActiveMock(spec);
   const tooMany = expressionSizeProblems(spec.responses, isJsonActive ? spec.json : undefined);
   if (tooMany.length > 0) return tooMany;
   const parameters = slug === undefined ? [] : parameterNames(slug.pattern);
@@ -73,7 +76,7 @@ export const evaluateEndpoint = (
     (holder !== entry
       ? routeConflict(spec, holder)
       : isArrangementAllowed
-        ? ((spec && permissionFault(spec, project)) ?? ACCEPTED)
+        ? ((spec && (permissionFault(spec, project) ?? acceptedWith(spec))) ?? ACCEPTED)
         : TOO_MANY_ARRANGEMENTS);
   const isWithheld = entry.isWithheld && holder === entry && isArrangementAllowed;
   const credential = spec !== undefined && accepted.ok ? credentialOf(ref, spec, secrets) : undefined;
@@ -117,6 +120,17 @@ export const evaluateEndpoint = (
     ...(credential !== undefined && { secretNames: credential.secretNames }),
   };
   return { verdict, config };
+};
+
+/** A response that is probably meant to be a template is no reason to refuse the Endpoint. */
+const acceptedWith = (spec: EndpointSpec): Finding => {
+  const mocks = [
+    ...(spec.responses ?? []).map((response, index) => [`spec.responses[${index}]`, response] as const),
+    ...(hasActiveMock(spec) ? [['spec.json', spec.json ?? {}] as const] : []),
+  ];
+  const [note] = mocks.flatMap(([path, mock]) => verbatimExpression(path, mock) ?? []);
+  if (note === undefined) return ACCEPTED;
+  return { ...holds('Accepted', `${ACCEPTED.message} ${note.path} ${note.message}.`), note };
 };
 
 const TOO_MANY_ARRANGEMENTS = fails(

@@ -30,6 +30,24 @@ export const mockProblems = (
   }));
 };
 
+const EXPRESSION = /\$\{\s*(?:path|request)\.[^}]{1,100}\}/;
+
+/** Returns what looks like an expression in a mock that is returned verbatim. */
+export const verbatimExpression = (path: string, { headers = [], body = '', template }: Mock): Problem | undefined => {
+  if (template !== undefined) return undefined;
+  const texts = [
+    [`${path}.body`, body],
+    ...headers.map(({ value }, index) => [`${path}.headers[${index}].value`, value]),
+  ];
+  for (const [field = '', text = ''] of texts) {
+    const [expression] = EXPRESSION.exec(text) ?? [];
+    if (expression === undefined) continue;
+    const message = `contains ${expression}, which is returned as it is written: to replace it, set ${path}.template to CEL`;
+    return { path: field, message };
+  }
+  return undefined;
+};
+
 /** Finds an error in a JSON document. For a template, `text` is its skeleton. */
 export const jsonProblems = (path: string, text: string, template?: Template): readonly Problem[] => {
   const fault = jsonFault(text);

@@ -8,7 +8,7 @@ import type {
   ResourceObject,
   SignatureScheme,
 } from '@standin/contract';
-import type { ParsedObject } from '@standin/crds';
+import type { ParsedObject, Problem } from '@standin/crds';
 import type { Claimant } from './claims.ts';
 
 /** An object that produces configuration. The translator ignores one-time operations, such as Replays. */
@@ -74,6 +74,8 @@ export interface Finding {
   readonly message: string;
   /** The affected field, such as `spec.json.body`. */
   readonly path?: string;
+  /** What is probably a mistake, although the object is valid. `message` also contains it. */
+  readonly note?: Problem;
 }
 
 /** The result of the translation for one object. */

@@ -55,6 +55,18 @@ describe('validation', () => {
       '0.yaml:12 error Endpoint default/orders spec.slgu: unknown field "spec.slgu"',
     ],
     [
+      'an expression in a mock without a template',
+      endpoint('  slug: /v1/{id}\n  method: GET\n  action: JSON\n  json: {body: \'{"id": "${path.id}"}\'}\n'),
+      '0.yaml:11 warning Endpoint default/orders spec.json.body: contains ${path.id}, which is returned as it is written: to replace it, set spec.json.template to CEL',
+    ],
+    [
+      'an expression in a header of a response without a template',
+      endpoint(
+        `${MOCK}  responses:\n  - {name: a, when: {headers: [{name: a, type: Present}]}, body: "{}", headers: [{name: x, value: "\${ request.body }"}]}\n`,
+      ),
+      '0.yaml:13 warning Endpoint default/orders spec.responses[0].headers[0].value: contains ${ request.body }, which is returned as it is written: to replace it, set spec.responses[0].template to CEL',
+    ],
+    [
       'an unknown field without a value',
       endpoint(`${MOCK}  slgu:\n`),
       '0.yaml:12 error Endpoint default/orders spec.slgu: unknown field "spec.slgu"',

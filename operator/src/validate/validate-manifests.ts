@@ -235,5 +235,11 @@ const verdictFindings = (
     severity: MISSING.has(reason) ? missing : 'error',
   });
   const findings = isReported ? [] : [accepted, resolvedRefs];
-  return findings.filter(({ ok, reason }) => !ok && !CONSEQUENCES.has(reason)).map(toFinding);
+  const { note } = accepted;
+  return [
+    ...findings.filter(({ ok, reason }) => !ok && !CONSEQUENCES.has(reason)).map(toFinding),
+    ...(note === undefined
+      ? []
+      : [{ file, line: document.lineOf(pathSteps(note.path)), object: uid, ...note, severity: 'warning' as const }]),
+  ];
 };
