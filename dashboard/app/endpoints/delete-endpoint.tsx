@@ -26,11 +26,12 @@ export const DeleteEndpoint = ({ title, method, slug, version, action }: DeleteE
         title={`Delete ${title}?`}
         description={
           <>
+            If another endpoint matches{' '}
             <code>
               {method} {slug}
-            </code>{' '}
-            will return 404 or, if another endpoint matches this path but not this method, 405. Captured requests stay
-            in the log until they expire.
+            </code>
+            , it responds instead. Otherwise, callers get 404, or 405 if one matches this path but not this method.
+            Captured requests stay in the log until they expire.
           </>
         }
       >
