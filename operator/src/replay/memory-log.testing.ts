@@ -1,5 +1,6 @@
+import { parseInstant } from '@standin/contract';
 import type { LogEntry, LogSummary } from '@standin/exchange';
-import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logstore';
+import { LogStoreError, type LogFilter, type LogStore, type ReplayResult } from '@standin/logstore';
 
 export const UNAVAILABLE = new LogStoreError('no connection', {
   kind: 'retryable',
@@ -27,11 +28,6 @@ export const capturedEntry = (projectUid: string, n: number): LogEntry => {
     ...{ requestMs: 0, upstreamFirstByteMs: 0, expiresAt: '2099-01-01T00:00:00.000Z' },
   };
 };
-
-interface TimeRange {
-  readonly since?: Date | undefined;
-  readonly until?: Date | undefined;
-}
 
 type Part = Pick<LogStore, 'get' | 'summaries' | 'entries' | 'count'> & {
   readonly replays: Pick<LogStore['replays'], 'insert' | 'exchange' | 'counts' | 'ids'>;
@@ -78,10 +74,12 @@ export class MemoryLog {
     return part as unknown as LogStore;
   }
 
-  /** Returns the entries in a time range. `until` is exclusive. */
-  #within({ since, until }: TimeRange): readonly LogEntry[] {
-    const [from, to] = [since?.getTime() ?? -Infinity, until?.getTime() ?? Infinity];
-    return this.#entries.filter(({ receivedAt }) => Date.parse(receivedAt) >= from && Date.parse(receivedAt) < to);
+  /** Returns the entries in a filter's time range. */
+  #within({ sinceUs = -Infinity, untilUs = Infinity }: Pick<LogFilter, 'sinceUs' | 'untilUs'>): readonly LogEntry[] {
+    return this.#entries.filter(({ receivedAt }) => {
+      const receivedAtUs = parseInstant(receivedAt) ?? NaN;
+      return receivedAtUs >= sinceUs && receivedAtUs < untilUs;
+    });
   }
 
   #last(replayUid: string): Map<string, ReplayResult> {
