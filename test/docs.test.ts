@@ -74,6 +74,19 @@ describe('Markdown files', () => {
     expect(dead).toEqual([]);
   });
 
+  // A cell that holds a paragraph belongs in a list.
+  it('have at most 30 words in a cell of a table', () => {
+    const long = pages.flatMap(({ path: file, text }) =>
+      withoutCode(text)
+        .split('\n')
+        .filter((line) => line.startsWith('|'))
+        .flatMap((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
+        .filter((cell) => cell.split(/\s+/).length > 30)
+        .map((cell) => `${file}: ${cell}`),
+    );
+    expect(long).toEqual([]);
+  });
+
   it('are mentioned in code and configuration under names that exist', () => {
     const dead = sourceFiles().flatMap(({ path: file, text }) =>
       [...text.matchAll(/(?<![\w./-])(?:\.\.\/)*(docs\/[\w./-]+\.(?:md|svg|png|lua))/g)]
