@@ -1,6 +1,6 @@
 import { SourceError } from '@standin/contract';
 import { beforeEach, expect, test } from 'vitest';
-import { adoptIdentity } from './adopt-identity.ts';
+import { adoptIdentity, type Adopted } from './adopt-identity.ts';
 import { signedEntry } from './resolve-identity.ts';
 import { MemoryIdentities } from './memory-identities.testing.ts';
 
@@ -9,7 +9,11 @@ const NEW = { kind: 'Project', namespace: 'a', name: 'new' } as const;
 
 let store: MemoryIdentities;
 const sign = (ref: typeof OLD | typeof NEW | { kind: 'Project'; namespace: string; name: string }, id: string) =>
-  signedEntry(ref, id, store.installationKey);
+  signedEntry(ref, { id, epoch: 0 }, store.installationKey);
+const NOW = 5;
+const moved = (ref: Parameters<typeof sign>[0], id: string, epoch = NOW) =>
+  signedEntry(ref, { id, epoch }, store.installationKey);
+const adopt = (to: Parameters<typeof sign>[0], adopted: Adopted, now = NOW) => adoptIdentity(store, to, adopted, now);
 const entriesOf = (namespace: string) => Object.fromEntries(store.namespaces.get(namespace) ?? []);
 
 beforeEach(() => {
@@ -18,25 +22,37 @@ beforeEach(() => {
 });
 
 test('an identity moves to another name', async () => {
-  expect(await adoptIdentity(store, NEW, { from: OLD })).toEqual({ id: 'uid-1', replaced: undefined });
-  expect(entriesOf('a')).toEqual({ 'Project.new': sign(NEW, 'uid-1') });
+  expect(await adopt(NEW, { from: OLD })).toEqual({ id: 'uid-1', replaced: undefined });
+  expect(entriesOf('a')).toEqual({ 'Project.new': moved(NEW, 'uid-1') });
 });
 
-test('an identity moves to another namespace, even if the first attempt was interrupted', async () => {
+test.each([1, 2, 3])('a move whose step %i failed is completed by the next attempt', async (failing) => {
   const to = { ...OLD, namespace: 'b' };
-  let writes = 0;
+  let steps = 0;
   store.disturb = (call) => {
-    if (call === 'write' && ++writes === 2) throw new SourceError('Unavailable', 'no connection');
+    if ((call === 'write' || call === 'raiseEpoch') && ++steps === failing)
+      throw new SourceError('Unavailable', 'no connection');
   };
-  await expect(adoptIdentity(store, to, { from: OLD })).rejects.toThrow('no connection');
-  expect(await adoptIdentity(store, to, { from: OLD })).toMatchObject({ id: 'uid-1' });
-  expect([entriesOf('a'), entriesOf('b')]).toEqual([{}, { 'Project.old': sign(to, 'uid-1') }]);
+  await expect(adopt(to, { from: OLD })).rejects.toThrow('no connection');
+  expect(await adopt(to, { from: OLD }, NOW + 1)).toMatchObject({ id: 'uid-1' });
+  expect([entriesOf('a'), entriesOf('b')]).toEqual([{}, { 'Project.old': moved(to, 'uid-1', NOW + 1) }]);
+  expect([...store.epochs]).toEqual([['Project.uid-1', NOW + 1]]);
+});
+
+test('an entry that was restored after its identity was moved is not adopted from, but the id can be given', async () => {
+  const restored = new Map(store.namespaces.get('a'));
+  await adopt({ ...OLD, namespace: 'b' }, { from: OLD });
+  store.namespaces.set('a', restored);
+  await expect(adopt(NEW, { from: OLD })).rejects.toThrow('pass --id uid-1');
+  // The clock may be slow.
+  await adopt(NEW, { id: 'uid-1' }, NOW - 1);
+  expect(entriesOf('a')).toMatchObject({ 'Project.new': moved(NEW, 'uid-1', NOW + 1) });
 });
 
 test('an identity is given by its id, and the earlier entry is returned', async () => {
-  const adoption = await adoptIdentity(store, OLD, { id: 'uid-2' });
+  const adoption = await adopt(OLD, { id: 'uid-2' });
   expect(adoption).toEqual({ id: 'uid-2', replaced: sign(OLD, 'uid-1') });
-  expect(entriesOf('a')).toEqual({ 'Project.old': sign(OLD, 'uid-2') });
+  expect(entriesOf('a')).toEqual({ 'Project.old': moved(OLD, 'uid-2') });
 });
 
 test.each([
@@ -44,7 +60,7 @@ test.each([
   ['forged', new Map([['Project.old', 'uid-1 forged']]), 'Invalid'],
 ] as const)('a %s entry is not adopted', async (_what, entries, kind) => {
   store.namespaces.set('a', entries);
-  await expect(adoptIdentity(store, NEW, { from: OLD })).rejects.toMatchObject({ kind });
+  await expect(adopt(NEW, { from: OLD })).rejects.toMatchObject({ kind });
   expect(entriesOf('a')).toEqual(Object.fromEntries(entries));
 });
 
@@ -56,8 +72,8 @@ test("after a conflict, the write is retried on top of the other writer's change
     const stored = await store.read('a');
     await store.write('a', stored, new Map([...stored.entries, ['Project.third', 'x']]));
   };
-  await adoptIdentity(store, NEW, { from: OLD });
-  expect(entriesOf('a')).toEqual({ 'Project.new': sign(NEW, 'uid-1'), 'Project.third': 'x' });
+  await adopt(NEW, { from: OLD });
+  expect(entriesOf('a')).toEqual({ 'Project.new': moved(NEW, 'uid-1'), 'Project.third': 'x' });
 });
 
 test('the entry of an object that was created under the old name in the meantime stays', async () => {
@@ -67,6 +83,6 @@ test('the entry of an object that was created under the old name in the meantime
     const stored = await store.read('a');
     await store.write('a', stored, new Map([...stored.entries, ['Project.old', sign(OLD, 'uid-2')]]));
   };
-  await adoptIdentity(store, NEW, { from: OLD });
-  expect(entriesOf('a')).toEqual({ 'Project.new': sign(NEW, 'uid-1'), 'Project.old': sign(OLD, 'uid-2') });
+  await adopt(NEW, { from: OLD });
+  expect(entriesOf('a')).toEqual({ 'Project.new': moved(NEW, 'uid-1'), 'Project.old': sign(OLD, 'uid-2') });
 });

@@ -43,7 +43,7 @@ const uidOf = (kind: string, name: string): string | undefined => seen.get(`${ki
 const entriesOf = (namespace = 'default'): Record<string, string> =>
   Object.fromEntries(store.namespaces.get(namespace) ?? []);
 const sign = (ref: { kind: 'Account' | 'Project'; namespace: string; name: string }, id: string): string =>
-  signedEntry(ref, id, store.installationKey);
+  signedEntry(ref, { id, epoch: 0 }, store.installationKey);
 const recreate = (name: string): void => {
   raw.remove('Project', name);
   raw.put('Project', name, {});

@@ -12,7 +12,7 @@ import {
   type KubeObject,
 } from '@standin/kube';
 import { asSecretError } from '../secret-rights.ts';
-import { IDENTITIES_SECRET } from './resolve-identity.ts';
+import { IDENTITIES_SECRET, movedKey, type Assertion, type Installation } from './resolve-identity.ts';
 
 /** The identities of one namespace, by `entryName`. */
 export interface StoredIdentities {
@@ -22,8 +22,10 @@ export interface StoredIdentities {
 }
 
 export interface IdentityStore {
-  /** Resolves with the current key for signing entries. Creates a key if there is none. */
-  key(): Promise<Uint8Array>;
+  /** Resolves with the current key for signing entries, and the epochs of moved identities. Creates a key if there is none. */
+  installation(): Promise<Installation>;
+  /** Makes all entries with an identity void whose epoch is earlier. Never lowers an epoch. */
+  raiseEpoch(kind: Kind, moved: Assertion): Promise<void>;
   read(namespace: string): Promise<StoredIdentities>;
   /**
    * Resolves with the uids of the named objects that exist, by name, bypassing all caches. The result may contain other objects.
@@ -38,10 +40,23 @@ type Secret = KubeObject & { readonly data?: Readonly<Record<string, string>> };
 export const INSTALLATION_SECRET = 'standin-installation';
 const KEY_DATA_KEY = 'identity-key';
 const KEY_BYTES = 32;
+/** The epoch of a moved identity is in the data key `epoch.KIND.ID`. */
+const EPOCH_PREFIX = 'epoch.';
 /** An administrator may replace the key at any time. Namespaces that are read within this time share one read of the key. */
 const KEY_MS = 1_000;
 /** These labels also select the Secrets that a backup must contain. */
 const LABELS = { 'app.kubernetes.io/managed-by': OPERATOR_FIELD_MANAGER };
+
+interface StoredInstallation extends Installation {
+  readonly secret: Secret;
+}
+
+const epochsIn = ({ data = {} }: Secret): Installation['epochs'] =>
+  new Map(
+    Object.entries(data)
+      .filter(([name]) => name.startsWith(EPOCH_PREFIX))
+      .map(([name, value]) => [name.slice(EPOCH_PREFIX.length), Number(Buffer.from(value, 'base64').toString())]),
+  );
 
 const pathOf = (namespace: string, name?: string): string => {
   const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };
@@ -53,7 +68,10 @@ export interface IdentitySecretsOptions {
   readonly createsKey?: boolean;
 }
 
-/** Stores the identities in one Secret per namespace. The key that signs them is in the operator's own namespace. */
+/**
+ * Stores the identities in one Secret per namespace. The key that signs them and the epochs are in the operator's own namespace, where
+ * the owners of the objects cannot edit them.
+ */
 export const identitySecrets = (
   client: KubeClient,
   systemNamespace: string,
@@ -70,44 +88,60 @@ export const identitySecrets = (
       metadata: { namespace, name, labels: LABELS },
       data,
     });
-  const readKey = async (): Promise<Uint8Array | undefined> => {
+  const readInstallation = async (): Promise<StoredInstallation | undefined> => {
     const secret = await readSecret(systemNamespace, INSTALLATION_SECRET);
     if (secret === undefined) return undefined;
     const key = Buffer.from(secret.data?.[KEY_DATA_KEY] ?? '', 'base64');
-    if (key.length === KEY_BYTES) return key;
+    if (key.length === KEY_BYTES) return { key, epochs: epochsIn(secret), secret };
     throw new Error(
       `Secret ${systemNamespace}/${INSTALLATION_SECRET} does not contain a ${KEY_BYTES}-byte ${KEY_DATA_KEY}: restore the Secret from a backup`,
     );
   };
-  /** Stores a new installation key or, if a known key was deleted, the same key again, because the entries are signed with it. */
-  const createKey = async (key: Uint8Array = randomBytes(KEY_BYTES)): Promise<Uint8Array> => {
+  /**
+   * Stores a new installation key or, if a known Secret was deleted, the same key and epochs again, because the entries depend on
+   * them.
+   */
+  const createInstallation = async (known?: StoredInstallation): Promise<StoredInstallation> => {
     if (!createsKey) {
       const place = `Secret ${INSTALLATION_SECRET} in namespace ${systemNamespace}`;
       throw new SourceError('NotFound', `${place} not found: pass the operator's namespace with --system-namespace`);
     }
+    const data = known?.secret.data ?? { [KEY_DATA_KEY]: randomBytes(KEY_BYTES).toString('base64') };
     try {
-      await createSecret(systemNamespace, INSTALLATION_SECRET, { [KEY_DATA_KEY]: Buffer.from(key).toString('base64') });
-      return key;
+      const secret = await createSecret(systemNamespace, INSTALLATION_SECRET, data);
+      return { key: Buffer.from(data[KEY_DATA_KEY] ?? '', 'base64'), epochs: epochsIn(secret), secret };
     } catch (error) {
-      const other = isConflict(error) ? await readKey() : undefined;
+      const other = isConflict(error) ? await readInstallation() : undefined;
       if (other === undefined) throw error;
       return other;
     }
   };
-  let known: Uint8Array | undefined;
-  let reading: { readonly key: Promise<Uint8Array>; readonly sinceMs: number } | undefined;
-  const currentKey = async (): Promise<Uint8Array> => {
+  let known: StoredInstallation | undefined;
+  let reading: { readonly installation: Promise<StoredInstallation>; readonly sinceMs: number } | undefined;
+  const currentInstallation = async (): Promise<StoredInstallation> => {
     known =
-      (await asSecretError(systemNamespace, readKey())) ?? (await asSecretError(systemNamespace, createKey(known)));
+      (await asSecretError(systemNamespace, readInstallation())) ??
+      (await asSecretError(systemNamespace, createInstallation(known)));
     return known;
   };
   return {
-    key: () => {
+    installation: () => {
       if (reading === undefined || performance.now() - reading.sinceMs >= KEY_MS) {
-        reading = { key: currentKey(), sinceMs: performance.now() };
-        reading.key.catch(() => (reading = undefined));
+        reading = { installation: currentInstallation(), sinceMs: performance.now() };
+        reading.installation.catch(() => (reading = undefined));
       }
-      return reading.key;
+      return reading.installation;
+    },
+    raiseEpoch: async (kind, { id, epoch }) => {
+      const { secret, epochs } = await currentInstallation();
+      const name = movedKey(kind, id);
+      if ((epochs.get(name) ?? 0) >= epoch) return;
+      const data = { ...secret.data, [`${EPOCH_PREFIX}${name}`]: Buffer.from(String(epoch)).toString('base64') };
+      const replaced = { ...secret, data };
+      await asSecretError(
+        systemNamespace,
+        client.replace(pathOf(systemNamespace, INSTALLATION_SECRET), replaced, objectVersion(replaced)),
+      );
     },
     read: async (namespace) => {
       const secret = await asSecretError(namespace, readSecret(namespace, IDENTITIES_SECRET));

@@ -1,10 +1,12 @@
 import { SourceError, type Kind, type ResourceObject } from '@standin/contract';
 import type { IdentityStore, StoredIdentities } from './identity-secrets.ts';
+import { movedKey, type Assertion, type Installation } from './resolve-identity.ts';
 
 /** The Secrets of all namespaces, in memory. */
 export class MemoryIdentities implements IdentityStore {
   readonly namespaces = new Map<string, ReadonlyMap<string, string>>();
   installationKey: Uint8Array = Buffer.alloc(32, 1);
+  readonly epochs = new Map<string, number>();
   reads = 0;
   writes = 0;
   /** The objects that exist. */
@@ -12,10 +14,15 @@ export class MemoryIdentities implements IdentityStore {
   /** The arguments of `uids`. */
   readonly lists: (readonly [kind: Kind, namespace: string, names: readonly string[]])[] = [];
   /** Called before each read and write, and before `uids`. May throw or wait. */
-  disturb: (call: 'read' | 'uids' | 'write') => void | Promise<void> = () => undefined;
+  disturb: (call: 'read' | 'uids' | 'write' | 'raiseEpoch') => void | Promise<void> = () => undefined;
 
-  key(): Promise<Uint8Array> {
-    return Promise.resolve(this.installationKey);
+  installation(): Promise<Installation> {
+    return Promise.resolve({ key: this.installationKey, epochs: this.epochs });
+  }
+
+  async raiseEpoch(kind: Kind, { id, epoch }: Assertion): Promise<void> {
+    await this.disturb('raiseEpoch');
+    this.epochs.set(movedKey(kind, id), epoch);
   }
 
   async read(namespace: string): Promise<StoredIdentities> {

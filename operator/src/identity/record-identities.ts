@@ -1,11 +1,21 @@
 import { LIMITS, SourceError, type IdentityFault, type ObjectRef, type ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import type { IdentityStore } from './identity-secrets.ts';
-import { entryName, IDENTITIES_SECRET, resolveIdentity, signedEntry } from './resolve-identity.ts';
+import {
+  entryName,
+  IDENTITIES_SECRET,
+  isMovedAway,
+  ownIdentity,
+  resolveIdentity,
+  signedEntry,
+  type Assertion,
+  type Installation,
+} from './resolve-identity.ts';
 
 /** The identity that replaces an object's uid, and the fault if the object has no usable identity. */
 export interface Known {
   readonly uid: string;
+  readonly epoch: number;
   readonly fault?: IdentityFault;
 }
 
@@ -29,6 +39,7 @@ export const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): 
  */
 export const faulty = ({ metadata: { uid } }: ResourceObject, { reason, message }: IdentityFault): Known => ({
   uid: `unidentified ${uid}`,
+  epoch: 0,
   fault: { reason, message },
 });
 
@@ -51,19 +62,24 @@ export const recordIdentities = async (
   { namespace, isFinal }: { readonly namespace: string; readonly isFinal: boolean },
   candidates: readonly Candidate[],
 ): Promise<Resolved> => {
-  const read = async () => ({ key: await store.key(), stored: await store.read(namespace) });
-  const found = await read().catch((error: unknown) => refusalOf(error, isFinal));
-  if (typeof found === 'string') {
-    const problem = `Secret ${IDENTITIES_SECRET} cannot be read: ${found}`;
-    return { identities: candidates.map((candidate) => unverified(candidate, problem)), problem };
+  const orRefusal = <T>(read: Promise<T>): Promise<T | string> =>
+    read.catch((error: unknown) => refusalOf(error, isFinal));
+  const installation = await orRefusal(store.installation());
+  const stored = typeof installation === 'string' ? installation : await orRefusal(store.read(namespace));
+  if (typeof installation === 'string' || typeof stored === 'string') {
+    const problem = `Secret ${IDENTITIES_SECRET} cannot be read: ${String(stored)}`;
+    const known = typeof installation === 'string' ? undefined : installation;
+    return { identities: candidates.map((candidate) => unverified(candidate, known, problem)), problem };
   }
 
-  const { key, stored } = found;
   const resolved = candidates.map((candidate) => {
     const { object, known } = candidate;
     const entry = stored.entries.get(entryName(refOf(object)));
-    const identity = resolveIdentity(object, { entry, inUse: isInUse(known) ? known.uid : undefined }, key);
-    return { candidate, identity, known: identity.kind === 'fault' ? faulty(object, identity) : { uid: identity.id } };
+    const inUse = isInUse(known) ? assertionOf(known) : undefined;
+    const identity = resolveIdentity(object, { entry, inUse }, installation);
+    const resolvedAs =
+      identity.kind === 'fault' ? faulty(object, identity) : { uid: identity.id, epoch: identity.epoch };
+    return { candidate, identity, known: resolvedAs };
   });
   const identities = resolved.map(({ known }) => known);
   const added = resolved.filter(({ identity }) => identity.kind === 'unrecorded');
@@ -74,7 +90,8 @@ export const recordIdentities = async (
     const existing = await existingOf(store, namespace, added);
     const entries = new Map(stored.entries);
     const refused = [...existing].filter(({ candidate, known }) => {
-      return !addEntry(entries, refOf(candidate.object), { id: known.uid, key });
+      const ref = refOf(candidate.object);
+      return !addEntry(entries, ref, signedEntry(ref, assertionOf(known), installation.key));
     });
     if (existing.size > 0) await store.write(namespace, stored, entries);
     const left = resolved.map((one) =>
@@ -107,16 +124,14 @@ const existingOf = async <T extends { readonly candidate: Candidate }>(
 };
 
 /** Adds or replaces an entry. Returns false if there is no room for it. */
-const addEntry = (
-  entries: Map<string, string>,
-  ref: ObjectRef,
-  signed: { readonly id: string; readonly key: Uint8Array },
-): boolean => {
+const addEntry = (entries: Map<string, string>, ref: ObjectRef, entry: string): boolean => {
   const name = entryName(ref);
   if (!entries.has(name) && entries.size >= LIMITS.identitiesPerNamespaceMax) return false;
-  entries.set(name, signedEntry(ref, signed.id, signed.key));
+  entries.set(name, entry);
   return true;
 };
+
+const assertionOf = ({ uid, epoch }: Known): Assertion => ({ id: uid, epoch });
 
 const isInUse = (known: Known | undefined): known is Known => known !== undefined && known.fault === undefined;
 
@@ -125,12 +140,16 @@ const isInUse = (known: Known | undefined): known is Known => known !== undefine
  * confirms it. This is sufficient, because an object's own uid claims nothing that belongs to another object. An object that was
  * processed before identities existed has no id in its status.
  */
-const unverified = ({ object, known }: Candidate, problem: string): Known => {
+const unverified = ({ object, known }: Candidate, installation: Installation | undefined, problem: string): Known => {
+  const { kind, metadata } = object;
+  const { uid } = metadata;
+  const asserted = isInUse(known) ? assertionOf(known) : ownIdentity(uid);
+  if (installation !== undefined && isMovedAway(kind, asserted, installation))
+    return faulty(object, { reason: 'IdentityNotRecorded', message: `${problem}.` });
   if (isInUse(known)) return known;
-  const { uid } = object.metadata;
   const { id, observedGeneration } = readStatus('Project', object.status);
   const isOwn = id === uid || (id === undefined && observedGeneration !== undefined);
-  return isOwn ? { uid } : faulty(object, { reason: 'IdentityNotRecorded', message: `${problem}.` });
+  return isOwn ? { uid, epoch: 0 } : faulty(object, { reason: 'IdentityNotRecorded', message: `${problem}.` });
 };
 
 /**

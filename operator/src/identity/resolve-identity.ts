@@ -1,14 +1,38 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { IdentityFault, ObjectRef, ResourceObject } from '@standin/contract';
+import type { IdentityFault, Kind, ObjectRef, ResourceObject } from '@standin/contract';
 
 /** Name of the Secret in each namespace that contains the identities of the namespace's objects. */
 export const IDENTITIES_SECRET = 'standin-identities';
 
+/** What an entry asserts. */
+export interface Assertion {
+  readonly id: string;
+  /** When the identity was moved to this object, in milliseconds since the epoch. 0 if it was never moved. */
+  readonly epoch: number;
+}
+
+/** The state of an installation that identities depend on. */
+export interface Installation {
+  /** Signs the entries. */
+  readonly key: Uint8Array;
+  /** The last epoch of each identity that was moved, by `movedKey`. Entries with an earlier epoch are void. */
+  readonly epochs: ReadonlyMap<string, number>;
+}
+
 /** An object's identity. If it is `unrecorded`, the entry must be written before anything depends on the id. */
 export type Identity =
-  | { readonly kind: 'recorded'; readonly id: string }
-  | { readonly kind: 'unrecorded'; readonly id: string }
+  | ({ readonly kind: 'recorded' } & Assertion)
+  | ({ readonly kind: 'unrecorded' } & Assertion)
   | ({ readonly kind: 'fault' } & IdentityFault);
+
+export const movedKey = (kind: Kind, id: string): string => `${kind}.${id}`;
+
+/** Returns the identity that an object has if it was never moved. */
+export const ownIdentity = (uid: string): Assertion => ({ id: uid, epoch: 0 });
+
+/** Returns whether the identity was moved to another object later. */
+export const isMovedAway = (kind: Kind, { id, epoch }: Assertion, { epochs }: Installation): boolean =>
+  epoch < (epochs.get(movedKey(kind, id)) ?? 0);
 
 /** Kubernetes limits the length of a data key. */
 const DATA_KEY_LENGTH_MAX = 253;
@@ -19,22 +43,23 @@ export const entryName = ({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>): str
   return plain.length <= DATA_KEY_LENGTH_MAX ? plain : `${kind}.${createHash('sha256').update(name).digest('hex')}`;
 };
 
-const signatureOf = ({ kind, namespace, name }: ObjectRef, id: string, key: Uint8Array): string =>
+const signatureOf = ({ kind, namespace, name }: ObjectRef, { id, epoch }: Assertion, key: Uint8Array): string =>
   createHmac('sha256', key)
-    .update(JSON.stringify(['standin identity', kind, namespace, name, id]))
+    .update(JSON.stringify(['standin identity', kind, namespace, name, id, epoch]))
     .digest('base64url');
 
-/** Returns the value of an object's entry, in the form `ID SIGNATURE`. */
-export const signedEntry = (ref: ObjectRef, id: string, key: Uint8Array): string =>
-  `${id} ${signatureOf(ref, id, key)}`;
+/** Returns the value of an object's entry, in the form `ID EPOCH SIGNATURE`. */
+export const signedEntry = (ref: ObjectRef, assertion: Assertion, key: Uint8Array): string =>
+  `${assertion.id} ${assertion.epoch} ${signatureOf(ref, assertion, key)}`;
 
-/** Returns the id of an entry, or undefined if the entry was not written for this object with this key. */
-export const verifiedId = (ref: ObjectRef, entry: string, key: Uint8Array): string | undefined => {
-  const [id = '', signature = ''] = entry.split(' ');
-  const [expected, given] = [signatureOf(ref, id, key), signature].map((text) =>
+/** Returns what an entry asserts, or undefined if the entry was not written for this object with this key. */
+export const verifiedEntry = (ref: ObjectRef, entry: string, key: Uint8Array): Assertion | undefined => {
+  const [id = '', epoch, signature = ''] = entry.split(' ');
+  const assertion = { id, epoch: Number(epoch) };
+  const [expected, given] = [signatureOf(ref, assertion, key), signature].map((text) =>
     createHash('sha256').update(text).digest(),
   );
-  return expected !== undefined && given !== undefined && timingSafeEqual(expected, given) ? id : undefined;
+  return expected !== undefined && given !== undefined && timingSafeEqual(expected, given) ? assertion : undefined;
 };
 
 /**
@@ -43,22 +68,29 @@ export const verifiedId = (ref: ObjectRef, entry: string, key: Uint8Array): stri
  * An object without an entry gets its own uid as identity, unless the operator already serves the object under another identity. An
  * entry with the object's own uid claims nothing else, so it is signed again if its signature does not verify, because the
  * installation key may have been lost. An entry with the identity under which the object is in use is also signed again, because
- * the key may have been replaced.
+ * the key may have been replaced. No entry asserts an identity that was moved to another object later.
  */
 export const resolveIdentity = (
   { kind, metadata: { namespace, name, uid } }: ResourceObject,
-  { entry, inUse }: { readonly entry: string | undefined; readonly inUse: string | undefined },
-  key: Uint8Array,
+  { entry, inUse }: { readonly entry: string | undefined; readonly inUse: Assertion | undefined },
+  installation: Installation,
 ): Identity => {
-  const unrecorded = { kind: 'unrecorded', id: inUse ?? uid } as const;
-  if (entry === undefined) return unrecorded;
   const ref = { kind, namespace, name };
-  const verified = verifiedId(ref, entry, key);
-  if (verified !== undefined) return { kind: 'recorded', id: verified };
-  const [id] = entry.split(' ', 1);
-  if (id === uid || id === inUse) return unrecorded;
-  const message =
-    `The entry ${entryName(ref)} in Secret ${IDENTITIES_SECRET} was not signed for this object by this installation. ` +
-    'Restore the Secret or the installation key, or run standin admin adopt. To start with an empty log, delete the entry.';
-  return { kind: 'fault', reason: 'IdentityInvalid', message };
+  const place = `The entry ${entryName(ref)} in Secret ${IDENTITIES_SECRET}`;
+  const verified = entry === undefined ? undefined : verifiedEntry(ref, entry, installation.key);
+  const [id] = entry?.split(' ', 1) ?? [];
+  if (verified === undefined && id !== undefined && id !== uid && id !== inUse?.id) {
+    const message =
+      `${place} was not signed for this object by this installation. ` +
+      'Restore the Secret or the installation key, or run standin admin adopt. To start with an empty log, delete the entry.';
+    return { kind: 'fault', reason: 'IdentityInvalid', message };
+  }
+  const asserted = verified ?? inUse ?? ownIdentity(uid);
+  if (isMovedAway(kind, asserted, installation)) {
+    const message =
+      `The identity ${asserted.id} was moved to another object with standin admin adopt. ` +
+      `To start with an empty log, delete this object and its entry ${entryName(ref)} in Secret ${IDENTITIES_SECRET}, and create the object again.`;
+    return { kind: 'fault', reason: 'IdentityInvalid', message };
+  }
+  return { kind: verified === undefined ? 'unrecorded' : 'recorded', ...asserted };
 };
