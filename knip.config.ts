@@ -29,7 +29,7 @@ const config: KnipConfig = {
         'bench/{rival-server,uncounted-refusals}.ts',
         'bench/logstore/{main,search}.ts',
         'harness/{earlier-version.ts,end-with-parent.js,event-loop-monitor.ts,shift-clock.ts}',
-        'torture/{crash-after-ledger-write,dns-double,fail-undone-writes,freeze-before-ledger-write}.ts',
+        'torture/{crash-after-write,dns-double,fail-undone-writes,freeze-before-ledger-write}.ts',
       ],
     },
   },

@@ -7,7 +7,7 @@ import type {
   SourceProblem,
 } from '@standin/contract';
 import type { Logger } from 'pino';
-import type { Changes, KeyState, SecretState, Translator } from './translate/index.ts';
+import type { Changes, Holders, KeyState, SecretState, Translator } from './translate/index.ts';
 
 export interface DesiredStateOptions {
   readonly translator: Translator;
@@ -89,6 +89,12 @@ export class DesiredState implements SourceListener, ServiceListener {
     this.#schedule();
   }
 
+  /** Sets for which objects claims are recorded, and evaluates all objects that claim something again. */
+  setHolders(holders: Holders): void {
+    this.#options.translator.setHolders(holders);
+    this.#schedule();
+  }
+
   setSecret(namespace: string, name: string, state: SecretState | undefined): void {
     this.#options.translator.setSecret(namespace, name, state);
     this.#schedule();
@@ -98,8 +104,10 @@ export class DesiredState implements SourceListener, ServiceListener {
   flush(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    const changes = this.#options.translator.flush();
-    if (changes.put.length + changes.remove.length + changes.verdicts.length > 0) this.#options.onChanges(changes);
+    const { translator, onChanges } = this.#options;
+    const changes = translator.flush();
+    const count = changes.put.length + changes.remove.length + changes.verdicts.length;
+    if (count > 0 || translator.unrecorded().length > 0) onChanges(changes);
   }
 
   /** Cancels the current hold-off, and starts no further one, so only `flush` still calls `onChanges`. */

@@ -1,5 +1,7 @@
 export { runOperator, type Operator } from './operator.ts';
 export type { OperatorParts } from './operator-parts.ts';
+export type { RecordedClaims } from './claims/claim-controller.ts';
+export { claimConfigMaps } from './claims/claim-store.ts';
 export { certificateFile } from './publish/certificate-files.ts';
 export type { Certificates, ServerCertificate } from './publish/certificates.ts';
 export { ownCertificates, type CertificateSource, type CertificateStore } from './publish/certificate-renewal.ts';

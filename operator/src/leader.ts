@@ -1,5 +1,6 @@
 import { configKey, type ConfigKey } from '@standin/contract';
 import { EndedOperationsController } from './operations/ended-operations-controller.ts';
+import { ClaimController } from './claims/claim-controller.ts';
 import type { Controller } from './controller.ts';
 import { ControllerManager } from './controller-manager.ts';
 import { VolumeController } from './drain/volume-controller.ts';
@@ -38,6 +39,7 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
   });
   const keys = new AccountKeyController({ ...context, desired, pollMs: settings.secretPollMs });
   const secrets = new SigningSecretController({ ...context, desired, pollMs: settings.secretPollMs });
+  const claims = parts.claims && new ClaimController({ ...context, desired, ...parts.claims });
   const quota = new QuotaController({
     ...{ ...context, store: ledgers, countPermits: logStore && ((filter) => logStore.permits(filter)) },
     limit: (uid) => translator.verdict(uid)?.quota,
@@ -68,6 +70,8 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
   const list: readonly (Controller | undefined)[] = [
     gateways,
     keys,
+    // The claims of all objects include the claims to their keys.
+    claims,
     secrets,
     new ConfigPublisher({ ...context, log, server, gateways, quota, refusals }),
     new KeyChanges({ ...context, gateways }),
@@ -96,11 +100,12 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
       await controllers.start(signal);
       if (controllers.isStarted) logger.info({ objects: log.size }, 'leading');
     },
-    /** Returns whether all keys and signing secrets have been read, all changes are published, and a gateway has the last revision. */
+    /** Returns whether all keys and signing secrets have been read, all claims are recorded, all changes are published, and a gateway has the last revision. */
     isSettled: (): boolean =>
       controllers.isStarted &&
       !desired.hasPending &&
       keys.isComplete() &&
+      translator.unrecorded().length === 0 &&
       secrets.isComplete() &&
       gateways.known.some(({ acked }) => acked.number === log.revision.number),
   };

@@ -7,6 +7,7 @@ import { runProcess, type Running } from '@standin/process/run-process';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { checkCrds } from './check-crds.ts';
+import { claimConfigMaps } from './claims/claim-store.ts';
 import { runOperator } from './operator.ts';
 import { certificateFolder } from './publish/certificate-files.ts';
 import { ownCertificates, type CertificateSource } from './publish/certificate-renewal.ts';
@@ -53,13 +54,14 @@ const start = async (settings: OperatorSettings, logger: Logger): Promise<Runnin
           logger: reflectorLogger(logger, 'namespaces', undefined),
         });
   const cluster = { client, namespaces, selected, logger, registry };
+  const identities = identitySecrets(client, settings.namespace);
   const operator = await runOperator({
     settings,
     translateSettings: translateSettings(settings),
     source: identifiedSource({
       ...{ logger, registry, pollMs: settings.secretPollMs },
       source: kubernetesSource(cluster),
-      store: identitySecrets(client, settings.namespace),
+      store: identities,
     }),
     services: kubernetesServices(cluster),
     certificates: streamCertificates(),
@@ -75,6 +77,10 @@ const start = async (settings: OperatorSettings, logger: Logger): Promise<Runnin
     isGatewayGone: gatewayPods(client, settings.namespace),
     gatewayMemory: gatewayConfigMap(client, settings.namespace, GATEWAYS_CONFIG_MAP),
     ledgers: ledgerConfigMaps(client, settings.namespace),
+    claims: {
+      store: claimConfigMaps(client, settings.namespace),
+      installationKey: async () => (await identities.installation()).key,
+    },
     spoolVolumes:
       jobTemplate === undefined ? undefined : { client, namespace: settings.namespace, jobTemplate, ...drain },
     logStore,

@@ -3,6 +3,7 @@ import type { RefusedTargets } from '@standin/egress';
 import type { LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { RecordedClaims } from './claims/claim-controller.ts';
 import type { DesiredState } from './desired-state.ts';
 import type { SpoolVolumes } from './drain/volume-controller.ts';
 import type { GatewayMemory } from './gateways/gateway-memory.ts';
@@ -34,6 +35,8 @@ export interface OperatorParts {
   readonly isGatewayGone: IsGatewayGone;
   /** The permits granted from each account's quota. */
   readonly ledgers: LedgerStore;
+  /** Undefined if the oldest object gets each URI, key and prefix, because all objects belong to one user. */
+  readonly claims?: RecordedClaims | undefined;
   /** The volumes of gateways that were scaled down. Undefined if they are not drained. */
   readonly spoolVolumes?: SpoolVolumes | undefined;
   readonly logger: Logger;

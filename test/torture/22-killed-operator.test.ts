@@ -27,7 +27,8 @@ test(
     await using stand = await QuotaStand.start({
       ...{ operators: 1, gateways: GATEWAYS },
       operatorEnv: {
-        NODE_OPTIONS: `--import=${path.join(import.meta.dirname, 'crash-after-ledger-write.ts')}`,
+        NODE_OPTIONS: `--import=${path.join(import.meta.dirname, 'crash-after-write.ts')}`,
+        TEST_CRASH_REQUEST: '^PUT .*/standin-quota-',
         TEST_CRASH_TRAP: trap,
       },
       gatewayEnv: { STANDIN_SPOOL_QUIET_MS: '2000' },

@@ -8,6 +8,7 @@ import { formatTime } from '@standin/contract';
 import { gatewaySettings, runGateway, type GatewaySettings, type LogSink } from '@standin/gateway';
 import {
   certificateFile,
+  claimConfigMaps,
   directorySource,
   kubernetesServices,
   identifiedSource,
@@ -28,6 +29,7 @@ import {
   type LocatingSource,
   type Operator,
   type OperatorSettings,
+  type RecordedClaims,
 } from '@standin/operator';
 import type { EngineAddress } from '@standin/engine';
 import { decodeRow, LOG_COLUMNS, RowBinaryReader, type InsertBatch, type LogStore } from '@standin/logstore';
@@ -107,7 +109,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   const registry = new Registry();
   const operatorLogger = logger.child({ process: 'operator' });
   const opened = await openSource({ ...options, logger: operatorLogger }, operatorConfig, registry);
-  const { leadership, ledgers, where, services } = opened;
+  const { leadership, ledgers, claims, where, services } = opened;
   const { source, observed } = observeSource(opened.source);
   const origin = displayPath(from.kind === 'directory' ? from.dir : from.kubeconfig);
   const inOrigin = (place: string): string =>
@@ -121,6 +123,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     gatewayMemory: noGatewayMemory,
     isGatewayGone: noGatewayPods,
     ledgers,
+    claims,
     logStore: store,
     logger: operatorLogger,
     registry,
@@ -234,6 +237,7 @@ interface OpenedSource {
   readonly directory?: LocatingSource;
   readonly services?: ServiceSource;
   readonly leadership: Leadership;
+  readonly claims?: RecordedClaims;
   readonly ledgers: LedgerStore;
   readonly where: Where;
 }
@@ -256,14 +260,20 @@ const openSource = async (
   const client = await openCluster(from.kubeconfig, registry);
   const cluster = { client, namespaces: [], logger, registry };
   const { name: identity, namespace } = settings;
+  const identities = identitySecrets(client, namespace);
   const source = identifiedSource({
     ...{ logger, registry, pollMs: settings.secretPollMs },
     source: kubernetesSource(cluster),
-    store: identitySecrets(client, namespace),
+    store: identities,
   });
+  const claims = {
+    store: claimConfigMaps(client, namespace),
+    installationKey: async () => (await identities.installation()).key,
+  };
   const services = kubernetesServices(cluster);
   const leadership = new LeaderElector({ client, namespace, name: LEASE_NAME, identity, logger, registry });
-  return { source, services, leadership, ledgers: ledgerConfigMaps(client, namespace), where: () => '' };
+  const ledgers = ledgerConfigMaps(client, namespace);
+  return { source, services, leadership, claims, ledgers, where: () => '' };
 };
 
 const openCluster = async (kubeconfigPath: string, registry: Registry): Promise<KubeClient> => {

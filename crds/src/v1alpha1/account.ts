@@ -44,7 +44,7 @@ const spec = z
     ])
       .optional()
       .describe(
-        'Reserves the URIs that begin with this prefix, for example team-a-. It must end with a hyphen. Projects of other Accounts cannot set spec.uri to such a URI, unless they are older than this Account. ' +
+        'Reserves the URIs that begin with this prefix, for example team-a-. It must end with a hyphen. Projects of other Accounts cannot set spec.uri to such a URI, unless they had it before. ' +
           'It can only be set when the Account is created, and cannot be changed. It can be removed.',
       ),
     apiKey: z
@@ -67,7 +67,7 @@ const spec = z
 const status = z
   .strictObject({
     ...commonStatus({
-      Accepted: 'the spec is valid, and no older Account has the same API key.',
+      Accepted: 'the spec is valid, and no other Account has the same API key.',
       ResolvedRefs: 'the Secret exists and contains an API key.',
       ...SERVED_MEANINGS,
       QuotaAvailable: "no requests are rejected because of this month's quota (present only with a quota).",

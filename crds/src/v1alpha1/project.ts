@@ -41,7 +41,7 @@ const spec = z
 const status = z
   .strictObject({
     ...commonStatus({
-      Accepted: 'the spec is valid, and no older Project has the same URI.',
+      Accepted: 'the spec is valid, and no other Project has the same URI.',
       ResolvedRefs: 'the Account exists and is ready.',
       ...SERVED_MEANINGS,
     }),

@@ -1,4 +1,4 @@
-import type { ResourceObject, ResourceSource } from '@standin/contract';
+import { configKey, type ResourceObject, type ResourceSource } from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -92,10 +92,10 @@ export class AccountKeyController implements Controller {
     return account === undefined || secret === undefined ? undefined : { account, ...secret };
   }
 
-  /** Returns whether the key with this digest is the last one that was read, and is published. */
+  /** Returns whether the key with this digest is published. */
   isPublished(accountUid: string, sha256: string): boolean {
-    const key = this.known(accountUid)?.key;
-    return key?.kind === 'key' && key.sha256 === sha256 && !this.#options.desired.hasPending;
+    const published = this.#options.translator.published(configKey({ kind: 'Account', uid: accountUid }));
+    return published?.kind === 'Account' && published.keySha256 === sha256;
   }
 
   /** Returns whether every account's key has been read. */

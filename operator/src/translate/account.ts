@@ -5,16 +5,16 @@ import type { Entry, Evaluation, Finding, KeyState, TranslateSettings } from './
 
 export interface AccountContext {
   readonly key: KeyState;
-  /** The Account that has this Account's key, if the key is known. */
-  readonly holder: Entry | undefined;
-  /** Whether an older Account has reserved part of this Account's prefix. */
+  /** Whether another Account has this Account's key, or had it recently. */
+  readonly isKeyTaken: boolean;
+  /** Whether another Account has reserved this Account's prefix or the beginning of it. */
   readonly isPrefixTaken: boolean;
 }
 
 /** Returns the verdict on an Account and its configuration. */
 export const evaluateAccount = (
   entry: Entry,
-  { key, holder, isPrefixTaken }: AccountContext,
+  { key, isKeyTaken, isPrefixTaken }: AccountContext,
   settings: TranslateSettings,
 ): Evaluation => {
   const { ref, uid, generation, parsed, fault } = entry;
@@ -31,7 +31,7 @@ export const evaluateAccount = (
   }
   const { spec } = parsed;
   const keySecret = secretOf(ref.name, spec);
-  const resolvedRefs = keyFinding(key, keySecret.secretName, holder === undefined || holder === entry);
+  const resolvedRefs = keyFinding(key, keySecret.secretName, isKeyTaken);
   const quota = spec.monthlyQuota ?? settings.quotaByPlan[spec.plan];
   const requestsPerSecond = rateLimitInForce(spec, settings);
   const config: AccountConfig = {
@@ -78,7 +78,7 @@ const acceptedWith = (
       ? []
       : [`Each gateway accepts ${limit} requests per second, the maximum for the plan ${plan}.`]),
     ...(isPrefixTaken
-      ? [`The prefix ${uriPrefix} is not reserved, because an older Account has reserved it or the beginning of it.`]
+      ? [`The prefix ${uriPrefix} is not reserved, because another Account has reserved it or the beginning of it.`]
       : []),
   ];
   return notes.length === 0 ? ACCEPTED : holds('Accepted', [ACCEPTED.message, ...notes].join(' '));
@@ -89,7 +89,7 @@ const secretOf = (name: string, { apiKey }: AccountSpec) =>
     ? { secretName: apiKeySecretName(name), generated: true }
     : { secretName: apiKey.secretName, generated: false };
 
-const keyFinding = (key: KeyState, secretName: string, holdsKey: boolean): Finding => {
+const keyFinding = (key: KeyState, secretName: string, isTaken: boolean): Finding => {
   const path = 'spec.apiKey.secretName';
   switch (key.kind) {
     case 'pending':
@@ -104,12 +104,12 @@ const keyFinding = (key: KeyState, secretName: string, holdsKey: boolean): Findi
       return fails('SecretInvalid', `Secret ${key.secretName} cannot be used: ${key.message}.`, path);
     case 'key':
       // The message does not name the holder, because it may belong to another team.
-      return holdsKey
-        ? holds('ResolvedRefs', 'The API key is active.')
-        : fails(
+      return isTaken
+        ? fails(
             'Conflicted',
-            `An older Account already has the API key in Secret ${secretName}: put a different key in this Secret.`,
+            `The API key in Secret ${secretName} is already in use: put a different key in this Secret.`,
             path,
-          );
+          )
+        : holds('ResolvedRefs', 'The API key is active.');
   }
 };

@@ -4,6 +4,7 @@ import { arrangementOf, hasParameters, parsePathPattern, shapeOf, type PathPatte
 import { secretNamesOf } from './credential.ts';
 import { endpointProblems } from './endpoint.ts';
 import { fails, invalid } from './findings.ts';
+import { uriClaim } from './reservations.ts';
 import type { ServiceRef } from './services.ts';
 import type { ConfigRef, ConfigResource, Entry, KeyState, ParsedConfig, TranslateSettings } from './types.ts';
 
@@ -98,7 +99,7 @@ export const claimOf = ({ ref, uid, parsed, fault, isWithheld }: Entry, key: Key
     case 'Account':
       return key.kind === 'key' ? `key ${key.sha256}` : undefined;
     case 'Project':
-      return `uri ${projectUri(uid, parsed.spec)}`;
+      return uriClaim(projectUri(uid, parsed.spec));
     case 'Endpoint': {
       const { projectRef, method, slug } = parsed.spec;
       const pattern = patternOf(slug);

@@ -17,8 +17,10 @@ export const retentionInForce = (
 
 export interface ProjectContext {
   readonly account: Entry | undefined;
-  /** The Project that has this Project's URI. */
-  readonly holder: Entry | undefined;
+  /** Whether another Project has this Project's URI, or had it recently. */
+  readonly isUriTaken: boolean;
+  /** Whether the URI is free, but not recorded for this Project yet. */
+  readonly isUnrecorded: boolean;
   /** Whether another Account has reserved the URI. */
   readonly isReserved: boolean;
 }
@@ -26,7 +28,7 @@ export interface ProjectContext {
 /** Returns the verdict on a Project and its configuration. */
 export const evaluateProject = (
   entry: Entry,
-  { account, holder, isReserved }: ProjectContext,
+  { account, isUriTaken, isUnrecorded, isReserved }: ProjectContext,
   settings: TranslateSettings,
 ): Evaluation => {
   const { ref, uid, generation, parsed, fault } = entry;
@@ -47,15 +49,13 @@ export const evaluateProject = (
   const uri = projectUri(uid, spec);
   const plan = account?.evaluation?.verdict.plan;
   const retentionDays = retentionInForce(spec, plan, settings);
-  const accepted = isReserved
-    ? uriReserved(uri)
-    : holder === undefined || holder === entry
-      ? acceptedWith(
-          spec,
-          retentionDays,
-          retentionDays === settings.retentionDaysMax ? 'this installation' : `the plan ${plan}`,
-        )
-      : uriConflict(uri);
+  const accepted =
+    uriFault(uri, { isReserved, isUriTaken, isUnrecorded }) ??
+    acceptedWith(
+      spec,
+      retentionDays,
+      retentionDays === settings.retentionDaysMax ? 'this installation' : `the plan ${plan}`,
+    );
   const config: ProjectConfig | undefined =
     accepted.ok && account?.evaluation?.config !== undefined
       ? {
@@ -90,13 +90,18 @@ const acceptedWith = (spec: ProjectSpec, retentionDays: number, where: string): 
         `The object is valid. Captured requests are kept for ${retentionDays === 1 ? 'one day' : `${retentionDays} days`}, the maximum for ${where}.`,
       );
 
+const uriFault = (
+  uri: string,
+  { isReserved, isUriTaken, isUnrecorded }: Omit<ProjectContext, 'account'>,
+): Finding | undefined => {
+  if (isReserved) return uriReserved(uri);
+  if (isUriTaken) return uriConflict(uri);
+  return isUnrecorded ? fails('Pending', `The URI ${uri} is being recorded for this Project.`, 'spec.uri') : undefined;
+};
+
 /** Does not name the holder, because it may belong to another team. */
 const uriConflict = (uri: string): Finding =>
-  fails(
-    'Conflicted',
-    `An older Project already uses the URI ${uri}: create a new Project with a different spec.uri.`,
-    'spec.uri',
-  );
+  fails('Conflicted', `The URI ${uri} is already in use: create a new Project with a different spec.uri.`, 'spec.uri');
 
 /** Names neither the Account nor its prefix, because they may belong to another team. */
 const uriReserved = (uri: string): Finding =>

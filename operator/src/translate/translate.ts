@@ -1,4 +1,5 @@
 import type { ConfigObject, ResourceObject, ServiceObject } from '@standin/contract';
+import type { Holders } from './claims.ts';
 import { Translator } from './translator.ts';
 import type { KeyState, SecretState, TranslateSettings, Verdict } from './types.ts';
 
@@ -9,6 +10,8 @@ export interface World {
   readonly keys: ReadonlyMap<string, KeyState>;
   /** All Services. Undefined if they are not watched. */
   readonly services?: Iterable<ServiceObject>;
+  /** For which objects claims are recorded. Undefined if the oldest object has each claim. */
+  readonly holders?: Holders;
   /** The Secrets of credentials. A Secret that is missing here has not been read yet. */
   readonly secrets?: readonly { readonly namespace: string; readonly name: string; readonly state: SecretState }[];
 }
@@ -20,10 +23,11 @@ export interface Translation {
 
 /** Translates all objects at once. `Translator` produces the same result incrementally. */
 export const translate = (
-  { objects, keys, services, secrets = [] }: World,
+  { objects, keys, services, holders, secrets = [] }: World,
   settings: TranslateSettings,
 ): Translation => {
   const translator = new Translator(settings);
+  if (holders !== undefined) translator.setHolders(holders);
   for (const object of objects) translator.put(object);
   for (const [uid, state] of keys) translator.setKey(uid, state);
   if (services !== undefined) translator.servicesIn(undefined, undefined);

@@ -9,6 +9,7 @@ import {
 } from '@standin/contract';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Claim, Holders } from './claims.ts';
 import { translate } from './translate.ts';
 import { Translator } from './translator.ts';
 import { account, endpoint, KEY, make, project, refOf, service, SETTINGS, translatorOf } from './translator.testing.ts';
@@ -362,83 +363,102 @@ describe('for any sequence of changes', () => {
   const byUid = <T extends { readonly uid: string }>(items: Iterable<T>): T[] =>
     [...items].sort((x, y) => (x.uid < y.uid ? -1 : 1));
 
-  it('the incremental result equals the complete translation, and the changes add up to it', () => {
-    const run = (steps: readonly Step[]): void => {
-      const translator = new Translator(SETTINGS);
-      const world = new Map<string, ResourceObject>();
-      const keys = new Map<string, KeyState>();
-      const services = new Map<string, ServiceObject>();
-      const secrets = new Map<string, { namespace: string; name: string; state: SecretState }>();
-      translator.servicesIn(undefined, undefined);
-      const served = new Map<string, ConfigObject>();
-      const reported = new Map<string, Verdict>();
-      let made = 0;
-      const flush = (): void => {
-        const { put, remove, verdicts } = translator.flush();
-        for (const removed of remove) expect(served.delete(removed)).toBe(true);
-        for (const object of put) served.set(`${object.kind}/${object.uid}`, object);
-        for (const verdict of verdicts) reported.set(verdict.uid, verdict);
-      };
-      for (const { ref, act, spec: wanted, key: state, second: age } of [...steps, { act: 'flush' } as Step]) {
-        if (act === 'flush') {
-          flush();
-          continue;
-        }
-        const id =
-          act === 'service' || act === 'secret'
-            ? `${ref.namespace}/${ref.name}`
-            : `${ref.kind} ${ref.namespace}/${ref.name}`;
-        const known = world.get(id);
-        if (act === 'remove' && known !== undefined) {
-          translator.remove(ref, known.metadata.uid);
-          reported.delete(known.metadata.uid);
-          keys.delete(known.metadata.uid);
-          world.delete(id);
-        }
-        if (act === 'put' || act === 'recreate') {
-          if (act === 'recreate' && known !== undefined) {
+  it.each([
+    ['without records', false],
+    ['with records', true],
+  ])(
+    'the incremental result equals the complete translation, and the changes add up to it, %s',
+    (_what, isRecorded) => {
+      const run = (steps: readonly Step[]): void => {
+        const translator = new Translator(SETTINGS);
+        const records = new Map<string, Claim>();
+        const holders: Holders = (claim) => records.get(claim);
+        if (isRecorded) translator.setHolders(holders);
+        const world = new Map<string, ResourceObject>();
+        const keys = new Map<string, KeyState>();
+        const services = new Map<string, ServiceObject>();
+        const secrets = new Map<string, { namespace: string; name: string; state: SecretState }>();
+        translator.servicesIn(undefined, undefined);
+        const served = new Map<string, ConfigObject>();
+        const reported = new Map<string, Verdict>();
+        let made = 0;
+        const flush = (): void => {
+          const claims = translator.unrecorded();
+          for (const claim of claims) {
+            records.set(claim.claim, claim);
+            translator.recorded(claim);
+          }
+          const { put, remove, verdicts } = translator.flush();
+          for (const removed of remove) expect(served.delete(removed)).toBe(true);
+          for (const object of put) served.set(`${object.kind}/${object.uid}`, object);
+          for (const verdict of verdicts) reported.set(verdict.uid, verdict);
+          if (translator.unrecorded().length > 0) flush();
+        };
+        for (const { ref, act, spec: wanted, key: state, second: age } of [...steps, { act: 'flush' } as Step]) {
+          if (act === 'flush') {
+            flush();
+            continue;
+          }
+          const id =
+            act === 'service' || act === 'secret'
+              ? `${ref.namespace}/${ref.name}`
+              : `${ref.kind} ${ref.namespace}/${ref.name}`;
+          const known = world.get(id);
+          if (act === 'remove' && known !== undefined) {
+            translator.remove(ref, known.metadata.uid);
             reported.delete(known.metadata.uid);
             keys.delete(known.metadata.uid);
+            world.delete(id);
           }
-          const isSame = act === 'put' && known !== undefined;
-          made += 1;
-          const object = make(ref.kind, ref.name, wanted, {
-            namespace: ref.namespace,
-            uid: isSame ? known.metadata.uid : `${made % 7}-${made}`,
-            generation: isSame ? known.metadata.generation + 1 : 1,
-            creationTimestamp: isSame ? known.metadata.creationTimestamp : `2026-01-01T00:00:0${age}Z`,
-          });
-          world.set(id, object);
-          translator.put(object);
+          if (act === 'put' || act === 'recreate') {
+            if (act === 'recreate' && known !== undefined) {
+              reported.delete(known.metadata.uid);
+              keys.delete(known.metadata.uid);
+            }
+            const isSame = act === 'put' && known !== undefined;
+            made += 1;
+            const object = make(ref.kind, ref.name, wanted, {
+              namespace: ref.namespace,
+              uid: isSame ? known.metadata.uid : `${made % 7}-${made}`,
+              generation: isSame ? known.metadata.generation + 1 : 1,
+              creationTimestamp: isSame ? known.metadata.creationTimestamp : `2026-01-01T00:00:0${age}Z`,
+            });
+            world.set(id, object);
+            translator.put(object);
+          }
+          if (act === 'service') {
+            const found = service(ref.name, { namespace: ref.namespace, ...SERVICES[age] });
+            if (services.has(id)) translator.removeService(found);
+            else translator.putService(found);
+            if (!services.delete(id)) services.set(id, found);
+          }
+          const secret = SECRETS[age];
+          if (act === 'secret' && secret !== undefined) {
+            const { namespace, name: secretName } = ref;
+            translator.setSecret(namespace, secretName, secret);
+            secrets.set(id, { namespace, name: secretName, state: secret });
+          }
+          if (act === 'key' && ref.kind === 'Account' && known !== undefined) {
+            keys.set(known.metadata.uid, state);
+            translator.setKey(known.metadata.uid, state);
+          }
         }
-        if (act === 'service') {
-          const found = service(ref.name, { namespace: ref.namespace, ...SERVICES[age] });
-          if (services.has(id)) translator.removeService(found);
-          else translator.putService(found);
-          if (!services.delete(id)) services.set(id, found);
-        }
-        const secret = SECRETS[age];
-        if (act === 'secret' && secret !== undefined) {
-          const { namespace, name: secretName } = ref;
-          translator.setSecret(namespace, secretName, secret);
-          secrets.set(id, { namespace, name: secretName, state: secret });
-        }
-        if (act === 'key' && ref.kind === 'Account' && known !== undefined) {
-          keys.set(known.metadata.uid, state);
-          translator.setKey(known.metadata.uid, state);
-        }
-      }
-      const whole = translate(
-        { objects: world.values(), keys, services: services.values(), secrets: [...secrets.values()] },
-        SETTINGS,
-      );
-      expect(byUid(served.values())).toEqual(byUid(whole.objects));
-      expect(byUid(translator.objects())).toEqual(byUid(whole.objects));
-      expect(byUid(reported.values())).toEqual(byUid(whole.verdicts));
-      expect(byUid(translator.verdicts())).toEqual(byUid(whole.verdicts));
-    };
-    fc.assert(fc.property(fc.array(step, { maxLength: 40 }), run), { numRuns: 400 });
-  });
+        const whole = translate(
+          {
+            ...{ objects: world.values(), keys, services: services.values(), secrets: [...secrets.values()] },
+            ...(isRecorded && { holders }),
+          },
+          SETTINGS,
+        );
+        expect(translator.unrecorded()).toEqual([]);
+        expect(byUid(served.values())).toEqual(byUid(whole.objects));
+        expect(byUid(translator.objects())).toEqual(byUid(whole.objects));
+        expect(byUid(reported.values())).toEqual(byUid(whole.verdicts));
+        expect(byUid(translator.verdicts())).toEqual(byUid(whole.verdicts));
+      };
+      fc.assert(fc.property(fc.array(step, { maxLength: 40 }), run), { numRuns: 400 });
+    },
+  );
 
   const objectsOf = (steps: readonly Step[]): ResourceObject[] => {
     const objects = new Map<string, ResourceObject>();

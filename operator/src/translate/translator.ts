@@ -13,12 +13,12 @@ import {
 } from '@standin/contract';
 import { evaluateAccount } from './account.ts';
 import { Arrangements } from './arrangements.ts';
-import { Claims } from './claims.ts';
+import { Claims, type Claim, type Holder, type Holders } from './claims.ts';
 import { evaluateEndpoint } from './endpoint.ts';
 import { claimOf, parentOf, readEntry, secretsOf, serviceOf } from './entry.ts';
 import { defective, firstFault } from './findings.ts';
 import { evaluateProject } from './project.ts';
-import { Reservations } from './reservations.ts';
+import { isPrefixClaim, prefixClaim, reservedPrefix, Reservations } from './reservations.ts';
 import { Services, type ServiceRef } from './services.ts';
 import type {
   Changes,
@@ -32,6 +32,7 @@ import type {
   Verdict,
 } from './types.ts';
 
+const ROUTE = 'route ';
 const PENDING: KeyState = { kind: 'pending' };
 const isConfig = (object: ResourceObject): object is ConfigResource => isConfigKind(object.kind);
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
@@ -56,8 +57,8 @@ const referredKeys = (entry: Entry): string[] => {
  * since the last flush, and those that depend on them.
  *
  * Accounts are evaluated before Projects, and Projects before Endpoints. Each evaluation uses the evaluation of the parent object.
- * Claims (claims.ts) decide between objects that claim the same key, URI or path. The result depends only on the current objects,
- * never on the order of the calls. translator.test.ts tests this property.
+ * Claims (claims.ts) decide between objects that claim the same key, URI or path. The result depends only on the current objects and
+ * on the recorded claims, never on the order of the calls. translator.test.ts tests this property.
  */
 export class Translator implements ServiceListener {
   readonly #settings: TranslateSettings;
@@ -67,8 +68,12 @@ export class Translator implements ServiceListener {
   /** The entries by the key of the object that they refer to. */
   readonly #children = new Map<string, Set<Entry>>();
   readonly #services = new Services();
-  readonly #claims = new Claims<Entry>();
-  readonly #reservations = new Reservations();
+  /** Undefined if claims are not recorded, so that the oldest claimant has each claim. */
+  #holders: Holders | undefined;
+  readonly #claims = new Claims<Entry>((claim) => this.#recorded(claim));
+  readonly #reservations = new Reservations((claim) => this.#recorded(claim));
+  /** The claims to keys, URIs and prefixes that may have to be recorded. */
+  readonly #unchecked = new Set<string>();
   readonly #arrangements = new Arrangements();
   readonly #keys = new Map<string, KeyState>();
   /** The Secrets of credentials by `secretKey`. */
@@ -124,6 +129,55 @@ export class Translator implements ServiceListener {
     this.#claim(entry);
   }
 
+  /**
+   * Sets for which objects claims are recorded. From the first call, an object is served only when its claims are recorded. Must be
+   * called again, or `recorded` for single claims, when a result of the function changes.
+   */
+  setHolders(holders: Holders): void {
+    this.#holders = holders;
+    for (const entry of this.#entries.values()) {
+      if (entry.ref.kind === 'Endpoint') continue;
+      const prefix = reservedPrefix(entry);
+      if (prefix !== undefined) this.#reservations.recorded(prefixClaim(prefix));
+      if (entry.claim !== undefined) this.#unchecked.add(entry.claim);
+      this.#dirty[entry.ref.kind].add(entry);
+    }
+  }
+
+  /** Called when it has changed for which object a claim is recorded. */
+  recorded({ claim }: Pick<Claim, 'claim'>): void {
+    this.#unchecked.add(claim);
+    this.#touch(this.#claims.claimants(claim));
+    if (isPrefixClaim(claim)) this.#reservations.recorded(claim);
+  }
+
+  /** Returns the claims that must be recorded, with the objects for which they must be recorded. */
+  unrecorded(): readonly Claim[] {
+    if (this.#holders === undefined) return [];
+    this.#applyReservations();
+    const claims: Claim[] = [];
+    for (const claim of this.#unchecked) {
+      const holder = this.#holderOf(claim);
+      const recorded = this.#recorded(claim);
+      // An identity can be moved to another namespace.
+      const isRecorded = recorded?.uid === holder?.uid && recorded?.namespace === holder?.ref.namespace;
+      if (holder === undefined || isRecorded) this.#unchecked.delete(claim);
+      else claims.push({ claim, uid: holder.uid, namespace: holder.ref.namespace });
+    }
+    return claims;
+  }
+
+  /** Yields the claims to keys, URIs and prefixes of all objects, whether or not they have them. */
+  *claimed(): Iterable<Claim> {
+    for (const entry of this.#entries.values()) {
+      const { uid, ref, claim } = entry;
+      if (ref.kind === 'Endpoint') continue;
+      const prefix = reservedPrefix(entry);
+      if (claim !== undefined) yield { claim, uid, namespace: ref.namespace };
+      if (prefix !== undefined) yield { claim: prefixClaim(prefix), uid, namespace: ref.namespace };
+    }
+  }
+
   /** Sets the state of a Secret that Endpoints refer to. Undefined if it has not been read yet, as before the first call. */
   setSecret(namespace: string, name: string, state: SecretState | undefined): void {
     const key = secretKey(namespace, name);
@@ -158,10 +212,7 @@ export class Translator implements ServiceListener {
 
   /** Recomputes everything that the calls since the last flush affect. Returns the differences. */
   flush(): Changes {
-    for (const entry of this.#reservations.takeAffected(this.#entries.values())) {
-      this.#claim(entry);
-      this.#dirty[entry.ref.kind].add(entry);
-    }
+    this.#applyReservations();
     const verdicts: Verdict[] = [];
     for (const kind of CONFIG_KINDS) {
       for (const entry of this.#dirty[kind]) {
@@ -188,6 +239,11 @@ export class Translator implements ServiceListener {
     return this.#published.values();
   }
 
+  /** Returns an object of the gateways' configuration from the last flush. */
+  published(key: ConfigKey): ConfigObject | undefined {
+    return this.#published.get(key);
+  }
+
   /** Yields the uids of the projects that refer to this account, or of the endpoints that refer to this project, valid or not. */
   *childrenOf(uid: string): Iterable<string> {
     const parent = this.#byUid.get(uid);
@@ -211,6 +267,8 @@ export class Translator implements ServiceListener {
     }
     this.#dirty[entry.ref.kind].add(entry);
     this.#reservations.add(entry);
+    const prefix = reservedPrefix(entry);
+    if (prefix !== undefined) this.#unchecked.add(prefixClaim(prefix));
     this.#claim(entry);
     this.#touch(this.#arrangements.add(entry));
   }
@@ -229,6 +287,16 @@ export class Translator implements ServiceListener {
     this.#dirty[entry.ref.kind].delete(entry);
   }
 
+  /** Applies the changes of reserved prefixes to the objects that they affect. */
+  #applyReservations(): void {
+    for (const entry of this.#reservations.takeAffected(this.#entries.values())) {
+      this.#claim(entry);
+      const prefix = reservedPrefix(entry);
+      if (prefix !== undefined) this.#unchecked.add(prefixClaim(prefix));
+      this.#dirty[entry.ref.kind].add(entry);
+    }
+  }
+
   #claim(entry: Entry): void {
     // A Project that may not have its URI must not keep the owner of the prefix from it.
     const isRefused = entry.ref.kind === 'Project' && this.#reservations.isTaken(entry);
@@ -236,12 +304,33 @@ export class Translator implements ServiceListener {
     if (wanted === entry.claim) return;
     this.#unclaim(entry);
     entry.claim = wanted;
-    if (wanted !== undefined) this.#touch(this.#claims.add(wanted, entry));
+    if (wanted === undefined) return;
+    this.#touch(this.#claims.add(wanted, entry));
+    if (entry.ref.kind !== 'Endpoint') this.#unchecked.add(wanted);
   }
 
   #unclaim(entry: Entry): void {
-    if (entry.claim !== undefined) this.#touch(this.#claims.remove(entry.claim, entry));
+    if (entry.claim === undefined) return;
+    this.#touch(this.#claims.remove(entry.claim, entry));
+    if (entry.ref.kind !== 'Endpoint') this.#unchecked.add(entry.claim);
     entry.claim = undefined;
+  }
+
+  #recorded(claim: string): Holder | undefined {
+    // Paths are not recorded, because a path belongs to the namespace of its Project.
+    return claim.startsWith(ROUTE) ? undefined : this.#holders?.(claim);
+  }
+
+  /** Returns the object that has a claim to a key, URI or prefix, or gets it when the claim is recorded. */
+  #holderOf(claim: string): Entry | undefined {
+    return isPrefixClaim(claim) ? this.#reservations.holder(claim) : this.#claims.holder(claim);
+  }
+
+  /** Returns whether the object gets its key or URI when the claim is recorded. */
+  #isUnrecorded(entry: Entry): boolean {
+    const { claim, uid, ref } = entry;
+    if (this.#holders === undefined || claim === undefined || ref.kind === 'Endpoint') return false;
+    return this.#recorded(claim)?.uid !== uid && this.#claims.holder(claim) === entry;
   }
 
   #touch(entries: Iterable<Entry> = []): void {
@@ -251,6 +340,8 @@ export class Translator implements ServiceListener {
   /** Evaluates an entry again. Returns the verdict if it changed. */
   #reevaluate(entry: Entry): Verdict | undefined {
     const before = entry.evaluation;
+    // Until the claim to a new key is recorded, callers keep the previous key.
+    if (entry.ref.kind === 'Account' && before !== undefined && this.#isUnrecorded(entry)) return undefined;
     const after = this.#evaluate(entry);
     entry.evaluation = after;
     if (after.config !== undefined) this.#next.set(configKey(after.config), after.config);
@@ -272,17 +363,28 @@ export class Translator implements ServiceListener {
 
   #evaluateByKind(entry: Entry): Evaluation {
     const holder = entry.claim === undefined ? undefined : this.#claims.holder(entry.claim);
+    const isUnrecorded = this.#isUnrecorded(entry);
+    const isOthers = entry.claim !== undefined && holder !== entry;
     switch (entry.ref.kind) {
       case 'Account':
         return evaluateAccount(
           entry,
-          { key: this.#key(entry), holder, isPrefixTaken: this.#reservations.isTaken(entry) },
+          {
+            key: isUnrecorded ? PENDING : this.#key(entry),
+            isKeyTaken: isOthers,
+            isPrefixTaken: this.#reservations.isTaken(entry),
+          },
           this.#settings,
         );
       case 'Project':
         return evaluateProject(
           entry,
-          { account: this.#parent(entry), holder, isReserved: this.#reservations.isTaken(entry) },
+          {
+            account: this.#parent(entry),
+            isUriTaken: isOthers,
+            isUnrecorded,
+            isReserved: this.#reservations.isTaken(entry),
+          },
           this.#settings,
         );
       case 'Endpoint':

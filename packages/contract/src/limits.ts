@@ -164,6 +164,15 @@ export const LIMITS = {
    * Accounts and Projects. It can hold 1 MiB, which is about 8,000 entries.
    */
   identitiesPerNamespaceMax: 5_000,
+  /**
+   * The number of ConfigMaps with the records of claims (ADR 041). Each can hold 1 MiB, which is about 9,000 records. Never change
+   * it, because the operator would not find the records.
+   */
+  claimShards: 64,
+  /** How long a URI, key or prefix is reserved for its last holder, which may be restored or applied again. */
+  claimKeptMs: 30 * 86_400_000,
+  /** The maximum number of these reserved claims for a namespace, because its users can create and delete objects without end. */
+  absentClaimsPerNamespaceMax: 1_000,
   /** The length of an identity, which is the uid of an object. The API server's uids have 36 characters. */
   identityLengthMax: 64,
   /** Identities that one question of the dashboard to the operator may contain. The question is then at most 200 kB. */

@@ -4,7 +4,8 @@ import process from 'node:process';
 
 /**
  * This module is loaded into an operator under test (`node --import`). If the file `TEST_CRASH_TRAP` exists, the process removes it
- * and dies as soon as the API server reports that a quota ledger was written, before the operator's code receives the response.
+ * and dies as soon as the API server reports that an object was written whose request matches `TEST_CRASH_REQUEST`, such as
+ * `PUT /…/standin-quota-…`, before the operator's code receives the response.
  */
 
 interface Headers {
@@ -13,11 +14,12 @@ interface Headers {
 }
 
 const trap = process.env['TEST_CRASH_TRAP'] ?? '';
+const wanted = new RegExp(process.env['TEST_CRASH_REQUEST'] ?? '');
 
 // https://undici.nodejs.org/#/docs/api/DiagnosticsChannel
 subscribe('undici:request:headers', (message) => {
   const { request, response } = message as Headers;
-  const isWritten = request.method === 'PUT' && request.path.includes('/standin-quota-') && response.statusCode === 200;
+  const isWritten = response.statusCode < 300 && wanted.test(`${request.method} ${request.path}`);
   if (!isWritten || !existsSync(trap)) return;
   rmSync(trap);
   process.kill(process.pid, 'SIGKILL');

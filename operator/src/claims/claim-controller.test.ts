@@ -1,0 +1,281 @@
+import { LIMITS, SourceError, type ResourceObject } from '@standin/contract';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { DesiredState } from '../desired-state.ts';
+import { Translator } from '../translate/index.ts';
+import { make, SETTINGS } from '../translate/translator.testing.ts';
+import { ClaimController } from './claim-controller.ts';
+import { MemoryClaims } from './memory-claims.testing.ts';
+
+const URI = 'shop-0123456789abcdef';
+const DAY_MS = 86_400_000;
+
+const account = (namespace: string): ResourceObject =>
+  make('Account', 'team', {}, { namespace, uid: `account-${namespace}` });
+const project = (namespace: string, day: number, more: object = {}): ResourceObject =>
+  make(
+    'Project',
+    'shop',
+    { accountRef: { name: 'team' }, uri: URI, ...more },
+    { namespace, uid: `project-${namespace}`, creationTimestamp: `2026-01-0${day}T00:00:00Z` },
+  );
+
+let store: MemoryClaims;
+let now: number;
+const stops: (() => Promise<void>)[] = [];
+
+/** A leader with its own view of the objects. */
+const lead = async (...objects: readonly ResourceObject[]) => {
+  const translator = new Translator(SETTINGS);
+  const verdicts: string[] = [];
+  const logger = pino({ level: 'silent' });
+  const desired: DesiredState = new DesiredState({
+    ...{ translator, logger, holdOffMs: 5 },
+    onSeen: (object) => controller.changed(object),
+    onChanges: (changes) => {
+      verdicts.push(...changes.verdicts.map(({ uid, accepted }) => `${uid} ${accepted.reason}`));
+      controller.translated();
+    },
+    onRemoved: () => undefined,
+    onProblems: () => undefined,
+  });
+  const controller: ClaimController = new ClaimController({
+    ...{ desired, translator, logger, registry: new Registry(), store, clock: () => now },
+    installationKey: () => Promise.resolve(Buffer.alloc(32, 1)),
+  });
+  const keyed = (object: ResourceObject, digit: string): void =>
+    desired.setKey(object.metadata.uid, { kind: 'key', sha256: digit.repeat(64) });
+  for (const object of objects) desired.put(object);
+  for (const [index, object] of objects.filter(({ kind }) => kind === 'Account').entries())
+    keyed(object, String(index));
+  await controller.prepare(new AbortController().signal);
+  controller.start();
+  verdicts.splice(0);
+  stops.push(() => controller.stop());
+  const reasonOf = ({ metadata: { uid } }: ResourceObject): string | undefined =>
+    translator.verdict(uid)?.accepted.reason;
+  return { translator, desired, controller, verdicts, reasonOf, keyed };
+};
+
+beforeEach(() => {
+  store = new MemoryClaims();
+  now = Date.UTC(2026, 0, 10);
+});
+afterEach(() => Promise.all(stops.splice(0).map((stop) => stop())));
+
+const [a, b] = ['a', 'b'].map(account) as [ResourceObject, ResourceObject];
+
+test('without records, the oldest prevails once, and an older one that comes later does not', async () => {
+  const shop = project('b', 3);
+  const former = await lead(a, b, shop, project('a', 4));
+  expect([former.reasonOf(shop), former.reasonOf(project('a', 4))]).toEqual(['Accepted', 'Conflicted']);
+  // Two keys, and the URI.
+  expect(store.texts()).toHaveLength(3);
+  await former.controller.stop();
+  const old = project('a', 1);
+  const next = await lead(a, b, shop, old);
+  expect([next.reasonOf(shop), next.reasonOf(old)]).toEqual(['Accepted', 'Conflicted']);
+});
+
+test('the claims of a new installation need one write for each shard, and the next leader writes nothing', async () => {
+  const accounts = Array.from({ length: 500 }, (_, n) => account(`ns-${n}`));
+  const { controller, desired } = await lead();
+  await controller.stop();
+  for (const [index, object] of accounts.entries()) {
+    desired.put(object);
+    desired.setKey(object.metadata.uid, { kind: 'key', sha256: String(index).padStart(64, '0') });
+  }
+  await controller.prepare(new AbortController().signal);
+  expect([store.texts().length, store.writes]).toEqual([accounts.length, LIMITS.claimShards]);
+  await controller.prepare(new AbortController().signal);
+  expect(store.writes).toBe(LIMITS.claimShards);
+});
+
+test('the claim of a new Project is recorded within the hold-off, so that its first verdict is final', async () => {
+  const { desired, verdicts } = await lead(a);
+  desired.put(project('a', 1));
+  await vi.waitFor(() => expect(verdicts).toEqual(['project-a Accepted']));
+});
+
+test('a Project that waits does not get the URI while the holder is deleted and applied again', async () => {
+  const shop = project('b', 1);
+  const newer = project('a', 2);
+  const { desired, reasonOf } = await lead(a, b, shop, newer);
+  desired.remove(shop);
+  desired.flush();
+  expect(reasonOf(newer)).toBe('Conflicted');
+  desired.put(project('b', 5));
+  desired.flush();
+  expect([reasonOf(shop), reasonOf(newer)]).toEqual(['Accepted', 'Conflicted']);
+});
+
+test('another Project of the same namespace takes over a URI whose holder is gone', async () => {
+  const shop = project('b', 1);
+  const { desired, reasonOf } = await lead(a, b, shop);
+  const renamed = make('Project', 'store', { accountRef: { name: 'team' }, uri: URI }, { namespace: 'b' });
+  desired.put(renamed);
+  desired.flush();
+  expect(reasonOf(renamed)).toBe('Conflicted');
+  desired.remove(shop);
+  await vi.waitFor(() => expect(reasonOf(renamed)).toBe('Accepted'));
+});
+
+test('an identity that was moved to another namespace keeps its URI, and the former namespace loses it', async () => {
+  const shop = project('b', 1);
+  const { desired, reasonOf } = await lead(a, b, shop);
+  const moved = project('a', 5);
+  const adopted = { ...moved, metadata: { ...moved.metadata, uid: shop.metadata.uid } };
+  desired.remove(shop);
+  desired.put(adopted);
+  await vi.waitFor(() => expect(store.texts()).toContain('project-b a'));
+  expect(reasonOf(adopted)).toBe('Accepted');
+  desired.remove(adopted);
+  const again = make('Project', 'again', { accountRef: { name: 'team' }, uri: URI }, { namespace: 'b' });
+  desired.put(again);
+  desired.flush();
+  expect(reasonOf(again)).toBe('Conflicted');
+});
+
+test('a claim lapses 30 days after its holder was deleted', async () => {
+  const shop = project('b', 1);
+  const newer = project('a', 2);
+  await (await lead(a, b, shop)).controller.stop();
+  const second = await lead(a, newer);
+  await vi.waitFor(() => expect(store.texts()).toContain('project-b b 2026-01-10T00:00:00.000Z'));
+  expect(second.reasonOf(newer)).toBe('Conflicted');
+  await second.controller.stop();
+  now += 30 * DAY_MS;
+  const third = await lead(a, newer);
+  await vi.waitFor(() => expect(third.reasonOf(newer)).toBe('Accepted'));
+});
+
+describe('a key', () => {
+  const keyOf = (translator: Translator, { metadata: { uid } }: ResourceObject): unknown =>
+    [...translator.objects()].find((object) => object.uid === uid);
+
+  test('in use is refused to an older Account, and the condition names nobody', async () => {
+    const older = { ...a, metadata: { ...a.metadata, creationTimestamp: '2025-01-01T00:00:00Z' } };
+    const { desired, translator, keyed } = await lead(b);
+    desired.put(older);
+    keyed(older, '0');
+    await vi.waitFor(() =>
+      expect(translator.verdict(older.metadata.uid)?.resolvedRefs).toMatchObject({
+        reason: 'Conflicted',
+        message: 'The API key in Secret team-api-key is already in use: put a different key in this Secret.',
+      }),
+    );
+    expect(keyOf(translator, b)).toMatchObject({ keySha256: '0'.repeat(64) });
+    expect(keyOf(translator, older)).not.toHaveProperty('keySha256');
+  });
+
+  test('that was replaced stays reserved for its Account', async () => {
+    const { desired, translator, keyed } = await lead(b);
+    keyed(b, '1');
+    await vi.waitFor(() => expect(keyOf(translator, b)).toMatchObject({ keySha256: '1'.repeat(64) }));
+    desired.put(a);
+    keyed(a, '0');
+    desired.flush();
+    expect(translator.verdict(a.metadata.uid)?.resolvedRefs.reason).toBe('Conflicted');
+    keyed(b, '0');
+    desired.flush();
+    expect(keyOf(translator, b)).toMatchObject({ keySha256: '0'.repeat(64) });
+  });
+
+  test('stays published until the next one is recorded', async () => {
+    const { desired, translator, keyed } = await lead(b);
+    const recording = Promise.withResolvers<undefined>();
+    store.disturb = () => recording.promise;
+    keyed(b, '1');
+    desired.flush();
+    expect(keyOf(translator, b)).toMatchObject({ keySha256: '0'.repeat(64) });
+    recording.resolve(undefined);
+    await vi.waitFor(() => expect(keyOf(translator, b)).toMatchObject({ keySha256: '1'.repeat(64) }));
+  });
+});
+
+describe('two leaders', () => {
+  test('serve a URI for one object, if the former one is late', async () => {
+    const [former, current] = [await lead(a, b), await lead(a, b)];
+    const [late, shop] = [project('a', 1), project('b', 2)];
+    current.desired.put(shop);
+    await vi.waitFor(() => expect(current.reasonOf(shop)).toBe('Accepted'));
+    former.desired.put(late);
+    await vi.waitFor(() => expect(former.reasonOf(late)).toBe('Conflicted'));
+    expect(store.texts().filter((text) => text.startsWith('project'))).toEqual(['project-b b']);
+  });
+
+  test('agree, if the first one ended between its record and its configuration', async () => {
+    const former = await lead(a, b);
+    const shop = project('b', 2);
+    const written = Promise.withResolvers<undefined>();
+    store.disturb = (when) => {
+      if (when === 'before') return;
+      written.resolve(undefined);
+      throw new SourceError('Unavailable', 'the operator was killed');
+    };
+    former.desired.put(shop);
+    await written.promise;
+    await former.controller.stop();
+    expect(former.reasonOf(shop)).not.toBe('Accepted');
+    store.disturb = () => undefined;
+    const older = project('a', 1);
+    const current = await lead(a, b, shop, older);
+    expect([current.reasonOf(shop), current.reasonOf(older)]).toEqual(['Accepted', 'Conflicted']);
+  });
+});
+
+test('a claim that cannot be recorded is retried with backoff, and its object is not served until then', async () => {
+  const { desired, verdicts } = await lead(a);
+  const attempts: number[] = [];
+  store.disturb = (when) => {
+    if (when === 'after') return;
+    attempts.push(performance.now());
+    if (attempts.length < 4) throw new SourceError('Unavailable', 'no connection');
+  };
+  desired.put(project('a', 1));
+  await vi.waitFor(() => expect(verdicts).toEqual(['project-a Pending', 'project-a Accepted']));
+  const [first = 0, , , last = 0] = attempts;
+  expect(last - first).toBeGreaterThan(100);
+});
+
+describe('a prefix', () => {
+  const reserving = (namespace: string, day: number): ResourceObject =>
+    make(
+      'Account',
+      'reserving',
+      { uriPrefix: 'shop-' },
+      { namespace, uid: `reserving-${namespace}`, creationTimestamp: `2026-01-0${day}T00:00:00Z` },
+    );
+
+  test('is kept when its Account is deleted and applied again, although another Account waits for it', async () => {
+    const [own, waiting] = [reserving('b', 1), reserving('a', 2)];
+    const { desired, translator } = await lead(own, waiting, a);
+    const messageOf = ({ metadata: { uid } }: ResourceObject): string | undefined =>
+      translator.verdict(uid)?.accepted.message;
+    desired.remove(own);
+    desired.flush();
+    expect(messageOf(waiting)).toContain('The prefix shop- is not reserved');
+    desired.put(reserving('b', 5));
+    desired.flush();
+    expect(messageOf(own)).not.toContain('not reserved');
+    expect(messageOf(waiting)).toContain('The prefix shop- is not reserved');
+  });
+
+  test('does not take a URI that was recorded earlier, and refuses an older Project that pins one later', async () => {
+    const [old, pinned] = [project('a', 1), project('b', 3)];
+    const unpinned = { ...old, spec: { accountRef: { name: 'team' } } };
+    const other = make(
+      'Account',
+      'reserving',
+      { uriPrefix: 'shop-' },
+      { namespace: 'c', creationTimestamp: '2026-01-05T00:00:00Z' },
+    );
+    const { desired, reasonOf } = await lead(a, b, unpinned, pinned, other);
+    expect(reasonOf(pinned)).toBe('Accepted');
+    const late = { ...old, spec: { accountRef: { name: 'team' }, uri: 'shop-fedcba9876543210' } };
+    desired.put({ ...late, metadata: { ...late.metadata, generation: 2 } });
+    desired.flush();
+    expect(reasonOf(late)).toBe('Conflicted');
+  });
+});

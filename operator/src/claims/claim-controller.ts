@@ -1,0 +1,134 @@
+import { LIMITS, type ResourceObject } from '@standin/contract';
+import { WorkQueue, type ReconcileResult } from '@standin/kube';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Controller } from '../controller.ts';
+import type { DesiredState } from '../desired-state.ts';
+import { isPrefixClaim, type Holders, type Translator } from '../translate/index.ts';
+import { ClaimRecords, planSweep } from './claim-records.ts';
+import type { ClaimStore } from './claim-store.ts';
+
+/** Where the claims of an installation are recorded. */
+export interface RecordedClaims {
+  readonly store: ClaimStore;
+  /** Resolves with the key for the names of the records. */
+  readonly installationKey: () => Promise<Uint8Array>;
+}
+
+export interface ClaimControllerOptions extends RecordedClaims {
+  readonly desired: DesiredState;
+  readonly translator: Translator;
+  readonly logger: Logger;
+  readonly registry: Registry;
+  /** Returns the current time in milliseconds since the epoch. */
+  readonly clock?: () => number;
+}
+
+type Task = 'record' | 'sweep';
+
+const BACKOFF = { baseMs: 50, capMs: 10_000 };
+const AT_ONCE = { requeueAfterMs: 0 };
+const RETRY = { requeueAfterMs: BACKOFF.baseMs };
+/** Objects are deleted and applied again more often than this, so most deletions cause no write. */
+const SWEEP_MS = 3_600_000;
+
+/**
+ * Records the claims to URIs, API keys and prefixes, for one leader's term. The translator decides which object gets a claim, and
+ * serves the object when the claim is recorded.
+ */
+export class ClaimController implements Controller {
+  readonly name = 'claims';
+  readonly #options: ClaimControllerOptions;
+  readonly #queue: WorkQueue<Task>;
+  #records: ClaimRecords | undefined;
+  #recordedSinceSweep = 0;
+  /** True from the start of the task until all claims are recorded, also while a retry waits. */
+  #isRecording = false;
+  readonly #holders: Holders = (claim) => this.#records?.get(claim);
+
+  constructor(options: ClaimControllerOptions) {
+    this.#options = options;
+    this.#queue = new WorkQueue<Task>({
+      ...{ name: this.name, concurrency: 1, backoff: BACKOFF, registry: options.registry },
+      logger: options.logger.child({ stage: 'claims' }),
+      reconcile: (task) => (task === 'record' ? this.#recordAll() : this.#sweep()),
+    });
+  }
+
+  /** Reads the records, and records the claims of all objects. Rejects if one cannot be recorded. */
+  async prepare(signal: AbortSignal): Promise<void> {
+    const { store, installationKey, desired, translator } = this.#options;
+    this.#records = await ClaimRecords.read(store, await installationKey());
+    desired.setHolders(this.#holders);
+    desired.flush();
+    while (!signal.aborted && translator.unrecorded().length > 0) await this.#record();
+  }
+
+  start(): void {
+    this.#recordSoon();
+    this.#queue.add('sweep');
+  }
+
+  /** Records the claims of a new object before the hold-off ends, so that its first status is final. */
+  changed({ kind }: ResourceObject): void {
+    if (kind === 'Account' || kind === 'Project') this.#recordSoon();
+  }
+
+  translated(): void {
+    if (this.#options.translator.unrecorded().length > 0) this.#recordSoon();
+  }
+
+  stop(): Promise<void> {
+    return this.#queue.stop();
+  }
+
+  #recordSoon(): void {
+    // Adding the task would cancel the backoff after a failure.
+    if (!this.#isRecording) this.#queue.add('record');
+  }
+
+  async #recordAll(): Promise<ReconcileResult | undefined> {
+    this.#isRecording = true;
+    if (!(await this.#record())) return RETRY;
+    if (this.#options.translator.unrecorded().length > 0) return AT_ONCE;
+    this.#isRecording = false;
+    if (this.#recordedSinceSweep > LIMITS.absentClaimsPerNamespaceMax) this.#queue.add('sweep');
+    return undefined;
+  }
+
+  /** Resolves with false if another operator has changed records, so that the translator must decide again. */
+  async #record(): Promise<boolean> {
+    const { desired, translator } = this.#options;
+    const records = this.#records;
+    const claims = translator.unrecorded();
+    if (claims.length === 0 || records === undefined) return true;
+    let isWritten = false;
+    try {
+      // A URI is recorded before a prefix, because the prefix would otherwise reserve the URI of an older Project.
+      isWritten =
+        (await records.record(claims.filter(({ claim }) => !isPrefixClaim(claim)))) &&
+        (await records.record(claims.filter(({ claim }) => isPrefixClaim(claim))));
+    } finally {
+      // If a write failed, other shards may have been written.
+      if (isWritten) for (const claim of claims) translator.recorded(claim);
+      else desired.setHolders(this.#holders);
+      desired.flush();
+    }
+    this.#recordedSinceSweep += claims.length;
+    return isWritten;
+  }
+
+  async #sweep(): Promise<ReconcileResult> {
+    const { desired, translator, clock = Date.now } = this.#options;
+    const records = this.#records;
+    if (records === undefined) return { requeueAfterMs: SWEEP_MS };
+    this.#recordedSinceSweep = 0;
+    const claimed = new Set<string>();
+    for (const { claim, uid } of translator.claimed())
+      if (records.get(claim)?.uid === uid) claimed.add(records.nameOf(claim));
+    const changes = planSweep(records.entries(), claimed, clock());
+    const isWritten = await records.write(changes);
+    if (!isWritten || [...changes.values()].includes(undefined)) desired.setHolders(this.#holders);
+    return isWritten ? { requeueAfterMs: SWEEP_MS } : RETRY;
+  }
+}

@@ -1,0 +1,180 @@
+import { createHmac } from 'node:crypto';
+import { LIMITS } from '@standin/contract';
+import type { Claim, Holder } from '../translate/index.ts';
+import { isOtherVersion, type ClaimStore, type ShardEntries } from './claim-store.ts';
+
+/** A claim of one object. While the object does not claim it, `absentSince` is when this was first seen, in milliseconds since the epoch. */
+export interface ClaimRecord extends Holder {
+  readonly absentSince: number | undefined;
+}
+
+interface Shard {
+  readonly entries: ReadonlyMap<string, ClaimRecord>;
+  /** Undefined if the store does not have the shard. */
+  readonly version: string | undefined;
+}
+
+/** Collisions are improbable, and only the operator can compute a name. */
+const NAME_BYTES = 16;
+/** Names that are kept. About 15 MB. */
+const NAMES_MAX = 100_000;
+
+/**
+ * Returns the name of a claim's record, from which neither the key nor the URI can be computed or verified. Without the installation
+ * key, an API key's digest could be compared with the records.
+ */
+export const recordName = (installationKey: Uint8Array, claim: string): string =>
+  createHmac('sha256', installationKey)
+    .update(JSON.stringify(['standin claim', claim]))
+    .digest()
+    .subarray(0, NAME_BYTES)
+    .toString('hex');
+
+/** Returns the shard of a record, which must never change: the first two digits of its name, modulo the number of shards. */
+export const shardOf = (name: string): string =>
+  (Number.parseInt(name.slice(0, 2), 16) % LIMITS.claimShards).toString().padStart(2, '0');
+
+/** Formats a record as `UID NAMESPACE` or `UID NAMESPACE ABSENT-SINCE`. */
+const textOf = ({ uid, namespace, absentSince }: ClaimRecord): string =>
+  [uid, namespace, ...(absentSince === undefined ? [] : [new Date(absentSince).toISOString()])].join(' ');
+
+/** Returns undefined if a person has edited the text and it is not a record. */
+const recordOf = (text: string): ClaimRecord | undefined => {
+  const [uid = '', namespace = '', absentSince] = text.split(' ');
+  const time = absentSince === undefined ? undefined : Date.parse(absentSince);
+  if (uid === '' || namespace === '' || Number.isNaN(time)) return undefined;
+  return { uid, namespace, absentSince: time };
+};
+
+const recordsIn = (entries: ShardEntries): ReadonlyMap<string, ClaimRecord> =>
+  new Map(
+    [...entries].flatMap(([name, text]) => {
+      const record = recordOf(text);
+      return record === undefined ? [] : [[name, record] as const];
+    }),
+  );
+
+/** The changes of records, by name. Undefined removes a record. */
+export type RecordChanges = ReadonlyMap<string, ClaimRecord | undefined>;
+
+/**
+ * Returns how the records change with time. A record whose object no longer claims it is marked, kept for `claimKeptMs`, and then
+ * removed. If a namespace has more than `absentClaimsPerNamespaceMax` of them, the oldest are removed earlier.
+ *
+ * @param claimed the names of the records whose object claims them
+ */
+export const planSweep = (
+  records: Iterable<readonly [name: string, record: ClaimRecord]>,
+  claimed: ReadonlySet<string>,
+  now: number,
+): RecordChanges => {
+  const changes = new Map<string, ClaimRecord | undefined>();
+  const absent: (readonly [name: string, record: ClaimRecord, since: number])[] = [];
+  for (const [name, record] of records) {
+    const { absentSince } = record;
+    if (!claimed.has(name)) absent.push([name, record, absentSince ?? now]);
+    else if (absentSince !== undefined) changes.set(name, { ...record, absentSince: undefined });
+  }
+  const byNamespace = Map.groupBy(absent, ([, { namespace }]) => namespace);
+  for (const group of byNamespace.values()) {
+    group.sort(([, , a], [, , b]) => b - a);
+    for (const [index, [name, record, since]] of group.entries()) {
+      const isKept = index < LIMITS.absentClaimsPerNamespaceMax && now - since < LIMITS.claimKeptMs;
+      if (!isKept) changes.set(name, undefined);
+      else if (record.absentSince === undefined) changes.set(name, { ...record, absentSince: since });
+    }
+  }
+  return changes;
+};
+
+/**
+ * The records of claims, as last read or written. Each write is a compare-and-swap with the version on which the change was decided,
+ * so a former leader cannot record a claim for a second object.
+ */
+export class ClaimRecords {
+  readonly #store: ClaimStore;
+  readonly #key: Uint8Array;
+  readonly #shards: Map<string, Shard>;
+  /** The translator looks each claim up several times, and computing a name takes longer than the rest of an evaluation. */
+  readonly #names = new Map<string, string>();
+
+  private constructor(store: ClaimStore, key: Uint8Array, shards: Map<string, Shard>) {
+    this.#store = store;
+    this.#key = key;
+    this.#shards = shards;
+  }
+
+  /** Reads all records, bypassing all caches. */
+  static async read(store: ClaimStore, installationKey: Uint8Array): Promise<ClaimRecords> {
+    const stored = await store.list();
+    const shards = Array.from(
+      stored,
+      ([shard, { entries, version }]) => [shard, { entries: recordsIn(entries), version }] as const,
+    );
+    return new ClaimRecords(store, installationKey, new Map(shards));
+  }
+
+  nameOf(claim: string): string {
+    const known = this.#names.get(claim);
+    if (known !== undefined) return known;
+    if (this.#names.size >= NAMES_MAX) this.#names.clear();
+    const name = recordName(this.#key, claim);
+    this.#names.set(claim, name);
+    return name;
+  }
+
+  get(claim: string): ClaimRecord | undefined {
+    const name = this.nameOf(claim);
+    return this.#shards.get(shardOf(name))?.entries.get(name);
+  }
+
+  *entries(): Iterable<readonly [name: string, record: ClaimRecord]> {
+    for (const { entries } of this.#shards.values()) yield* entries;
+  }
+
+  /** Records claims for the objects in them. Resolves with false if records were changed by another process, and read again. */
+  record(claims: Iterable<Claim>): Promise<boolean> {
+    const records = Array.from(claims, ({ claim, uid, namespace }) => {
+      return [this.nameOf(claim), { uid, namespace, absentSince: undefined }] as const;
+    });
+    return this.write(new Map(records));
+  }
+
+  /**
+   * Writes the changed shards. Resolves with false if one of them was changed by another process. In this case, that shard has been
+   * read again, and the caller must decide again.
+   */
+  async write(changes: RecordChanges): Promise<boolean> {
+    const byShard = Map.groupBy(changes, ([name]) => shardOf(name));
+    const written = await Promise.all(Array.from(byShard, ([shard, changed]) => this.#writeShard(shard, changed)));
+    return written.every(Boolean);
+  }
+
+  async #writeShard(
+    shard: string,
+    changes: readonly (readonly [name: string, record: ClaimRecord | undefined])[],
+  ): Promise<boolean> {
+    const { entries: before, version } = this.#shards.get(shard) ?? { entries: new Map(), version: undefined };
+    const entries = new Map(before);
+    for (const [name, record] of changes) {
+      if (record === undefined) entries.delete(name);
+      else entries.set(name, record);
+    }
+    const texts = new Map(Array.from(entries, ([name, record]) => [name, textOf(record)]));
+    try {
+      this.#shards.set(shard, { entries, version: await this.#store.write(shard, texts, version) });
+      return true;
+    } catch (error) {
+      if (!isOtherVersion(error)) throw error;
+      const stored = await this.#store.read(shard);
+      // A shard that someone deleted is written again with the next change.
+      this.#shards.set(
+        shard,
+        stored === undefined
+          ? { entries: before, version: undefined }
+          : { entries: recordsIn(stored.entries), version: stored.version },
+      );
+      return false;
+    }
+  }
+}
