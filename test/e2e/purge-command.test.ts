@@ -1,11 +1,13 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { LogEntry } from '@standin/exchange';
+import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../harness/eventually.ts';
 import { ask, readDocument, violations } from './api-stand.ts';
 import { startDashboard, type DashboardRun } from './dashboard-stand.ts';
-import { call, endpoint, mock, newFolders, readLog, standin, startDev, type DevRun } from './dev-stand.ts';
+import { call, endpoint, forward, mock, newFolders, readLog, standin, startDev, type DevRun } from './dev-stand.ts';
+import { startUpstream } from '../torture/upstream.ts';
 
 /** Tests `standin purge` against `standin dev`, as a user types the command. */
 
@@ -104,6 +106,31 @@ describe('standin purge', () => {
       accept: (entries) => !bodiesIn(entries).includes('later'),
       timeoutMs: 60_000,
     });
+  });
+
+  test('waits for a running request of its own project, and for none of another project', async () => {
+    const folders = await newFolders();
+    await using upstream = await startUpstream('HTTP/1.1 200 OK\r\n\r\nand so on');
+    const stream = endpoint('stream', { ...forward(upstream.url), projectRef: { name: 'other' } });
+    await writeFile(path.join(folders.manifests, 'other.yaml'), `${OTHER}\n---\n${stream}`);
+    const run = await startDev({ folders });
+    try {
+      const running = new AbortController();
+      const url = run.ready.projects.find(({ name }) => name === 'other')?.url ?? '';
+      const headers = { 'x-api-key': run.apiKey };
+      const { body } = await request(`${url}/stream`, { method: 'POST', headers, signal: running.signal });
+      body.on('error', () => undefined);
+      await capture(run, 'jane', 'john');
+      const args = ['--filter', 'body:jane', '--reason', 'x', '-y', '--data', run.data];
+      expect(await standin(['purge', 'shop', ...args])).toMatchObject({ code: 0 });
+      expect(bodiesIn(await readLog(run.data))).toEqual(['john']);
+      const own = await standin(['purge', 'other', ...args, '--timeout', '10s']);
+      expect([own.code, own.stderr]).toEqual([5, expect.stringContaining('Waiting for gateway dev')]);
+      expect([upstream.open(), body.destroyed]).toEqual([1, false]);
+      running.abort();
+    } finally {
+      await run.process.kill();
+    }
   });
 
   test('works with standin dev --no-dashboard', async () => {
