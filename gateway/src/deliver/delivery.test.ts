@@ -337,7 +337,7 @@ describe('the end of a segment', () => {
     const later = new MemorySink();
     const { delivery } = await startOn(dir, later);
     await later.until(({ rows }) => rows.length === 1);
-    await expect.poll(() => delivery.oldestReceivedMs).toBe(Infinity);
+    await expect.poll(() => oldestOf(delivery)).toBe(Infinity);
     expect(later.rows).toEqual([row]);
     expect([delivery.damagedRecords, delivery.quarantined]).toEqual([0, 0]);
   });
