@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { openLogStore } from '@standin/logstore';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -162,6 +163,17 @@ describe('the identity provider', () => {
     await page.waitForURL(`${dashboard.url}/projects`);
     await page.context().close();
   });
+});
+
+it('a page that is denied opens without a click when the user gets the permission', async () => {
+  const page = await newPage();
+  const name = `late-${randomUUID()}`;
+  await signIn(page, `${dashboard.url}/p/${NAMESPACE}/shop/settings`, await createPerson(cluster, NAMESPACE, { name }));
+  await page.getByText('Permission denied').waitFor();
+  await createPerson(cluster, NAMESPACE, { name, role: 'standin-view' });
+  // The dashboard remembers for up to 15 seconds what a user may do.
+  await page.getByLabel('Name', { exact: true }).waitFor({ timeout: 30_000 });
+  await page.context().close();
 });
 
 describe('an unavailable service', () => {

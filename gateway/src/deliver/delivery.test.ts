@@ -166,22 +166,6 @@ describe('rows', () => {
     expect(quarantine.count).toBe(1);
   });
 
-  test('of another version are in quarantine as bytes, because their columns may differ', async () => {
-    const { dir } = await setUp();
-    const quarantine = new Quarantine(dir);
-    const [one, other] = [testRow(), testRow()];
-    const columnCount = LOG_COLUMNS.length;
-    await quarantine.addRow({ row: encodeRow(one), columnCount, reason: 'same' });
-    await quarantine.addRow({ row: encodeRow(other), columnCount: columnCount - 1, reason: 'another' });
-    const found = await readQuarantine(dir);
-    expect(found.map(({ reason, row }) => [reason, row?.id])).toEqual(
-      expect.arrayContaining([
-        ['same', one.id],
-        ['another', undefined],
-      ]),
-    );
-  });
-
   test('wait until the tables exist', async () => {
     const { sink, spool, stop } = await setUp({ migrate: true });
     await spool.exchange(testRow());

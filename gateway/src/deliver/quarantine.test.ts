@@ -1,7 +1,9 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { encodeRow, LOG_COLUMNS } from '@standin/logstore';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { testRow } from '../record/spool/spool.testing.ts';
 import { Quarantine, readQuarantine } from './quarantine.ts';
 
 let dir: string;
@@ -67,4 +69,18 @@ test.each([
 
 test('a folder without a quarantine has no entries', async () => {
   expect(await readQuarantine(dir)).toEqual([]);
+});
+
+test('a row of another version is listed as bytes, because its columns may differ', async () => {
+  const quarantine = new Quarantine(dir);
+  const [same, another] = [testRow(), testRow()];
+  await quarantine.addRow({ row: encodeRow(same), columnCount: LOG_COLUMNS.length, reason: 'same' });
+  await quarantine.addRow({ row: encodeRow(another), columnCount: LOG_COLUMNS.length - 1, reason: 'another' });
+  const found = await readQuarantine(dir);
+  expect(new Map(found.map(({ reason, row }) => [reason, row?.id]))).toEqual(
+    new Map([
+      ['same', same.id],
+      ['another', undefined],
+    ]),
+  );
 });

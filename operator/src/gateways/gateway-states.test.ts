@@ -423,17 +423,6 @@ describe('a gateway with a maxStalenessMs', () => {
     expect(states.programmed('Account/t', 2)).toEqual({ kind: 'no-gateway' });
   });
 
-  test.each([
-    [STALE_MS, 0, 0],
-    [0, STALE_MS, 0],
-    [STALE_MS, 2 * STALE_MS, 2 * STALE_MS],
-  ])('is stored as the longer of two with the same name, of which 0 is forever: %d and %d', (one, other, stored) => {
-    connect('a', 'a-1', undefined, one);
-    connect('a', 'a-2', undefined, other);
-    for (const instance of ['a-1', 'a-2']) acknowledge({ gateway: 'a', instance, revision: '3.1', rejected: [] });
-    expect(states.members).toEqual([{ name: 'a', maxStalenessMs: stored }]);
-  });
-
   test('is stored for the next leader, which counts the time from the start of its term', () => {
     connect('a', 'a-1', undefined, STALE_MS);
     ack('a', 1);
