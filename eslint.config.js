@@ -26,7 +26,6 @@ export default tseslint.config(
       eqeqeq: 'error',
       'max-params': ['error', 4],
       'max-depth': ['error', 4],
-      'max-lines-per-function': ['error', { max: 80, skipBlankLines: true, skipComments: true }],
     },
   },
   {
@@ -34,11 +33,6 @@ export default tseslint.config(
     ignores: ['test/**', '**/*.test.ts', '**/*.testing.ts'],
     plugins: { standin: { rules: { 'own-members': ownMembers } } },
     rules: { 'standin/own-members': 'error' },
-  },
-  {
-    // The describe() block of a test file is one function, which may be long.
-    files: ['**/*.test.ts', 'test/**/*.ts'],
-    rules: { 'max-lines-per-function': 'off' },
   },
   {
     files: ['dashboard/app/**/*.{ts,tsx}'],

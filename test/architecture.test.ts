@@ -44,15 +44,6 @@ const FOLDER_BASES = WORKSPACES.filter((folder) => folder !== 'test').flatMap((f
   folder === 'dashboard' ? ['dashboard/app', 'dashboard/src'] : [`${folder}/src`],
 );
 
-const LINES_MAX = 500;
-/** Generated files, which may be longer than LINES_MAX. */
-const MAY_BE_LONG: readonly string[] = [
-  'package-lock.json',
-  'test/cluster/program/go.sum',
-  'charts/standin/values.schema.json',
-  'charts/standin/values.yaml',
-];
-
 const files = sourceFiles();
 const code = files.filter(isCode);
 
@@ -229,17 +220,6 @@ describe('dependencies', () => {
 });
 
 describe('files', () => {
-  // Reviewers do not read longer files completely.
-  it(`have at most ${LINES_MAX} lines`, () => {
-    const violations = files
-      .filter(({ path: file }) => /\.(ts|tsx|js|go|sum|json|yaml)$/.test(file) && !MAY_BE_LONG.includes(file))
-      .filter(({ path: file }) => !/^(crds\/manifests|charts\/.*\/(golden|files))\/|\/testdata\//.test(file))
-      .map(({ path: file, text }) => ({ file, lines: text.split('\n').length }))
-      .filter(({ lines }) => lines > LINES_MAX)
-      .map(({ file, lines }) => `${file}: ${lines} lines`);
-    expect(violations).toEqual([]);
-  });
-
   // In kebab-case, each word has one spelling, and no two names differ only in case. Such names break checkouts on macOS and
   // Windows.
   it('have names in kebab-case', () => {
