@@ -54,7 +54,6 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
       (name) => `dashboard/app/requests/traffic-row.ts#${name}`,
     ),
     'dashboard/src/api/parameters.ts#formatCursor',
-    'packages/exchange/src/log-entry.ts#formatTime',
   ],
   'reads the fields of a form, a URL or a status one by one': [
     'crds/src/read-status.ts#readStatus',

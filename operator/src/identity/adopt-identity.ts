@@ -76,7 +76,8 @@ const idOf = async (store: IdentityStore, { from, to }: Move, installation: Inst
 const raiseEpoch = async (store: IdentityStore, kind: Kind, moved: Assertion): Promise<void> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await store.raiseEpoch(kind, moved);
+      await store.raiseEpoch(kind, moved);
+      return;
     } catch (error) {
       if (!isConflict(error) || attempt === ATTEMPTS_MAX) throw error;
     }

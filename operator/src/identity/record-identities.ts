@@ -64,13 +64,14 @@ export const recordIdentities = async (
 ): Promise<Resolved> => {
   const orRefusal = <T>(read: Promise<T>): Promise<T | string> =>
     read.catch((error: unknown) => refusalOf(error, isFinal));
+  const unreadable = (refusal: string, installation: Installation | undefined): Resolved => {
+    const problem = `Secret ${IDENTITIES_SECRET} cannot be read: ${refusal}`;
+    return { identities: candidates.map((candidate) => unverified(candidate, installation, problem)), problem };
+  };
   const installation = await orRefusal(store.installation());
-  const stored = typeof installation === 'string' ? installation : await orRefusal(store.read(namespace));
-  if (typeof installation === 'string' || typeof stored === 'string') {
-    const problem = `Secret ${IDENTITIES_SECRET} cannot be read: ${String(stored)}`;
-    const known = typeof installation === 'string' ? undefined : installation;
-    return { identities: candidates.map((candidate) => unverified(candidate, known, problem)), problem };
-  }
+  if (typeof installation === 'string') return unreadable(installation, undefined);
+  const stored = await orRefusal(store.read(namespace));
+  if (typeof stored === 'string') return unreadable(stored, installation);
 
   const resolved = candidates.map((candidate) => {
     const { object, known } = candidate;
