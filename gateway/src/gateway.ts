@@ -167,8 +167,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const egress = openEgress(settings, refused, logger.child({ stage: 'forward' }));
 
   const unsettled = new Barrier();
-  const undelivered = (): Undelivered | undefined =>
-    undeliveredOf([receiver, pipeline, delivery], delivery.quarantinedProjects);
+  const undelivered = (): Undelivered | undefined => undeliveredOf([pipeline, delivery], delivery.quarantinedProjects);
   const refusals = new RefusalCounts();
   const { store, client, gate } = openConfig(options, spool.incarnation, { unsettled, undelivered, refusals });
   const sink = options.logSink ?? openSink(options);
@@ -203,6 +202,14 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   metrics.observe({
     ...{ store, client, gate, delivery, spool, budget, unauthenticated },
     runningRequests: () => pipeline.running,
+    shares: {
+      requests: pipeline.requests,
+      connections: pipeline.connections,
+      memory: budget.pool,
+      waiting: receiver.waiting,
+      unverified_requests: unauthenticated.requests,
+      unverified_memory: unauthenticated.pool,
+    },
     connectionCount: () => receiver.connectionCount(),
   });
 

@@ -92,8 +92,10 @@ class CountingGate implements QuotaGate {
   }
 }
 
-const CONNECTIONS_MAX = 3;
-const BUDGET_BYTES = 10_000;
+const CONNECTIONS_MAX = 5;
+/** All requests of the tests are to one namespace, which can have half of the places, rounded up. */
+const REQUESTS_MAX = 3;
+const BUDGET_BYTES = 20_000;
 
 let config: ConfigStore;
 let recorder: HeldRecorder;
@@ -281,14 +283,15 @@ test('the time until the end of a request excludes the wait for a permit', async
   await answer;
 });
 
-test('the oldest request is the one that was received first, even if it waited for an earlier one', async () => {
+test('the oldest request is the one that began first, and a request begins when earlier ones on its connection let it', async () => {
   const asking = Promise.withResolvers<undefined>();
   gate.asking = asking.promise;
   const pipelined = await RawClient.connect(url);
   pipelined.send(post(PATH).repeat(2));
-  await expect.poll(() => oldestOf(receiver)).toBeLessThan(Infinity);
+  await expect.poll(() => receiver.waiting.used).toBe(1);
   gate.asking = undefined;
   const bothReceivedMs = performance.now();
+  const startedAtMs = Date.now() - 1;
   const other = await RawClient.connect(url);
   other.send(post(PATH));
   await recorder.call(0);
@@ -296,10 +299,10 @@ test('the oldest request is the one that was received first, even if it waited f
   (await recorder.call(1)).decide(true);
   const second = await recorder.call(2);
   await expect.poll(() => pipeline.running).toBe(2);
-  expect(oldestOf(pipeline)).toBeLessThan(bothReceivedMs);
+  expect(oldestOf(pipeline)).toBeGreaterThan(bothReceivedMs);
+  expect(second.row.receivedAtUs / 1_000).toBeGreaterThan(startedAtMs);
   second.decide(true);
   await expect.poll(() => pipeline.running).toBe(1);
-  expect(oldestOf(pipeline)).toBeGreaterThan(bothReceivedMs);
   pipelined.destroy();
   other.destroy();
 });
@@ -369,7 +372,7 @@ describe('the memory budget', () => {
   });
 
   test('includes the heads of running requests until their responses end', async () => {
-    const long = request('POST', PATH, [HOST, WITH_KEY, ...Array.from({ length: 50 }, (_, index) => `h${index}: v`)]);
+    const long = request('POST', PATH, [HOST, WITH_KEY, ...Array.from({ length: 80 }, (_, index) => `h${index}: v`)]);
     const first = await RawClient.connect(url);
     first.send(long);
     const held = await recorder.call(0);
@@ -383,14 +386,18 @@ describe('the memory budget', () => {
 
   test('limits pipelined requests', async () => {
     const client = await RawClient.connect(url);
-    client.send(post(PATH).repeat(CONNECTIONS_MAX + 1) + post('/unknown'));
-    for (let index = 0; index < CONNECTIONS_MAX; index++) (await recorder.call(index)).decide(true);
-    const answers = await client.answers(CONNECTIONS_MAX + 2);
+    client.send(post(`/${URI}/slow`) + post(PATH).repeat(REQUESTS_MAX));
+    for (let index = 0; index < REQUESTS_MAX; index++) (await recorder.call(index)).decide(true);
+    await expect.poll(() => pipeline.requests.refused).toBe(1);
+    pipeline.drain();
+    const answers = await client.answers(REQUESTS_MAX + 1);
     expect(answers.map((answer) => headerOf(answer, 'standin-rejected'))).toEqual([
-      ...Array.from({ length: CONNECTIONS_MAX }, () => undefined),
-      'overloaded',
+      ...Array.from({ length: REQUESTS_MAX }, () => undefined),
       'overloaded',
     ]);
+    expect(JSON.parse(answers.at(-1)?.body.toString() ?? '')).toMatchObject({
+      detail: expect.stringMatching(/share of the gateway's requests in progress\. Wait/) as string,
+    });
     client.destroy();
   });
 

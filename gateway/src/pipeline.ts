@@ -1,4 +1,5 @@
 import type { Egress } from '@standin/egress';
+import { SharedPool } from '@standin/contract';
 import { delayUs } from '@standin/responses';
 import type { Logger } from 'pino';
 import type { QuotaGate } from './admit/quota-gate.ts';
@@ -65,6 +66,11 @@ const chooseInTime = (asked: Asked & { readonly exchange: Exchange }): Responder
 
 type Admitted = Pick<Accepted, 'permit' | 'settle'>;
 
+const REQUESTS_USED = retryLater('overloaded', {
+  detail:
+    "Other requests to this account's namespace use its share of the gateway's requests in progress. Wait for their responses before you send more, or shorten the delays and timeouts of the endpoints.",
+});
+
 /**
  * Takes each request through the stages. A stage refuses a request by returning a `Refusal`. After `record` has stored a request,
  * it can no longer be refused.
@@ -81,12 +87,17 @@ export class Pipeline {
    * generation (1.5 times the CPU time).
    */
   readonly #running: Exchange[] = [];
-  readonly #delayed: DelayedResponses;
+  readonly #delayed = new DelayedResponses();
+  /** The accepted and arriving requests, until their responses are sent. */
+  readonly requests: SharedPool;
+  /** The connections whose latest request had a valid credential. */
+  readonly connections: SharedPool;
   #onIdle: (() => void) | undefined;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
-    this.#delayed = new DelayedResponses(parts.budget);
+    this.requests = new SharedPool(parts.settings.limits.connections);
+    this.connections = new SharedPool(parts.settings.limits.connections);
     this.#captureBytesMax = parts.settings.limits.responseCaptureBytes;
     this.#signed = new SignedRequests(parts);
   }
@@ -123,20 +134,44 @@ export class Pipeline {
   }
 
   async #run(exchange: Exchange, target: string, verdict: HeadVerdict | undefined): Promise<void> {
+    let isDelayed = false;
     try {
       const accepted = await this.#accept(exchange, target, verdict);
-      exchange.decide(this.#isDraining || (accepted instanceof Refusal && accepted.closes));
+      const closes = accepted instanceof Refusal && accepted.closes;
+      exchange.decide(closes || this.#isDraining || !this.#keepsConnection(exchange));
       if (accepted === GONE) return;
       if (accepted instanceof Refusal) this.#refuse(exchange, target, accepted);
-      else await this.#serve(accepted);
+      else isDelayed = await this.#serve(accepted);
     } catch (error) {
       this.#parts.logger.error({ err: error }, 'request failed');
       exchange.destroy();
     } finally {
-      this.#parts.budget.freeBody(exchange.headerBytes);
+      if (!isDelayed) this.#release(exchange);
       this.#remove(exchange);
       this.#ended();
     }
+  }
+
+  /** Counts the connection for the namespace. Returns false if the connection must end because the namespace's share is used up. */
+  #keepsConnection({ namespace, connection, isGone }: Exchange): boolean {
+    if (namespace === connection.namespace || namespace === '' || isGone) return true;
+    const { connections } = this;
+    if (connection.namespace !== '') connections.free(connection.namespace);
+    else connection.onClosed.add(() => connection.namespace === '' || connections.free(connection.namespace));
+    connection.namespace = connections.take(namespace) ? namespace : '';
+    return connection.namespace !== '';
+  }
+
+  /** Gives back what the request holds of the pools when its response is sent. */
+  #release(exchange: Exchange): void {
+    const { namespace } = exchange;
+    if (namespace === '') return;
+    const release = () => {
+      this.#parts.budget.free(namespace, exchange.heldBytes);
+      this.requests.free(namespace);
+    };
+    if (exchange.isSent) release();
+    else exchange.whenSent(release);
   }
 
   /** Moves the last request to the place of this one. */
@@ -151,7 +186,8 @@ export class Pipeline {
     if (this.running === 0) this.#onIdle?.();
   }
 
-  async #serve(accepted: Accepted): Promise<void> {
+  /** Resolves with true if the response waits for its delay. */
+  async #serve(accepted: Accepted): Promise<boolean> {
     const { metrics, budget, tracing } = this.#parts;
     const { id, exchange, head, body, responder } = accepted;
     let span: RequestSpan | undefined;
@@ -166,6 +202,7 @@ export class Pipeline {
       }
       if (isRecorded) {
         const mock = responder.kind === 'JSON' ? responder.mock : await this.#forward(accepted, responder, span);
+        if (mock !== undefined && responder.kind === 'Forward') this.#add(exchange, mock.bytes.length);
         const delayMs = delayUs(mock?.delay, id) / 1_000;
         isDelayed = delayMs > 0;
         if (mock !== undefined && isDelayed) this.#respondLater(exchange, mock, delayMs, span);
@@ -176,9 +213,10 @@ export class Pipeline {
         this.#refuse(exchange, head.target, retryLater('log_unavailable'));
       }
     } finally {
-      budget.freeBody(body.length);
+      budget.free(exchange.namespace, body.length);
       if (!isDelayed) span?.end();
     }
+    return isDelayed;
   }
 
   #respondLater(exchange: Exchange, mock: Mock, delayMs: number, span: RequestSpan | undefined): void {
@@ -187,6 +225,7 @@ export class Pipeline {
       exchange.destroy();
     });
     void responding.then(() => {
+      this.#release(exchange);
       span?.end();
       this.#ended();
     });
@@ -198,7 +237,7 @@ export class Pipeline {
     target: string,
     verdict: HeadVerdict | undefined,
   ): Promise<Accepted | Refusal | typeof GONE> {
-    const { settings, config, budget } = this.#parts;
+    const { settings, config, budget, gate } = this.#parts;
     const head = readHead(exchange.request, target, verdict, settings.limits.requestTargetBytes);
     if (head instanceof Refusal) return head;
     exchange.hasUnreadBody = head.isChunked || head.contentLength > 0;
@@ -206,8 +245,6 @@ export class Pipeline {
 
     const table = config.tableAt(exchange.startedMs);
     if (table === undefined) return retryLater('not_ready');
-    // The listener limits connections, but one connection may send many requests without waiting for responses.
-    if (this.running > settings.limits.connections) return retryLater('overloaded');
     let authenticated: Authenticated | Refusal;
     let route: Route | Refusal;
     let body: Uint8Array | Refusal | typeof GONE;
@@ -215,6 +252,10 @@ export class Pipeline {
       const signed = await this.#signed.receive(exchange, head, table);
       if (signed instanceof Refusal || signed === GONE) return signed;
       ({ authenticated, route, body } = signed);
+      const { namespace } = route.account;
+      const refusal = this.#enter(exchange, namespace) ?? this.#hold(exchange, head.headerBytes);
+      if (refusal !== undefined) return refusal;
+      if (!budget.take(namespace, body.length)) return noRoom(budget);
     } else {
       authenticated = authenticate(head, table, settings.apiKeyHeader.name);
       if (authenticated instanceof Refusal) return authenticated;
@@ -222,9 +263,10 @@ export class Pipeline {
       if (route instanceof Refusal) return route;
       exchange.projectUid = route.project.uid;
 
-      if (!budget.takeForBody(head.headerBytes)) return noRoom(budget);
-      exchange.headerBytes = head.headerBytes;
-      body = await readBody(exchange, head, { bodyBytesMax: settings.limits.requestBodyBytes, budget });
+      const { namespace } = route.account;
+      const refusal = this.#enter(exchange, namespace) ?? this.#hold(exchange, head.headerBytes);
+      if (refusal !== undefined) return refusal;
+      body = await readBody(exchange, head, { bodyBytesMax: settings.limits.requestBodyBytes, budget, namespace });
       if (body instanceof Refusal || body === GONE) return body;
     }
     const requestUs = exchange.elapsedUs();
@@ -233,12 +275,20 @@ export class Pipeline {
     const admitting = this.#admit(authenticated, route);
     const admitted = admitting instanceof Promise ? await admitting : admitting;
     if (admitted instanceof Refusal) {
-      budget.freeBody(body.length);
+      budget.free(exchange.namespace, body.length);
       return admitted;
     }
     const secretHeaders = route.endpoint.credential?.secretHeaders;
     if (secretHeaders !== undefined) hideValues(head.headers, secretHeaders);
     const id = rowId(Math.floor(exchange.receivedAtUs / 1000));
+    const responder = chooseInTime({ id, exchange, head, body, route });
+    const refusal = responder.kind === 'JSON' ? this.#hold(exchange, responder.mock.bytes.length) : undefined;
+    if (refusal !== undefined) {
+      budget.free(exchange.namespace, body.length);
+      gate.giveBack(route.account, admitted.permit);
+      admitted.settle();
+      return refusal;
+    }
     return {
       id,
       gateway: settings.name,
@@ -248,10 +298,31 @@ export class Pipeline {
       trailers: trailersOf(exchange.request.rawTrailers, secretHeaders),
       authenticated,
       route,
-      responder: chooseInTime({ id, exchange, head, body, route }),
+      responder,
       ...admitted,
       requestUs,
     };
+  }
+
+  /** Counts the request towards the shares of the namespace. */
+  #enter(exchange: Exchange, namespace: string): Refusal | undefined {
+    if (!this.requests.take(namespace)) return REQUESTS_USED;
+    exchange.namespace = namespace;
+    return undefined;
+  }
+
+  /** Reserves memory for the head or the response until the response is sent. */
+  #hold(exchange: Exchange, bytes: number): Refusal | undefined {
+    const { budget } = this.#parts;
+    if (!budget.take(exchange.namespace, bytes)) return noRoom(budget);
+    exchange.heldBytes += bytes;
+    return undefined;
+  }
+
+  /** Adds memory for a response that can no longer be refused. */
+  #add(exchange: Exchange, bytes: number): void {
+    this.#parts.budget.add(exchange.namespace, bytes);
+    exchange.heldBytes += bytes;
   }
 
   /**

@@ -52,7 +52,7 @@ const told: RejectedRequest[] = [];
 
 beforeEach(async () => {
   told.length = 0;
-  const limits = { unauthenticatedBytes: UNAUTHENTICATED_BYTES, unauthenticatedRequests: 2, requestTimeoutMs: 1_500 };
+  const limits = { unauthenticatedBytes: UNAUTHENTICATED_BYTES, unauthenticatedRequests: 3, requestTimeoutMs: 1_500 };
   stand = await startTestGateway({ settings: { limits }, onRejected: (rejected) => told.push(rejected) });
   await stand.operator.publish([hook()], [], secrets);
 });

@@ -38,11 +38,12 @@ export interface StandOptions {
 /** The time after any fault within which all rows must be in the log. */
 const DELIVERED_WITHIN_MS = 60_000;
 
-/** A project with its own account. */
+/** A project with its own account, in its own namespace. */
 export interface Tenant {
   readonly key: string;
   readonly uri: string;
   readonly projectUid: string;
+  readonly namespace: string;
   /** The text that the log contains in place of the key. */
   readonly storedKey: string;
 }
@@ -54,6 +55,9 @@ export interface EndpointSpec {
   readonly responses?: readonly ResponseConfig[];
   /** The value of a signing secret is its id. */
   readonly credential?: CredentialConfig;
+  /** Those of the first tenant, unless they are set. */
+  readonly namespace?: string;
+  readonly projectUid?: string;
 }
 
 export const json = (body: string, more: Partial<JsonActionConfig> = {}): JsonActionConfig => ({
@@ -192,7 +196,7 @@ export class Stand implements AsyncDisposable {
       return {
         kind: 'Endpoint',
         uid: createHash('sha256').update(name).digest('hex').slice(0, 32),
-        namespace: 'torture',
+        namespace: this.own.namespace,
         name,
         projectUid: this.own.projectUid,
         generation: 1,
@@ -201,6 +205,13 @@ export class Stand implements AsyncDisposable {
       };
     });
     return this.#stream.publishAndAwait(objects);
+  }
+
+  /** Limits the requests per second of the first tenant. Resolves when the gateway has acknowledged it. */
+  async limitRate(requestsPerSecond: number): Promise<void> {
+    const [own, other] = this.accounts;
+    this.accounts = [{ ...own, requestsPerSecond }, other];
+    await this.#stream.publishAndAwait(this.accounts);
   }
 
   /** Exchanges the keys of the two accounts in one change. Resolves when the gateway has acknowledged it. */
@@ -320,11 +331,12 @@ const tenant = (name: string): NewTenant => {
   const projectUid = randomUUID();
   const accountUid = randomUUID();
   const keySha256 = createHash('sha256').update(key).digest('hex');
-  const named = { namespace: 'torture', name };
+  const named = { namespace: `torture-${name}`, name };
   return {
     key,
     uri,
     projectUid,
+    namespace: named.namespace,
     storedKey: `sha256:${keyFingerprint(keySha256)}`,
     account: { kind: 'Account', uid: accountUid, ...named, plan: 'Free', keySha256 },
     project: { kind: 'Project', uid: projectUid, ...named, accountUid, uri, retentionDays: 1 },

@@ -34,12 +34,26 @@ test('a burst is as large as the limit, and tokens return evenly', () => {
   expect([0, 50, 100, 350, 10_000].map((atMs) => admitted(atMs, limited(10), 30))).toEqual([10, 0, 1, 2, 10]);
 });
 
-test('accounts do not share tokens, and those without a limit need none', () => {
+const elsewhere = { ...limited(2, 'other'), namespace: 'team-b' };
+
+test('namespaces do not share tokens, and accounts without a limit need none', () => {
   const { limiter, admitted } = limiterAt();
   expect(admitted(0, limited(2), 5)).toBe(2);
-  expect(admitted(0, limited(2, 'other'), 5)).toBe(2);
+  expect(admitted(0, elsewhere, 5)).toBe(2);
   expect(admitted(0, account('free', KEY), 5)).toBe(5);
-  expect(limiter.size).toBe(2);
+  // One for each account and each namespace.
+  expect(limiter.size).toBe(4);
+});
+
+test('the accounts of a namespace together get the highest limit of those in use', () => {
+  const { admitted } = limiterAt();
+  expect(Array.from({ length: 20 }, (_, index) => admitted(0, limited(10, `a${index}`), 3))).toEqual([
+    ...[3, 3, 3, 1],
+    ...Array<number>(16).fill(0),
+  ]);
+  expect(admitted(0, elsewhere, 5)).toBe(2);
+  expect(admitted(1_000, limited(4, 'low'), 20)).toBe(4);
+  expect(admitted(1_000, limited(10, 'high'), 20)).toBe(6);
 });
 
 test('another limit applies to the next request, without a new burst', () => {
@@ -76,12 +90,12 @@ test('never admits more than the limit for each second and one burst', () => {
 
 test('buckets are removed when they are full', () => {
   const { limiter, admitted } = limiterAt();
-  for (let n = 0; n < 1_000; n++) admitted(n, limited(1, `a${n}`), 1);
+  for (let n = 0; n < 1_000; n++) admitted(n, { ...limited(1, `a${n}`), namespace: `team-${n}` }, 1);
   admitted(9_500, limited(1, 'b'), 1);
-  expect(limiter.size).toBe(1_001);
+  expect(limiter.size).toBe(2_002);
   // Removing a bucket that is not full would give the account more tokens.
   expect(admitted(10_000, limited(1, 'b'), 1)).toBe(0);
-  expect(limiter.size).toBe(1);
+  expect(limiter.size).toBe(2);
 });
 
 test('the gateway refuses requests above the limit with 429, does not record them, and counts them with their path', async () => {

@@ -1,17 +1,19 @@
 import { GatheredBytes } from '@standin/egress';
 import type { ByteBudget } from '../request/byte-budget.ts';
 
-/** The beginning of a response body, and its full length. The budget counts the captured bytes until `free`. */
+/** The beginning of a response body, and its full length. The budget counts the captured bytes for the namespace until `free`. */
 export class Capture {
   readonly #bytesMax: number;
   readonly #budget: ByteBudget;
+  readonly #namespace: string;
   readonly #gathered = new GatheredBytes();
   #keptBytes = 0;
   #totalBytes = 0;
 
-  constructor(bytesMax: number, budget: ByteBudget) {
+  constructor(bytesMax: number, budget: ByteBudget, namespace: string) {
     this.#bytesMax = bytesMax;
     this.#budget = budget;
+    this.#namespace = namespace;
   }
 
   get totalBytes(): number {
@@ -29,7 +31,7 @@ export class Capture {
     const kept = chunk.length <= room ? chunk : chunk.subarray(0, room);
     this.#gathered.add(kept);
     this.#keptBytes += kept.length;
-    this.#budget.addForBody(kept.length);
+    this.#budget.add(this.#namespace, kept.length);
   }
 
   bytes(): Uint8Array {
@@ -37,7 +39,7 @@ export class Capture {
   }
 
   free(): void {
-    this.#budget.freeBody(this.#keptBytes);
+    this.#budget.free(this.#namespace, this.#keptBytes);
     this.#keptBytes = 0;
     this.#gathered.clear();
   }

@@ -88,6 +88,7 @@ export const forward = async (
         body: body.length > 0 ? body : undefined,
         timeoutMs: endpoint.forward.timeoutMs,
         viaService: endpoint.forward.viaService,
+        namespace: accepted.route.account.namespace,
         signal: ending.signal,
       })
       .catch(failureOf);
@@ -116,7 +117,7 @@ class Relay {
     this.#accepted = accepted;
     this.#call = call;
     this.#options = options;
-    this.#capture = new Capture(options.captureBytesMax, options.budget);
+    this.#capture = new Capture(options.captureBytesMax, options.budget, accepted.route.account.namespace);
   }
 
   /**

@@ -1,4 +1,10 @@
-import { formatRevision, type Action, type ProjectConfig, type RejectionCode } from '@standin/contract';
+import {
+  formatRevision,
+  type Action,
+  type ProjectConfig,
+  type RejectionCode,
+  type SharedPool,
+} from '@standin/contract';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { BlockQuotaGate } from '../admit/block-quota-gate.ts';
 import type { ConfigClient } from '../config/config-client.ts';
@@ -22,6 +28,8 @@ export interface Observed {
   readonly budget: ByteBudget;
   readonly unauthenticated: UnauthenticatedBudget;
   readonly runningRequests: () => number;
+  /** What namespaces share, by the name of the pool. */
+  readonly shares: Readonly<Record<string, SharedPool>>;
   readonly connectionCount: () => Promise<number>;
 }
 
@@ -47,6 +55,38 @@ const readers = (registry: Registry) => {
       },
     });
   return { gauge, counter };
+};
+
+/** Exposes what each pool holds, without a label for namespaces, of which there may be thousands. */
+const exposeShares = (registry: Registry, shares: Observed['shares']): void => {
+  const gauge = (name: string, help: string, value: (pool: SharedPool) => number) =>
+    new Gauge({
+      ...{ name, help, labelNames: ['pool'], registers: [registry] },
+      collect() {
+        for (const [pool, shared] of Object.entries(shares)) this.set({ pool }, value(shared));
+      },
+    });
+  gauge(
+    'standin_shares_capacity',
+    'What namespaces share, by pool: requests, connections or bytes.',
+    ({ capacity }) => capacity,
+  );
+  gauge('standin_shares_used', 'What all namespaces hold of the pool.', ({ used }) => used);
+  gauge(
+    'standin_shares_largest',
+    'What the namespace with the largest share holds of the pool.',
+    ({ largestShare }) => largestShare,
+  );
+  new Counter({
+    name: 'standin_shares_refused_total',
+    help: 'How often a namespace got nothing more from the pool because its share was used up.',
+    labelNames: ['pool'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [pool, { refused }] of Object.entries(shares)) this.inc({ pool }, refused);
+    },
+  });
 };
 
 /** The gateway's metrics. Requests are counted in plain numbers, from which Prometheus' counters are filled at each scrape. */
@@ -113,6 +153,7 @@ export class Metrics {
   observe(observed: Observed): void {
     const { store, client, gate, delivery, spool, budget, unauthenticated, runningRequests, connectionCount } =
       observed;
+    exposeShares(this.registry, observed.shares);
     const { registry } = this;
     const { gauge, counter } = readers(registry);
     const since = (ms: number | undefined) => (ms === undefined ? 0 : (performance.now() - ms) / 1000);
@@ -128,7 +169,7 @@ export class Metrics {
     gauge(
       'standin_verify_unauthenticated_requests',
       'Requests whose signature is not verified yet, because their body is arriving.',
-      () => unauthenticated.requests,
+      () => unauthenticated.requests.used,
     );
     counter(
       'standin_verify_displaced_total',

@@ -7,6 +7,8 @@ import type { RequestHead } from '../request/request-head.ts';
 export interface ReadBodyOptions {
   readonly bodyBytesMax: number;
   readonly budget: ByteBudget;
+  /** The namespace whose share of the budget the bytes belong to. */
+  readonly namespace: string;
   /**
    * Whether the bytes are reserved when the head declares them (by default), or as they are received. The head of an unauthenticated
    * request must not be enough to exhaust a budget.
@@ -21,8 +23,14 @@ export const GONE = Symbol('gone');
 
 const NOTHING = new Uint8Array(0);
 
+const SHARE_USED =
+  "Other requests to this account's namespace use its share of the gateway's memory for requests and responses. Wait for their responses, or send fewer or smaller requests at the same time.";
+
+/** Refuses a request because its namespace's share of the budget is used up. */
 export const noRoom = (budget: ByteBudget, closes = false): Refusal =>
-  retryLater(budget.isFullOfRows ? 'log_unavailable' : 'overloaded', { closes });
+  budget.isFullOfRows
+    ? retryLater('log_unavailable', { closes })
+    : retryLater('overloaded', { detail: SHARE_USED, closes });
 
 const tooLarge = (bodyBytesMax: number): Refusal =>
   new Refusal('body_too_large', {
@@ -40,11 +48,11 @@ export const readBody = (
   options: ReadBodyOptions,
 ): Promise<Uint8Array | Refusal | typeof GONE> | Uint8Array | Refusal => {
   const { contentLength, isChunked } = head;
-  const { bodyBytesMax, budget, reserves = 'declared' } = options;
+  const { bodyBytesMax, budget, namespace, reserves = 'declared' } = options;
   if (contentLength === 0 && !isChunked) return NOTHING;
   if (contentLength > bodyBytesMax) return tooLarge(bodyBytesMax);
   const takenBytes = reserves === 'declared' ? contentLength : 0;
-  if (!budget.takeForBody(takenBytes)) return noRoom(budget);
+  if (!budget.take(namespace, takenBytes)) return noRoom(budget);
   exchange.askForBody();
   return new Promise((resolve) => {
     new BodyReader(exchange, { ...options, takenBytes, resolve }).start();
@@ -99,12 +107,12 @@ class BodyReader implements Arriving {
 
   /** Reserves the bytes that have arrived. Returns false if the request is refused. */
   #reserve(): boolean {
-    const { budget } = this.#options;
+    const { budget, namespace } = this.#options;
     const missingBytes = this.#bytes - this.#takenBytes;
     if (missingBytes <= 0) return true;
-    if (!budget.takeForBody(missingBytes)) this.#fail(noRoom(budget, true));
+    if (!budget.take(namespace, missingBytes)) this.#fail(noRoom(budget, true));
     // The budget may have refused this request to make room.
-    else if (this.#isSettled) budget.freeBody(missingBytes);
+    else if (this.#isSettled) budget.free(namespace, missingBytes);
     else this.#takenBytes = this.#bytes;
     return !this.#isSettled;
   }
@@ -116,7 +124,7 @@ class BodyReader implements Arriving {
 
   #fail(result: Refusal | typeof GONE): void {
     if (this.#isSettled) return;
-    this.#options.budget.freeBody(this.#takenBytes);
+    this.#options.budget.free(this.#options.namespace, this.#takenBytes);
     this.#settle(result);
   }
 

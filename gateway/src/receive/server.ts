@@ -1,11 +1,10 @@
 import { METHODS as NODE_METHODS, STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Socket, type AddressInfo } from 'node:net';
 import type { HeaderPair, RejectionCode } from '@standin/contract';
-import { ownMember } from '@standin/contract';
+import { LIMITS, ownMember, SharedPool } from '@standin/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
 import { httpDate } from '../request/clock.ts';
 import { Exchange, type Arriving, type CallerConnection } from '../request/exchange.ts';
-import type { OldestRequests } from '../request/oldest-requests.ts';
 import { rejectionProblem } from '../request/problem.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { GatewaySettings } from '../settings.ts';
@@ -14,8 +13,8 @@ import { HeadScanner, type HeadVerdict } from './head-scanner.ts';
 export interface ReceiveOptions {
   readonly settings: GatewaySettings;
   /**
-   * Called for each request when its head has arrived and the previous request on its connection is accepted or refused. Gets the
-   * target as received and the scanner's verdict. Must not throw.
+   * Called for each request when its head has arrived, the previous request on its connection is accepted or refused, and few
+   * responses on its connection are unsent. Gets the target as received and the scanner's verdict. Must not throw.
    */
   readonly onExchange: (exchange: Exchange, target: string, verdict: HeadVerdict | undefined) => void;
   /** Called for each request that is refused without an exchange, for example because its bytes are not HTTP. */
@@ -28,11 +27,19 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 const FAREWELL_MS = 2_000;
 
 /**
- * The number of requests that may wait for the decision about an earlier request, per connection and in total. Beyond it, the
- * connection is cut. Each request takes a few kilobytes of memory, but as few as 18 bytes on the wire.
+ * The number of requests that may wait for earlier requests on their connection, per connection and in total. Beyond it, or beyond the
+ * share of the connection's namespace, the connection is cut. Each request takes a few kilobytes of memory, but as few as 18 bytes on the wire.
  */
 const WAITING_PER_CONNECTION_MAX = 1_024;
 const WAITING_MAX = 10_000;
+
+/** A request that waits for earlier requests on its connection. */
+interface Waiting {
+  readonly request: IncomingMessage & { originalUrl?: string };
+  readonly response: ServerResponse;
+  /** Who the request counts towards among all that wait: the namespace of the connection, or else the peer's address. */
+  readonly holder: string;
+}
 
 /** Returns the rejection for an error from Node's server, which reports a head above its limit as `HPE_HEADER_OVERFLOW`. */
 const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: number): RejectionCode => {
@@ -78,8 +85,11 @@ const plainAddress = (address: string): string => (address.startsWith('::ffff:')
 class Connection implements CallerConnection {
   readonly socket: Socket;
   readonly scanner = new HeadScanner();
-  /** The number of requests that wait until an earlier request on this connection is accepted or refused. */
-  waiting = 0;
+  namespace = '';
+  /** The requests that wait for earlier ones, in the order in which they were received. */
+  waiting: Waiting[] = [];
+  /** The number of requests that began before the responses to earlier ones were sent, and whose responses are not sent either. */
+  pipelined = 0;
   /** Stored because a closed socket has no peer address. */
   readonly peerAddress: string;
   arriving: Arriving | undefined;
@@ -91,6 +101,11 @@ class Connection implements CallerConnection {
   latest: Exchange | undefined;
   /** Whether the parser rejected the bytes on this connection, a timeout expired, or a body has too many small chunks. */
   isBroken = false;
+
+  /** Whether the next request may begin. */
+  get isReady(): boolean {
+    return this.latest === undefined || (this.latest.isDecided && this.pipelined < LIMITS.pipelinedRequestsMax);
+  }
 
   constructor(socket: Socket, onFragmented: (connection: Connection) => void) {
     this.socket = socket;
@@ -115,8 +130,8 @@ export class Receiver {
   readonly #app: FastifyInstance;
   readonly #options: ReceiveOptions;
   readonly #connections = new WeakMap<Socket, Connection>();
-  /** The requests that wait for the decision about an earlier request. */
-  readonly #waiting = new Set<Exchange>();
+  /** The requests that wait for earlier ones on their connections. */
+  readonly waiting = new SharedPool(WAITING_MAX);
 
   private constructor(app: FastifyInstance, options: ReceiveOptions) {
     this.#app = app;
@@ -150,11 +165,6 @@ export class Receiver {
 
   get port(): number {
     return (this.#app.server.address() as AddressInfo).port;
-  }
-
-  /** Adds the waiting requests. */
-  addOldest(to: OldestRequests): void {
-    for (const { isGone, startedMs } of this.#waiting) if (!isGone) to.add(startedMs);
   }
 
   connectionCount(): Promise<number> {
@@ -192,7 +202,11 @@ export class Receiver {
     });
     server.maxConnections = settings.limits.connections;
     const onFragmented = (connection: Connection): void => this.#onFragmented(connection);
-    server.on('connection', (socket: Socket) => this.#connections.set(socket, new Connection(socket, onFragmented)));
+    server.on('connection', (socket: Socket) => {
+      const connection = new Connection(socket, onFragmented);
+      this.#connections.set(socket, connection);
+      connection.onClosed.add(() => this.#dropWaiting(connection));
+    });
     // The stages handle requests with an `Expect` header, for which Node emits these events.
     const pass = (request: IncomingMessage, response: ServerResponse) => void server.emit('request', request, response);
     server.on('checkContinue', pass).on('checkExpectation', pass);
@@ -204,39 +218,58 @@ export class Receiver {
     });
   }
 
-  #onRequest(request: IncomingMessage & { originalUrl?: string }, response: ServerResponse): void {
+  #onRequest(request: Waiting['request'], response: ServerResponse): void {
     const connection = this.#connections.get(request.socket);
     if (connection === undefined) {
       response.destroy();
       return;
     }
-    const { responseStallTimeoutMs, exchangeTimeoutMs } = this.#options.settings.limits;
-    const before = connection.latest;
-    const waitsFor = before?.isDecided === false ? before : undefined;
-    const isFull = connection.waiting >= WAITING_PER_CONNECTION_MAX || this.#waiting.size >= WAITING_MAX;
-    if (waitsFor !== undefined && isFull) {
-      request.socket.destroy();
-      return;
-    }
-    const exchange = new Exchange(request, response, { connection, responseStallTimeoutMs, exchangeTimeoutMs });
-    connection.latest = exchange;
     // The parser announces pipelined requests one right after the other. After a refusal that ends the connection, none of them
     // is served, because the bytes may only look like a request.
-    const begin = (closes: boolean): void => {
-      if (closes) exchange.decide(true);
-      else this.#options.onExchange(exchange, request.originalUrl ?? '', connection.scanner.take());
-    };
-    if (waitsFor === undefined) {
-      begin(before?.isClosing ?? false);
-      return;
+    if (connection.latest?.isClosing === true) return;
+    const waiting = { request, response, holder: connection.namespace || connection.peerAddress };
+    if (connection.waiting.length === 0 && connection.isReady) this.#begin(connection, waiting);
+    else if (connection.waiting.length < WAITING_PER_CONNECTION_MAX && this.waiting.take(waiting.holder)) {
+      connection.waiting.push(waiting);
+      this.#beginNextWhenReady(connection);
+    } else request.socket.destroy();
+  }
+
+  #begin(connection: Connection, { request, response }: Waiting): void {
+    const { settings, onExchange } = this.#options;
+    const before = connection.latest;
+    const { responseStallTimeoutMs, exchangeTimeoutMs } = settings.limits;
+    const exchange = new Exchange(request, response, { connection, responseStallTimeoutMs, exchangeTimeoutMs });
+    connection.latest = exchange;
+    if (before?.isSent === false) {
+      connection.pipelined++;
+      exchange.whenSent(() => {
+        connection.pipelined--;
+        this.#beginWaiting(connection);
+      });
     }
-    connection.waiting++;
-    this.#waiting.add(exchange);
-    waitsFor.whenDecided((closes) => {
-      connection.waiting--;
-      this.#waiting.delete(exchange);
-      begin(closes);
-    });
+    onExchange(exchange, request.originalUrl ?? '', connection.scanner.take());
+  }
+
+  /** Begins the waiting requests that may begin now. */
+  #beginWaiting(connection: Connection): void {
+    if (connection.latest?.isClosing === true) this.#dropWaiting(connection);
+    while (connection.isReady) {
+      const next = connection.waiting.shift();
+      if (next === undefined) return;
+      this.waiting.free(next.holder);
+      this.#begin(connection, next);
+    }
+    this.#beginNextWhenReady(connection);
+  }
+
+  #beginNextWhenReady(connection: Connection): void {
+    // Otherwise, too many responses are unsent, and the next request begins when one of them is sent.
+    if (connection.latest?.isDecided === false) connection.latest.whenDecided(() => this.#beginWaiting(connection));
+  }
+
+  #dropWaiting(connection: Connection): void {
+    for (const { holder } of connection.waiting.splice(0)) this.waiting.free(holder);
   }
 
   /** Called when the parser rejects the bytes on this connection, when a request times out, or when the socket fails. */

@@ -1,63 +1,60 @@
+import { SharedPool } from '@standin/contract';
+
+/** Rows that wait for the disk belong to no namespace. */
+const ROWS = '';
+
 /**
- * The memory that the gateway holds for callers: request heads and bodies, captured response bodies, and log rows that wait for the
- * disk. All of them share one limit because they use the same memory. Rows are counted separately because requests are refused with
- * a different code if rows cause the shortage.
+ * The memory that the gateway holds for callers: request heads and bodies, responses, and log rows that wait for the disk. All of them
+ * share one limit because they use the same memory, and each namespace has a share of it. Rows are counted separately because requests
+ * are refused with a different code if rows cause the shortage.
  */
 export class ByteBudget {
-  readonly #bytesMax: number;
-  #receivedBytes = 0;
-  #unrecordedBytes = 0;
+  readonly pool: SharedPool;
 
   constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+    this.pool = new SharedPool(bytesMax);
   }
 
   get receivedBytes(): number {
-    return this.#receivedBytes;
+    return this.pool.used - this.unrecordedBytes;
   }
 
   get unrecordedBytes(): number {
-    return this.#unrecordedBytes;
-  }
-
-  get isFull(): boolean {
-    return this.#receivedBytes + this.#unrecordedBytes >= this.#bytesMax;
+    return this.pool.heldBy(ROWS);
   }
 
   /** Whether rows that wait for the disk use more than half of the budget, so that they rather than traffic cause a shortage. */
   get isFullOfRows(): boolean {
-    return this.#unrecordedBytes > this.#bytesMax / 2;
+    return this.unrecordedBytes > this.pool.capacity / 2;
   }
 
-  /** Reserves room for a body or a head. Returns false if there is no room. */
-  takeForBody(bytes: number): boolean {
-    if (this.#receivedBytes + this.#unrecordedBytes + bytes > this.#bytesMax) return false;
-    this.#receivedBytes += bytes;
-    return true;
+  /** Reserves bytes for a request to a namespace. Returns false if the namespace's share is used up. */
+  take(namespace: string, bytes: number): boolean {
+    return this.pool.take(namespace, bytes);
   }
 
   /** Adds bytes of an accepted exchange even if there is no room, because an accepted exchange must not fail. */
-  addForBody(bytes: number): void {
-    this.#receivedBytes += bytes;
+  add(namespace: string, bytes: number): void {
+    this.pool.add(namespace, bytes);
   }
 
-  freeBody(bytes: number): void {
-    this.#receivedBytes -= bytes;
+  free(namespace: string, bytes: number): void {
+    this.pool.free(namespace, bytes);
   }
 
   /**
-   * Returns whether a row of this size fits. Disregards the request body of `bodyBytes`, which is still held, because the row
-   * contains a copy of it.
+   * Returns whether a row of this size fits. Disregards `copiedBytes`, the parts of the exchange that are still held, because the row
+   * contains a copy of them.
    */
-  hasRoomForRow(bytes: number, bodyBytes: number): boolean {
-    return this.#receivedBytes - bodyBytes + this.#unrecordedBytes + bytes <= this.#bytesMax;
+  hasRoomForRow(bytes: number, copiedBytes: number): boolean {
+    return this.pool.used - copiedBytes + bytes <= this.pool.capacity;
   }
 
   addRow(bytes: number): void {
-    this.#unrecordedBytes += bytes;
+    this.pool.add(ROWS, bytes);
   }
 
   freeRows(bytes: number): void {
-    this.#unrecordedBytes -= bytes;
+    this.pool.free(ROWS, bytes);
   }
 }

@@ -28,6 +28,8 @@ export interface CallerConnection {
   readonly socket: Socket;
   /** Stays the same after the socket is closed. */
   readonly peerAddress: string;
+  /** The namespace of the latest request with a valid credential. Empty if there is none. */
+  namespace: string;
   /** The reader of the body that is arriving. */
   arriving: Arriving | undefined;
   /** Called when the connection is closed. */
@@ -50,12 +52,14 @@ export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly connection: CallerConnection;
-  /** `performance.now()` at the arrival of the head. */
+  /** `performance.now()` at the arrival of the head, or when earlier requests on the connection let this one begin. */
   readonly startedMs: number;
-  /** Microseconds since the epoch at the arrival of the head. */
+  /** The same time in microseconds since the epoch. */
   readonly receivedAtUs: number;
-  /** Bytes reserved for the head in the byte budget. */
-  headerBytes = 0;
+  /** The namespace whose shares the request counts towards. Empty until the request is matched. */
+  namespace = '';
+  /** Bytes of the head and the response that are reserved in the byte budget. */
+  heldBytes = 0;
   /** Whether part of the body may be unread. */
   hasUnreadBody = true;
   /** Whether the caller waits for `100 Continue` before it sends its body. */
@@ -69,7 +73,7 @@ export class Exchange {
   #closes = false;
   #ended = false;
   #isDecided = false;
-  #onDecided: ((closes: boolean) => void) | undefined;
+  #onDecided: (() => void) | undefined;
 
   constructor(
     request: IncomingMessage,
@@ -94,7 +98,7 @@ export class Exchange {
     const { request, response } = this;
     this.#closes = closes || this.awaitsContinue || !response.shouldKeepAlive || request.httpVersionMinor === 0;
     this.#isDecided = true;
-    this.#onDecided?.(this.#closes);
+    this.#onDecided?.();
   }
 
   get isDecided(): boolean {
@@ -106,12 +110,29 @@ export class Exchange {
     return this.#closes;
   }
 
-  /** Calls `next` in `decide`, with whether the connection ends with this request. */
-  whenDecided(next: (closes: boolean) => void): void {
+  /** Calls `next` in `decide`. */
+  whenDecided(next: () => void): void {
     this.#onDecided = next;
   }
 
-  /** Returns the microseconds since the arrival of the head. */
+  /** Whether the system has taken over the whole response, or nothing can reach the caller. */
+  get isSent(): boolean {
+    return this.response.writableFinished || this.isGone;
+  }
+
+  /** Calls `next` when the system has taken over the whole response, or when the connection is closed. */
+  whenSent(next: () => void): void {
+    const { response, connection } = this;
+    const sent = () => {
+      response.off('finish', sent);
+      connection.onClosed.delete(sent);
+      next();
+    };
+    response.once('finish', sent);
+    connection.onClosed.add(sent);
+  }
+
+  /** Returns the microseconds since `startedMs`. */
   elapsedUs(): number {
     return Math.round((performance.now() - this.startedMs) * 1000);
   }
@@ -126,7 +147,7 @@ export class Exchange {
     return this.response.destroyed || this.connection.socket.destroyed;
   }
 
-  /** Returns the `Date` header value for the response, which is the time when the head of the request arrived. */
+  /** Returns the `Date` header value for the response, which is `receivedAtUs`. */
   date(): string {
     return httpDate(this.receivedAtUs / 1000);
   }

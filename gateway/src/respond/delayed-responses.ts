@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ByteBudget } from '../request/byte-budget.ts';
 import type { Exchange } from '../request/exchange.ts';
 import type { Mock } from '../request/route.ts';
 import { respond } from './respond.ts';
@@ -9,13 +8,8 @@ const ENDED_AT_ONCE = 100;
 
 /** Recorded responses that wait for their delay. Each holds only what is needed to send it, and not the request's body. */
 export class DelayedResponses {
-  readonly #budget: ByteBudget;
   readonly #ends = new Set<() => void>();
   #isStopping = false;
-
-  constructor(budget: ByteBudget) {
-    this.#budget = budget;
-  }
 
   /** The number of responses that wait. */
   get count(): number {
@@ -24,14 +18,8 @@ export class DelayedResponses {
 
   /** Responds after `ms` milliseconds, or earlier if the gateway stops. The wait also ends if the caller disconnects. */
   async respond(exchange: Exchange, mock: Mock, ms: number): Promise<void> {
-    const heldBytes = exchange.headerBytes + mock.bytes.length;
-    this.#budget.addForBody(heldBytes);
-    try {
-      if (!this.#isStopping && !exchange.isGone) await this.#wait(exchange, ms);
-      respond(exchange, mock);
-    } finally {
-      this.#budget.freeBody(heldBytes);
-    }
+    if (!this.#isStopping && !exchange.isGone) await this.#wait(exchange, ms);
+    respond(exchange, mock);
   }
 
   /** Ends all waits. Later responses are not delayed. */

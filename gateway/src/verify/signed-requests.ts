@@ -4,7 +4,6 @@ import { matchSigned } from '../match/match.ts';
 import type { RoutingTable } from '../match/routing-table.ts';
 import { GONE, noRoom, readBody } from '../receive/read-body.ts';
 import type { AuthenticatedBySignature } from '../request/accepted.ts';
-import type { ByteBudget } from '../request/byte-budget.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { Refusal, retryLater } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
@@ -17,7 +16,7 @@ const NO_SECRETS = retryLater('not_ready', {
   detail: 'Try again shortly. The gateway is waiting for the operator to send the secrets of the endpoint.',
 });
 
-/** A request with a valid signature. The bytes of its head and body are reserved in the budget of authenticated requests. */
+/** A request with a valid signature. The bytes of its head and body are no longer reserved. */
 export interface SignedRequest {
   readonly authenticated: AuthenticatedBySignature;
   readonly route: Route;
@@ -27,8 +26,6 @@ export interface SignedRequest {
 export interface SignedRequestsOptions {
   readonly settings: { readonly limits: Pick<GatewaySettings['limits'], 'requestBodyBytes'> };
   readonly config: Pick<ConfigStore, 'secretsOf'>;
-  /** The budget for authenticated requests. */
-  readonly budget: ByteBudget;
   readonly unauthenticated: UnauthenticatedBudget;
 }
 
@@ -59,13 +56,11 @@ export class SignedRequests {
     const { credential } = route.endpoint;
     const started = this.#start(exchange, head, credential);
     if (started instanceof Refusal) return started;
-    const body = await this.#readBody(exchange, head, started.update);
+    const { namespace } = route.account;
+    const body = await this.#readBody(exchange, head, { namespace, onBytes: started.update });
     if (body instanceof Refusal || body === GONE) return body;
     const verified = started.finish();
     if (!verified.ok) return INVALID_SIGNATURE;
-    const { budget } = this.#options;
-    if (!budget.takeForBody(head.headerBytes + body.length)) return noRoom(budget);
-    exchange.headerBytes = head.headerBytes;
     const secretId = credential?.secretIds[verified.secretIndex] ?? '';
     return { authenticated: { kind: 'signature', secretId, deliveryId: verified.deliveryId ?? '' }, route, body };
   }
@@ -87,22 +82,23 @@ export class SignedRequests {
   async #readBody(
     exchange: Exchange,
     head: RequestHead,
-    onBytes: (bytes: Uint8Array) => void,
+    { namespace, onBytes }: { readonly namespace: string; readonly onBytes: (bytes: Uint8Array) => void },
   ): Promise<Uint8Array | Refusal | typeof GONE> {
     const { settings, unauthenticated: budget } = this.#options;
     const bodyBytesMax = settings.limits.requestBodyBytes;
-    if (!budget.enter(exchange, head.headerBytes)) return noRoom(budget);
+    if (!budget.enter(exchange, namespace, head.headerBytes)) return noRoom(budget);
     try {
       const body = await readBody(exchange, head, {
         bodyBytesMax,
         budget,
+        namespace,
         reserves: 'received',
         onBytes,
       });
-      if (body instanceof Uint8Array) budget.freeBody(body.length);
+      if (body instanceof Uint8Array) budget.free(namespace, body.length);
       return body;
     } finally {
-      budget.leave(exchange);
+      budget.leave(exchange, namespace);
     }
   }
 }

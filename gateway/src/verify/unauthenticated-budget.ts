@@ -1,28 +1,28 @@
+import { SharedPool } from '@standin/contract';
 import { ByteBudget } from '../request/byte-budget.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { retryLater } from '../request/refusal.ts';
 
-const DISPLACED = retryLater('overloaded', { closes: true });
+const DISPLACED = retryLater('overloaded', {
+  detail:
+    "Newer requests to this account's namespace needed the room. Send the body sooner after the head, or send fewer requests at the same time.",
+  closes: true,
+});
 
 /**
- * The room for requests whose signature can be verified only when their body has arrived. If it is full, the oldest request is refused
- * instead of the new one. Otherwise, unauthenticated clients that send slowly could occupy all of it, while most senders need it
- * only for milliseconds.
+ * The room for requests whose signature can be verified only when their body has arrived. If a namespace's share is used up, its oldest
+ * request is refused instead of the new one. Otherwise, unauthenticated clients that send slowly could occupy all of it, while most
+ * senders need it only for milliseconds.
  */
 export class UnauthenticatedBudget extends ByteBudget {
-  readonly #requestsMax: number;
-  /** The size of each request's head in bytes, in the order of arrival. */
-  readonly #waiting = new Map<Exchange, number>();
+  readonly requests: SharedPool;
+  /** The size of each request's head in bytes, by namespace, in the order of arrival. */
+  readonly #waiting = new Map<string, Map<Exchange, number>>();
   #displaced = 0;
 
   constructor(bytesMax: number, requestsMax: number) {
     super(bytesMax);
-    this.#requestsMax = requestsMax;
-  }
-
-  /** The number of requests whose bodies are arriving. */
-  get requests(): number {
-    return this.#waiting.size;
+    this.requests = new SharedPool(requestsMax);
   }
 
   /** The number of requests that were refused to make room. */
@@ -30,30 +30,39 @@ export class UnauthenticatedBudget extends ByteBudget {
     return this.#displaced;
   }
 
-  /** Adds a request with the bytes of its head. Returns false if there is no room. */
-  enter(exchange: Exchange, headerBytes: number): boolean {
-    if (this.#waiting.size >= this.#requestsMax) this.#displaceOldest();
-    if (!this.takeForBody(headerBytes)) return false;
-    this.#waiting.set(exchange, headerBytes);
+  /** Adds a request to a namespace with the bytes of its head. Returns false if there is no room. */
+  enter(exchange: Exchange, namespace: string, headerBytes: number): boolean {
+    while (!this.requests.take(namespace)) if (!this.#displaceOldest(namespace)) return false;
+    if (!this.take(namespace, headerBytes)) {
+      this.requests.free(namespace);
+      return false;
+    }
+    const waiting = this.#waiting.get(namespace) ?? new Map<Exchange, number>();
+    this.#waiting.set(namespace, waiting.set(exchange, headerBytes));
     return true;
   }
 
   /** Removes a request, unless it was displaced. */
-  leave(exchange: Exchange): void {
-    this.freeBody(this.#waiting.get(exchange) ?? 0);
-    this.#waiting.delete(exchange);
+  leave(exchange: Exchange, namespace: string): void {
+    const waiting = this.#waiting.get(namespace);
+    const headerBytes = waiting?.get(exchange);
+    if (waiting === undefined || headerBytes === undefined) return;
+    waiting.delete(exchange);
+    if (waiting.size === 0) this.#waiting.delete(namespace);
+    this.free(namespace, headerBytes);
+    this.requests.free(namespace);
   }
 
-  override takeForBody(bytes: number): boolean {
-    while (!super.takeForBody(bytes)) if (!this.#displaceOldest()) return false;
+  override take(namespace: string, bytes: number): boolean {
+    while (!super.take(namespace, bytes)) if (!this.#displaceOldest(namespace)) return false;
     return true;
   }
 
-  /** Returns false if there is no request. */
-  #displaceOldest(): boolean {
-    const [oldest] = this.#waiting.keys();
+  /** Returns false if the namespace has no request. */
+  #displaceOldest(namespace: string): boolean {
+    const [oldest] = this.#waiting.get(namespace)?.keys() ?? [];
     if (oldest === undefined) return false;
-    this.leave(oldest);
+    this.leave(oldest, namespace);
     oldest.connection.arriving?.refuse(DISPLACED);
     this.#displaced++;
     return true;

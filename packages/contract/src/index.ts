@@ -22,4 +22,5 @@ export * from './refusals.ts';
 export * from './rejections.ts';
 export * from './resource-source.ts';
 export * from './settings.ts';
+export * from './shared-pool.ts';
 export * from './source-error.ts';

@@ -31,6 +31,11 @@ export const LIMITS = {
    */
   keepAliveTimeoutMs: 65_000,
   /**
+   * The number of requests on one connection that may be accepted while the responses to earlier ones are unsent. Without this limit,
+   * requests in a few packets could occupy thousands of places. Pipelining clients usually have fewer than ten.
+   */
+  pipelinedRequestsMax: 32,
+  /**
    * Bytes in the heads, bodies and captured responses of running requests, and in rows that are not on disk yet. Above this limit,
    * new requests get 503.
    */
@@ -41,10 +46,11 @@ export const LIMITS = {
    */
   unauthenticatedBytesMax: 64 * 1024 * 1024,
   /**
-   * The number of these requests whose bodies may be arriving. Far fewer than the gateway's connections. If there are more, the oldest
-   * one is refused. A body that arrives within a second is read even if unauthenticated clients open 1,000 connections per second.
+   * The number of these requests whose bodies may be arriving. Far fewer than the gateway's connections. A namespace can have half of
+   * them. If it has more, its oldest one is refused. A body that arrives within a second is read even if unauthenticated clients open
+   * 1,000 connections per second.
    */
-  unauthenticatedRequestsMax: 1_000,
+  unauthenticatedRequestsMax: 2_000,
 
   // ── responses ──
   /**

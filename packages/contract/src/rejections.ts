@@ -162,8 +162,8 @@ export const REJECTIONS = {
   },
   overloaded: {
     status: 503,
-    title: 'Too many requests are in progress',
-    detail: 'Retry after the time in the Retry-After header.',
+    title: "The namespace's share of the gateway is used up",
+    detail: 'Wait for responses before you send more requests, or retry after the time in the Retry-After header.',
     retryable: true,
   },
   log_unavailable: {

@@ -68,6 +68,22 @@ describe('a valid upstream', () => {
     expect(upstream.connections()).toBe(1);
   });
 
+  test('has connections for each namespace, so that one that waits for slow responses does not stop others', async () => {
+    let isSilent = true;
+    const upstream = await upstreamWith((socket) => {
+      if (!isSilent) socket.end(answer('ok'));
+    });
+    const egress = egressWith();
+    const held = Array.from({ length: 300 }, () => egress.request(get(upstream.port, { namespace: 'team-a' })));
+    void Promise.allSettled(held);
+    await expect.poll(() => upstream.connections(), { timeout: 15_000 }).toBe(256);
+    isSilent = false;
+    const result = await egress.request(get(upstream.port, { namespace: 'team-b' }));
+    await buffer(result.body);
+    expect(upstream.received()).toContain(`\r\nhost: 127.0.0.1:${upstream.port}\r\n`);
+    expect(upstream.received()).not.toContain('team-b');
+  });
+
   test('has its redirects returned, not followed', async () => {
     const upstream = await upstreamWith(
       'HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\ncontent-length: 0\r\n\r\n',

@@ -46,6 +46,8 @@ export interface UpstreamRequest {
   readonly timeoutMs: number;
   /** Whether the upstream is named by `serviceRef`. */
   readonly viaService: boolean;
+  /** The namespace that the request is sent for. Each namespace has its own connections. */
+  readonly namespace?: string;
   /** Ends the request, or cuts off the response body. */
   readonly signal?: AbortSignal;
 }
@@ -63,11 +65,12 @@ export interface Egress {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /**
- * The maximum number of connections per origin, separately for requests with and without `serviceRef`. Other requests wait for a
- * free connection until they time out.
+ * The maximum number of connections per origin and namespace, separately for requests with and without `serviceRef`. Other requests
+ * wait for a free connection until they time out.
  */
 const CONNECTIONS_PER_ORIGIN_MAX = 256;
-const ORIGINS_MAX = 10_000;
+/** Of all namespaces. More than a gateway's requests in progress, of which a namespace can have only a share. */
+const ORIGINS_MAX = 40_000;
 const IDEMPOTENT: ReadonlySet<string> = new Set<Method>(['GET', 'PUT', 'DELETE']);
 
 /** The minimum time between log messages for the same failure. */
@@ -90,6 +93,10 @@ const logFailures = (logger: EgressLogger | undefined) => {
     logger.info({ origin, code, reason: detail }, 'upstream not connected');
   };
 };
+
+/** Returns the origin with the namespace as its user, which undici does not send. Its pools of connections are for one such text. */
+const originFor = ({ origin }: URL, namespace = ''): string =>
+  namespace === '' ? origin : origin.replace('//', `//${encodeURIComponent(namespace)}@`);
 
 interface AgentOptions extends EgressOptions {
   readonly refused: RefusedTargets;
@@ -162,7 +169,7 @@ export const createEgress = (options: EgressOptions): Egress => {
       try {
         (request.viaService ? service : direct).dispatch(
           {
-            origin: parsed.origin,
+            origin: originFor(parsed, request.namespace),
             path: target,
             method: request.method,
             headers: requestHeaders(request.headers),

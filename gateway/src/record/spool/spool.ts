@@ -210,7 +210,8 @@ export class Spool implements Recorder {
   #hasRoomFor(rowBytes: number, row: LogRow): boolean {
     // This sum includes the records that wait for the disk.
     const bytes = this.#budget.unrecordedBytes + rowBytes;
-    return this.guard.hasRoomFor(bytes) && this.#budget.hasRoomForRow(rowBytes, row.requestBody.length);
+    const copiedBytes = row.requestBody.length + row.responseBody.length;
+    return this.guard.hasRoomFor(bytes) && this.#budget.hasRoomForRow(rowBytes, copiedBytes);
   }
 
   #failed(error: unknown): void {

@@ -1,0 +1,153 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { LIMITS, type ConfigObject } from '@standin/contract';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  account,
+  endpoint,
+  HOST,
+  KEY,
+  OTHER_KEY,
+  project,
+  request,
+  startTestGateway,
+  URI,
+  WITH_KEY,
+  type TestGateway,
+} from './gateway.testing.ts';
+import { headerOf, RawClient, type RawAnswer } from './raw-client.testing.ts';
+
+/** Two tenants, of which the first one's caller wants everything. */
+
+const THEIRS = 'theirs0123456789';
+const CONNECTIONS = 200;
+const MEMORY = 1_000_000;
+
+/** Accepts connections and never responds. */
+const silent = createServer((socket) => void sockets.add(socket));
+const sockets = new Set<Socket>();
+const theirs = <T extends ConfigObject>(object: T): T => ({ ...object, namespace: 'team-b' });
+
+const PATIENCE = { timeout: 15_000 };
+
+let stand: TestGateway;
+beforeAll(async () => {
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+  stand = await startTestGateway({
+    settings: { limits: { connections: CONNECTIONS, inFlightBytes: MEMORY }, egress: { allowPrivate: true } },
+    objects: [
+      account('own', KEY),
+      theirs(account('other', OTHER_KEY)),
+      project('shop', URI),
+      theirs(project('theirs', THEIRS, 'other')),
+      endpoint('/fast'),
+      endpoint('/delayed', { delay: { kind: 'Fixed', fixedMs: 25_000 } }),
+      endpoint('/large', { body: 'x'.repeat(100_000), delay: { kind: 'Fixed', fixedMs: 25_000 } }),
+      endpoint('/silent', { kind: 'Forward', url, timeoutMs: 5_000 }),
+      theirs(endpoint('/theirs', {}, { projectUid: 'project-theirs' })),
+      theirs(endpoint('/theirs/silent', { kind: 'Forward', url }, { projectUid: 'project-theirs' })),
+    ],
+  });
+});
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  silent.close();
+  await stand[Symbol.asyncDispose]();
+});
+
+const connect = (): Promise<RawClient> => RawClient.connect(stand.gateway.url);
+const post = (path: string, body = ''): string =>
+  request('POST', `/${URI}${path}`, [HOST, WITH_KEY, `Content-Length: ${body.length}`], body);
+const POST_THEIRS = request('POST', `/${THEIRS}/theirs`, [HOST, `x-api-key: ${OTHER_KEY}`, 'Content-Length: 0']);
+
+const other = async (): Promise<RawAnswer | undefined> => {
+  const client = await connect();
+  client.send(POST_THEIRS);
+  const [answer] = await client.answers();
+  client.destroy();
+  return answer;
+};
+
+/** Returns a metric of a pool, such as `used`. */
+const pool = async (name: string, what = 'used'): Promise<number> => {
+  const text = await (await fetch(`${stand.gateway.adminUrl}/metrics`)).text();
+  return Number(new RegExp(`^standin_shares_${what}\\{pool="${name}"\\} (.*)$`, 'm').exec(text)?.[1]);
+};
+const detailOf = (answer: RawAnswer | undefined): string =>
+  (JSON.parse(answer?.body.toString() ?? '{}') as { detail: string }).detail;
+
+/** Sends requests on connections of the first tenant while `during` runs. */
+const flood = async (
+  { clients, each }: { readonly clients: number; readonly each: string },
+  during: (clients: readonly RawClient[]) => Promise<void>,
+): Promise<void> => {
+  const all: RawClient[] = [];
+  for (let index = 0; index < clients; index++) all.push(await connect());
+  for (const client of all) client.send(each);
+  try {
+    await during(all);
+  } finally {
+    for (const client of all) client.destroy();
+  }
+  for (const name of ['requests', 'memory', 'connections', 'waiting'])
+    await expect.poll(() => pool(name), PATIENCE).toBe(0);
+};
+
+test.each(['/delayed', '/silent'])('pipelined requests to %s take half of the places, and no others', async (path) => {
+  await flood({ clients: 10, each: post(path).repeat(500) }, async () => {
+    await expect.poll(() => pool('requests', 'refused_total'), PATIENCE).toBeGreaterThan(0);
+    for (let sent = 0; sent < 5; sent++) expect((await other())?.status).toBe(200);
+    const held = await pool('requests', 'largest');
+    expect([held, await pool('requests', 'capacity')]).toEqual([CONNECTIONS / 2, CONNECTIONS]);
+    expect(await pool('waiting')).toBeGreaterThan(1_000);
+    const own = await connect();
+    own.send(post('/fast'));
+    const [refused] = await own.answers();
+    expect([refused?.status, refused && headerOf(refused, 'standin-rejected')]).toEqual([503, 'overloaded']);
+    expect(detailOf(refused)).toMatch(/share of the gateway's requests in progress\. Wait for their responses/);
+    own.destroy();
+  });
+});
+
+test('one connection has a limited number of unsent responses, and its other requests follow in order', async () => {
+  const client = await connect();
+  const count = 3 * LIMITS.pipelinedRequestsMax;
+  client.send(post('/delayed?bounded') + post('/fast?bounded').repeat(count));
+  await expect.poll(() => pool('waiting'), PATIENCE).toBe(count - LIMITS.pipelinedRequestsMax);
+  await expect
+    .poll(() => stand.sink.rows.filter(({ query }) => query === 'bounded').length, PATIENCE)
+    .toBe(LIMITS.pipelinedRequestsMax + 1);
+  client.destroy();
+  await expect.poll(() => pool('waiting'), PATIENCE).toBe(0);
+  const quick = await connect();
+  quick.send(post('/fast').repeat(count));
+  expect((await quick.answers(count)).map(({ status }) => status)).toEqual(Array(count).fill(200));
+  quick.destroy();
+});
+
+test('delayed bodies take half of the memory, and a caller learns which share is used up', async () => {
+  await flood({ clients: 20, each: post('/large') }, async (clients) => {
+    await expect.poll(() => pool('memory', 'refused_total'), PATIENCE).toBeGreaterThan(0);
+    expect(await pool('memory', 'largest')).toBeLessThanOrEqual(MEMORY / 2 + 101_000);
+    expect((await other())?.status).toBe(200);
+    const refused = await Promise.any(clients.map(async (client) => (await client.answers())[0]));
+    expect(detailOf(refused)).toMatch(/share of the gateway's memory for requests and responses\. Wait/);
+  });
+});
+
+test('idle connections beyond the share of a namespace are closed after a response', async () => {
+  await flood({ clients: CONNECTIONS / 2 + 20, each: '' }, async (clients) => {
+    const closing: boolean[] = [];
+    for (const client of clients) {
+      client.send(post('/fast'));
+      const [answer] = await client.answers();
+      expect(answer?.status).toBe(200);
+      closing.push(answer !== undefined && headerOf(answer, 'connection') === 'close');
+    }
+    expect(closing.filter(Boolean).length).toBeGreaterThanOrEqual(20);
+    expect(await pool('connections', 'largest')).toBeLessThanOrEqual(CONNECTIONS / 2);
+    expect((await other())?.status).toBe(200);
+  });
+});

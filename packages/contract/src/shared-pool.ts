@@ -1,0 +1,81 @@
+/** The share of one holder. */
+interface Share {
+  amount: number;
+}
+
+/** Empty shares are removed when there are this many shares, so that each operation takes constant time on average. */
+const SHARES_SWEPT_AT = 1_000;
+
+/**
+ * Divides a limited resource among holders, which are namespaces wherever they are known. A holder may take as much as is free, less
+ * what it has already (a dynamic threshold). One holder can therefore get half of the pool, two a third each, and so on, and there is
+ * always room for another holder. Nothing is taken away from a holder. The size of what is taken last may exceed these fractions.
+ */
+export class SharedPool {
+  readonly capacity: number;
+  readonly #shares = new Map<string, Share>();
+  #sweptAt = SHARES_SWEPT_AT;
+  #used = 0;
+  #refused = 0;
+
+  constructor(capacity: number) {
+    this.capacity = capacity;
+  }
+
+  get used(): number {
+    return this.#used;
+  }
+
+  /** How often `take` returned false. */
+  get refused(): number {
+    return this.#refused;
+  }
+
+  /** What the holder with the most has. Takes time for each holder, so it is for metrics only. */
+  get largestShare(): number {
+    let largest = 0;
+    for (const { amount } of this.#shares.values()) largest = Math.max(largest, amount);
+    return largest;
+  }
+
+  heldBy(holder: string): number {
+    return this.#shares.get(holder)?.amount ?? 0;
+  }
+
+  /** Takes an amount for the holder. Returns false, and takes nothing, if the holder's share is used up. */
+  take(holder: string, amount = 1): boolean {
+    if (this.heldBy(holder) + amount > this.capacity - this.#used) {
+      this.#refused += 1;
+      return false;
+    }
+    this.add(holder, amount);
+    return true;
+  }
+
+  /** Adds an amount that cannot be refused any more. It counts like any other. */
+  add(holder: string, amount: number): void {
+    this.#shareOf(holder).amount += amount;
+    this.#used += amount;
+  }
+
+  /** Gives back an amount that the holder has. */
+  free(holder: string, amount = 1): void {
+    this.#shareOf(holder).amount -= amount;
+    this.#used -= amount;
+  }
+
+  #shareOf(holder: string): Share {
+    const known = this.#shares.get(holder);
+    if (known !== undefined) return known;
+    if (this.#shares.size >= this.#sweptAt) this.#sweep();
+    const share = { amount: 0 };
+    this.#shares.set(holder, share);
+    return share;
+  }
+
+  /** Shares are not removed as soon as they are empty, because V8 would often replace the table of the map. */
+  #sweep(): void {
+    for (const [holder, { amount }] of this.#shares) if (amount === 0) this.#shares.delete(holder);
+    this.#sweptAt = Math.max(SHARES_SWEPT_AT, 2 * this.#shares.size);
+  }
+}
