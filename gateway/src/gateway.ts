@@ -24,6 +24,7 @@ import type { SpoolDisk } from './record/spool/spool-disk.ts';
 import { Spool } from './record/spool/spool.ts';
 import { Barrier } from './request/barrier.ts';
 import { ByteBudget } from './request/byte-budget.ts';
+import { Preparation } from './request/preparation.ts';
 import type { RejectedRequest } from './request/refusal.ts';
 import type { GatewaySettings } from './settings.ts';
 import { UnauthenticatedBudget } from './verify/unauthenticated-budget.ts';
@@ -154,6 +155,24 @@ const releasing =
     throw error;
   };
 
+interface SharedParts {
+  readonly pipeline: Pipeline;
+  readonly receiver: Receiver;
+  readonly budget: ByteBudget;
+  readonly unauthenticated: UnauthenticatedBudget;
+}
+
+/** Returns what namespaces share, by the name in the metrics. */
+const sharesOf = ({ pipeline, receiver, budget, unauthenticated }: SharedParts) => ({
+  requests: pipeline.requests,
+  connections: pipeline.connections,
+  memory: budget.pool,
+  waiting: receiver.waiting,
+  compiled: Preparation.pool,
+  unverified_requests: unauthenticated.requests,
+  unverified_memory: unauthenticated.pool,
+});
+
 /** Resolves when the gateway is listening. `/readyz` reports whether it already has a configuration. */
 export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { settings, logger, onRejected } = options;
@@ -202,14 +221,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   metrics.observe({
     ...{ store, client, gate, delivery, spool, budget, unauthenticated },
     runningRequests: () => pipeline.running,
-    shares: {
-      requests: pipeline.requests,
-      connections: pipeline.connections,
-      memory: budget.pool,
-      waiting: receiver.waiting,
-      unverified_requests: unauthenticated.requests,
-      unverified_memory: unauthenticated.pool,
-    },
+    shares: sharesOf({ pipeline, receiver, budget, unauthenticated }),
     connectionCount: () => receiver.connectionCount(),
   });
 

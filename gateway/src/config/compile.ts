@@ -94,7 +94,7 @@ const NOTHING = new Preparation<ConditionalMock>(undefined, []);
 const BYTES_PER_JSON_BYTE = 5;
 
 const preparationOf = (
-  { pattern, responseNames }: Pick<Endpoint, 'pattern' | 'responseNames'>,
+  { config, pattern, responseNames }: Pick<Endpoint, 'config' | 'pattern' | 'responseNames'>,
   action: MockSource | undefined,
   json: Uint8Array,
 ): Preparation<ConditionalMock> => {
@@ -109,7 +109,7 @@ const preparationOf = (
     ]);
     return { responses, expressions: [...expressions, ...ofAction], responseBytes: BYTES_PER_JSON_BYTE * json.length };
   };
-  return new Preparation(prepare, pattern === undefined ? [] : parameterNames(pattern));
+  return new Preparation(prepare, pattern === undefined ? [] : parameterNames(pattern), config.namespace);
 };
 
 /**

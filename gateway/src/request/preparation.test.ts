@@ -1,6 +1,6 @@
 import { LIMITS } from '@standin/contract';
 import { LazyExpression } from '@standin/responses';
-import { expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { Preparation, type Prepared } from './preparation.ts';
 
 /** An expression that counts how often it is compiled. */
@@ -53,49 +53,61 @@ test('has nothing to do without responses and expressions', () => {
   expect([preparation.finish(), preparation.responses]).toEqual([undefined, []]);
 });
 
-test('keeps a limited number of responses compiled, and compiles the others again', async () => {
-  vi.resetModules();
-  const fresh = await import('./preparation.ts');
-  let compiled = 0;
-  const all = Array.from({ length: 4 }, () => {
+/** Preparations of which each takes a tenth of the memory, and how often each was compiled. */
+const tenths = (count: number, namespace: string) =>
+  Array.from({ length: count }, () => {
+    const counted = { compiled: 0 };
     const prepare = () => {
-      compiled += 1;
-      return prepared([], LIMITS.compiledBytesMax / 2)();
+      counted.compiled += 1;
+      return prepared([], LIMITS.compiledBytesMax / 10)();
     };
-    return new fresh.Preparation(prepare, []);
+    return Object.assign(counted, { preparation: new Preparation(prepare, [], namespace) });
   });
-  for (const preparation of all) await preparation.finish();
-  expect(all[3]?.finish()).toBeUndefined();
-  expect(all[3]?.responses).toEqual([]);
-  expect(compiled).toBe(4);
-  // A request for which the responses were compiled may still be running.
-  expect(all[0]?.responses).toEqual([]);
-  await all[0]?.finish();
-  expect(compiled).toBe(6);
+
+const useInTurn = async (all: ReturnType<typeof tenths>, rounds: number): Promise<number> => {
+  const before = all.reduce((sum, { compiled }) => sum + compiled, 0);
+  for (let round = 0; round < rounds; round += 1) for (const { preparation } of all) await preparation.finish();
+  return all.reduce((sum, { compiled }) => sum + compiled, 0) - before;
+};
+
+test('a namespace keeps what its share has room for, however many endpoints are used in turn', async () => {
+  const theirs = tenths(2, 'theirs');
+  const many = tenths(40, 'many');
+  expect(await useInTurn(theirs, 1)).toBe(2);
+  expect(await useInTurn(many, 1)).toBe(40);
+  // Of ten places, two belong to the other namespace, and half of the others to this one.
+  expect([Preparation.pool.heldBy('theirs'), Preparation.pool.heldBy('many')]).toEqual(
+    [2, 4].map((count) => (count * LIMITS.compiledBytesMax) / 10),
+  );
+  expect(await useInTurn(many, 5)).toBe(5 * 36);
+  expect(await useInTurn(theirs, 1)).toBe(0);
+  // An endpoint that is used more than others takes the place of one.
+  const last = many.slice(-1);
+  expect(await useInTurn(last, 20)).toBe(0);
+  expect(await useInTurn(many.slice(0, 20), 1)).toBe(16);
+  expect(await useInTurn(last, 1)).toBe(1);
+  expect(await useInTurn(many.slice(4, 20), 1)).toBe(16);
+  expect(await useInTurn(last, 1)).toBe(0);
 });
 
-/** Compiling so many expressions would take a long time. */
-class InstantExpression extends LazyExpression {
-  compiled = 0;
-
-  override compile() {
-    this.compiled += 1;
-    return { ok: false, offset: 0, message: 'not compiled' } as const;
-  }
-}
-
-test('keeps a limited number of expressions compiled, those that are used', async () => {
-  const source = 'a'.repeat(LIMITS.compiledBytesMax / 100 / 50);
-  const all = Array.from({ length: 110 }, () => {
-    const expression = new InstantExpression(source);
-    return { expression, preparation: new Preparation(prepared([expression]), []) };
-  });
-  const [used, unused] = all;
-  for (const { preparation } of all) {
+test('what is not kept stays compiled for the requests that wait for it', async () => {
+  const [kept, ...others] = tenths(3, 'waiting');
+  await kept?.preparation.finish();
+  const use = async ({ preparation }: (typeof others)[number]) => {
     await preparation.finish();
-    await used?.preparation.finish();
-  }
-  await unused?.preparation.finish();
-  expect([used?.expression.compiled, unused?.expression.compiled]).toEqual([1, 2]);
-  expect(all.filter(({ expression }) => expression.compiled > 1)).toHaveLength(1);
+    return preparation.responses;
+  };
+  await Promise.all(others.map(use));
+  expect(others.map(({ compiled }) => compiled)).toEqual([1, 1]);
+});
+
+test('the endpoints of one namespace do not keep those of another from being compiled', async () => {
+  const long = `path.id == "${'a'.repeat(1_000)}"`;
+  const order: string[] = [];
+  const finish = async (namespace: string): Promise<void> => {
+    await new Preparation(prepared(expressions(3, long)), ['id'], namespace).finish();
+    order.push(namespace);
+  };
+  await Promise.all([...Array.from({ length: 20 }, () => finish('many')), finish('other')]);
+  expect(order.indexOf('other')).toBe(0);
 });

@@ -1,11 +1,21 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { LIMITS } from '@standin/contract';
+import { LIMITS, SharedPool } from '@standin/contract';
 import type { LazyExpression } from '@standin/responses';
+import { Turns } from './turns.ts';
 
 /** The length of the expressions that are compiled in one turn of the event loop. The last one of a turn may exceed it. */
 const TURN_LENGTH = 512;
 /** The memory that each character of a compiled expression takes, as measured. */
 const EXPRESSION_BYTES = 50;
+/** After this time, a use counts half. */
+const HALF_LIFE_MS = 60_000;
+/** An endpoint is compiled instead of another one only if it is used this much more. Otherwise, endpoints that are used in turn would displace each other. */
+const DISPLACES_ABOVE = 2;
+/** An endpoint without a request for this long is forgotten when others are compiled. */
+const IDLE_MS = 600_000;
+/** How many endpoints stay compiled for a moment without room for them. */
+const GUESTS_MAX = 8;
+/** How many endpoints are checked for that when one is compiled. */
+const CHECKED_FOR_IDLENESS = 2;
 
 /** What is compiled when a request arrives. */
 export interface Prepared<Response> {
@@ -20,25 +30,34 @@ const NOTHING: Prepared<never> = { responses: [], expressions: [], responseBytes
 
 /**
  * Compiles the responses and the expressions of an endpoint when its first request arrives. All endpoints together keep about
- * `LIMITS.compiledBytesMax` bytes compiled, because the gateway may have many endpoints and gets requests for few of them.
+ * `LIMITS.compiledBytesMax` bytes compiled, because the gateway may have many endpoints and gets requests for few of them. Each namespace
+ * has a share of these bytes, in which its endpoints displace only each other, and a turn of the event loop after each other one.
  */
 export class Preparation<Response> {
-  /** The endpoints that are compiled, oldest first, including those that are no longer in the configuration. */
-  static readonly #compiled = new Set<Preparation<unknown>>();
-  static #compiledBytes = 0;
+  static readonly pool = new SharedPool(LIMITS.compiledBytesMax);
+  /** The endpoints that are compiled, by namespace, including those that are no longer in the configuration. */
+  static readonly #compiled = new Map<string, Set<Preparation<unknown>>>();
+  /** All of them, in the order in which they are checked for idleness. */
+  static readonly #all = new Set<Preparation<unknown>>();
+  /** The last endpoints that were compiled without room for them, oldest first. */
+  static readonly #guests: Preparation<unknown>[] = [];
+  static readonly #turns = new Turns();
 
+  readonly #namespace: string;
   readonly #parameters: readonly string[];
   readonly #prepare: () => Prepared<Response>;
   #prepared: Prepared<Response> | undefined;
   #isFinished = false;
-  /** Whether a request has arrived since the endpoint was last considered for being forgotten. */
-  #isUsed = false;
+  /** The number of requests, of which earlier ones count less. As of `#usedMs`. */
+  #uses = 0;
+  #usedMs = 0;
   #running: Promise<void> | undefined;
 
   /** @param prepare undefined if there is nothing to compile */
-  constructor(prepare: (() => Prepared<Response>) | undefined, parameters: readonly string[]) {
+  constructor(prepare: (() => Prepared<Response>) | undefined, parameters: readonly string[], namespace = '') {
     this.#prepare = prepare ?? (() => NOTHING);
     this.#parameters = parameters;
+    this.#namespace = namespace;
     if (prepare === undefined) this.#prepared = NOTHING;
     this.#isFinished = prepare === undefined;
   }
@@ -53,13 +72,21 @@ export class Preparation<Response> {
    * other requests do not wait.
    */
   finish(): Promise<void> | undefined {
-    this.#isUsed = true;
+    if (this.#prepared === NOTHING) return undefined;
+    const nowMs = performance.now();
+    this.#uses = this.#usesAt(nowMs) + 1;
+    this.#usedMs = nowMs;
     if (this.#isFinished) return undefined;
     this.#running ??= this.#run().finally(() => (this.#running = undefined));
     return this.#running;
   }
 
+  #usesAt(nowMs: number): number {
+    return this.#uses * 2 ** ((this.#usedMs - nowMs) / HALF_LIFE_MS);
+  }
+
   async #run(): Promise<void> {
+    const nextTurn = () => Preparation.#turns.next(this.#namespace);
     await nextTurn();
     const prepared = (this.#prepared ??= this.#prepare());
     let length = 0;
@@ -75,24 +102,57 @@ export class Preparation<Response> {
     Preparation.#keep(this, prepared);
   }
 
-  /** Forgets other endpoints if there are too many, those that got no request for the longest time first. */
+  /** Keeps what was compiled if there is room, or if it is used more than others of the namespace. */
   static #keep(added: Preparation<unknown>, prepared: Prepared<unknown>): void {
-    this.#compiled.add(added);
-    this.#compiledBytes += bytesOf(prepared);
-    for (const oldest of this.#compiled) {
-      if (this.#compiledBytes <= LIMITS.compiledBytesMax) break;
-      this.#compiled.delete(oldest);
-      if (oldest.#isUsed) this.#compiled.add(oldest);
-      else oldest.#forget();
-      oldest.#isUsed = false;
+    const namespace = added.#namespace;
+    const nowMs = performance.now();
+    this.#forgetIdle(nowMs);
+    const own = this.#compiled.get(namespace) ?? new Set<Preparation<unknown>>();
+    const bytes = bytesOf(prepared);
+    while (!this.pool.take(namespace, bytes)) {
+      const [next] = own;
+      if (next === undefined || added.#usesAt(nowMs) <= DISPLACES_ABOVE * next.#usesAt(nowMs)) {
+        if (next !== undefined) {
+          own.delete(next);
+          own.add(next);
+        }
+        // Requests that wait for the endpoint use it before so many others are compiled.
+        this.#guests.push(added);
+        const oldest = this.#guests.length > GUESTS_MAX ? this.#guests.shift() : undefined;
+        if (oldest !== undefined) oldest.#forget();
+        return;
+      }
+      this.#remove(next);
     }
+    this.#compiled.set(namespace, own.add(added));
+    this.#all.add(added);
+  }
+
+  static #forgetIdle(nowMs: number): void {
+    let checked = 0;
+    for (const oldest of this.#all) {
+      if (checked === CHECKED_FOR_IDLENESS) return;
+      checked += 1;
+      if (nowMs - oldest.#usedMs >= IDLE_MS) this.#remove(oldest);
+      else {
+        this.#all.delete(oldest);
+        this.#all.add(oldest);
+      }
+    }
+  }
+
+  static #remove(kept: Preparation<unknown>): void {
+    const own = this.#compiled.get(kept.#namespace);
+    own?.delete(kept);
+    if (own?.size === 0) this.#compiled.delete(kept.#namespace);
+    this.#all.delete(kept);
+    this.pool.free(kept.#namespace, bytesOf(kept.#prepared ?? NOTHING));
+    kept.#forget();
   }
 
   /** A request that is being handled compiles again what it needs. */
   #forget(): void {
-    const prepared = this.#prepared ?? NOTHING;
-    Preparation.#compiledBytes -= bytesOf(prepared);
-    for (const expression of prepared.expressions) expression.forget();
+    for (const expression of this.#prepared?.expressions ?? []) expression.forget();
     this.#prepared = undefined;
     this.#isFinished = false;
   }
