@@ -25,7 +25,8 @@ export const operator = group({
     .max(10)
     .default(2)
     .describe('Number of operator replicas. One of them leads. If it fails, another takes over within 15 seconds.'),
-  settings: settingsValues('operator').default({}),
+  // About a fifth of a core, so that no tenant uses all of a gateway's CPU time.
+  settings: settingsValues('operator').default({ requestsPerSecond: { free: 2_000, pro: 2_000 } }),
   clickhouse: clickHouseSecret,
   resources: resources({ cpu: '100m', memory: '256Mi' }, { memory: '1Gi' }),
   podDisruptionBudget,
