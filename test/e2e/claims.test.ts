@@ -28,7 +28,7 @@ let owner: Tenant;
 beforeAll(async () => {
   [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
   await installStandin(cluster);
-  const operatorEnv = { STANDIN_SECRET_POLL_MS: '300' };
+  const operatorEnv = { STANDIN_SECRET_POLL_MS: '500' };
   deployment = await deploy({ cluster, clickHouse, operators: 1, gateways: 1, operatorEnv });
   [gateway] = deployment.gateways as [DeployedGateway];
   rival = await Tenant.create(cluster, 'rival');

@@ -154,7 +154,10 @@ export class ClaimRecords {
     shard: string,
     changes: readonly (readonly [name: string, record: ClaimRecord | undefined])[],
   ): Promise<boolean> {
-    const { entries: before, version } = this.#shards.get(shard) ?? { entries: new Map<string, ClaimRecord>(), version: undefined };
+    const { entries: before, version } = this.#shards.get(shard) ?? {
+      entries: new Map<string, ClaimRecord>(),
+      version: undefined,
+    };
     const entries = new Map(before);
     for (const [name, record] of changes) {
       if (record === undefined) entries.delete(name);
