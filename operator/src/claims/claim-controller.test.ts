@@ -205,6 +205,20 @@ describe('two leaders', () => {
     expect(store.texts().filter((text) => text.startsWith('project'))).toEqual(['project-b b']);
   });
 
+  test('of one process: a write that ends after its term does not bring back the records of that term', async () => {
+    const former = await lead(a, b);
+    const held = Promise.withResolvers<undefined>();
+    store.disturb = (when) => (when === 'before' ? held.promise : undefined);
+    const late = project('a', 1);
+    former.desired.put(late);
+    await vi.waitFor(() => expect(former.verdicts).toEqual(['project-a Pending']));
+    const stopped = former.controller.stop();
+    const records = vi.spyOn(former.desired, 'setHolders');
+    held.reject(new SourceError('Unavailable', 'no connection'));
+    await stopped;
+    expect(records).not.toHaveBeenCalled();
+  });
+
   test('agree, if the first one ended between its record and its configuration', async () => {
     const former = await lead(a, b);
     const shop = project('b', 2);
@@ -251,15 +265,46 @@ describe('a prefix', () => {
   test('is kept when its Account is deleted and applied again, although another Account waits for it', async () => {
     const [own, waiting] = [reserving('b', 1), reserving('a', 2)];
     const { desired, translator } = await lead(own, waiting, a);
-    const messageOf = ({ metadata: { uid } }: ResourceObject): string | undefined =>
-      translator.verdict(uid)?.accepted.message;
     desired.remove(own);
     desired.flush();
-    expect(messageOf(waiting)).toContain('The prefix shop- is not reserved');
+    expect(messageOf(translator, waiting)).toContain('The prefix shop- is not reserved');
     desired.put(reserving('b', 5));
     desired.flush();
-    expect(messageOf(own)).not.toContain('not reserved');
-    expect(messageOf(waiting)).toContain('The prefix shop- is not reserved');
+    expect(messageOf(translator, own)).not.toContain('not reserved');
+    expect(messageOf(translator, waiting)).toContain('The prefix shop- is not reserved');
+  });
+
+  const messageOf = (translator: Translator, { metadata: { uid } }: ResourceObject): string | undefined =>
+    translator.verdict(uid)?.accepted.message;
+
+  test('of which no Account is left is reserved for its namespace, also by the next leader', async () => {
+    await (await lead(reserving('b', 1))).controller.stop();
+    const [rival, own] = [project('a', 1), project('b', 2)];
+    const next = await lead(a, b, rival, own);
+    expect([next.reasonOf(rival), next.reasonOf(own)]).toEqual(['Conflicted', 'Accepted']);
+  });
+
+  test('lapses 30 days after its Account was deleted, and a Project that waited is then recorded', async () => {
+    await (await lead(reserving('b', 1))).controller.stop();
+    const rival = project('a', 1);
+    const next = await lead(a, rival);
+    expect(next.reasonOf(rival)).toBe('Conflicted');
+    await vi.waitFor(() => expect(store.texts()).toContain('reserving-b b 2026-01-10T00:00:00.000Z'));
+    await next.controller.stop();
+    now += 30 * DAY_MS;
+    const last = await lead(a, rival);
+    await vi.waitFor(() => expect(last.reasonOf(rival)).toBe('Accepted'));
+    expect(store.texts()).toContain('project-a a');
+  });
+
+  test('does not take the URI of a Project that was renamed', async () => {
+    const { desired, reasonOf } = await lead(a, b, project('b', 1));
+    desired.put(reserving('c', 2));
+    await vi.waitFor(() => expect(store.texts()).toContain('reserving-c c'));
+    desired.remove(project('b', 1));
+    const renamed = make('Project', 'store', { accountRef: { name: 'team' }, uri: URI }, { namespace: 'b' });
+    desired.put(renamed);
+    await vi.waitFor(() => expect(reasonOf(renamed)).toBe('Accepted'));
   });
 
   test('does not take a URI that was recorded earlier, and refuses an older Project that pins one later', async () => {

@@ -70,18 +70,22 @@ export class Reservations {
 
   /**
    * Returns whether another Account reserves the URI that a Project pins, or part of the prefix that an Account reserves. A URI or a
-   * prefix that was recorded for the object before the reservation is not taken, nor is one of an older object, if the reservation is
-   * not recorded yet.
+   * prefix that was recorded for the object or its namespace before the reservation is not taken, nor is one of an older object, if
+   * the reservation is not recorded yet. A recorded prefix without an Account is reserved for the namespace of the record.
    */
   isTaken(entry: Entry): boolean {
     const text = pinnedUri(entry) ?? reservedPrefix(entry);
     const claim = reservingClaim(entry);
-    if (text === undefined || claim === undefined || this.#recorded(claim)?.uid === entry.uid) return false;
+    const { namespace } = entry.ref;
+    if (text === undefined || claim === undefined) return false;
+    const own = this.#recorded(claim);
+    if (own !== undefined && (own.uid === entry.uid || own.namespace === namespace)) return false;
     let oldest: Entry | undefined;
     for (const prefix of [...prefixesOf(text)].reverse()) {
       const holder = this.#claims.holder(prefixClaim(prefix));
-      if (this.#recorded(prefixClaim(prefix)) !== undefined)
-        return holder === undefined || (holder !== entry && !isOwn(entry, holder));
+      const recorded = this.#recorded(prefixClaim(prefix));
+      if (recorded !== undefined)
+        return holder === undefined ? recorded.namespace !== namespace : holder !== entry && !isOwn(entry, holder);
       if (holder !== undefined && (oldest === undefined || byAge(holder, oldest) < 0)) oldest = holder;
     }
     if (oldest === undefined || oldest === entry || isOwn(entry, oldest)) return false;

@@ -137,6 +137,8 @@ export class Translator implements ServiceListener {
     this.#holders = holders;
     for (const entry of this.#entries.values()) {
       if (entry.ref.kind === 'Endpoint') continue;
+      // A recorded prefix may have no Account, through which its URIs would be found.
+      this.#claim(entry);
       const prefix = reservedPrefix(entry);
       if (prefix !== undefined) this.#reservations.recorded(prefixClaim(prefix));
       if (entry.claim !== undefined) this.#unchecked.add(entry.claim);
