@@ -44,6 +44,8 @@ export class ClaimController implements Controller {
   #recordedSinceSweep = 0;
   /** True from the start of the task until all claims are recorded, also while a retry waits. */
   #isRecording = false;
+  /** True after the term. The translator may then have the records of the next term, which a late write must not replace. */
+  #isStopped = false;
   readonly #holders: Holders = (claim) => this.#records?.get(claim);
 
   constructor(options: ClaimControllerOptions) {
@@ -79,6 +81,7 @@ export class ClaimController implements Controller {
   }
 
   stop(): Promise<void> {
+    this.#isStopped = true;
     return this.#queue.stop();
   }
 
@@ -110,9 +113,11 @@ export class ClaimController implements Controller {
         (await records.record(claims.filter(({ claim }) => isPrefixClaim(claim))));
     } finally {
       // If a write failed, other shards may have been written.
-      if (isWritten) for (const claim of claims) translator.recorded(claim);
-      else desired.setHolders(this.#holders);
-      desired.flush();
+      if (!this.#isStopped) {
+        if (isWritten) for (const claim of claims) translator.recorded(claim);
+        else desired.setHolders(this.#holders);
+        desired.flush();
+      }
     }
     this.#recordedSinceSweep += claims.length;
     return isWritten;
@@ -128,7 +133,8 @@ export class ClaimController implements Controller {
       if (records.get(claim)?.uid === uid) claimed.add(records.nameOf(claim));
     const changes = planSweep(records.entries(), claimed, clock());
     const isWritten = await records.write(changes);
-    if (!isWritten || [...changes.values()].includes(undefined)) desired.setHolders(this.#holders);
+    const mayFree = !isWritten || [...changes.values()].includes(undefined);
+    if (mayFree && !this.#isStopped) desired.setHolders(this.#holders);
     return isWritten ? { requeueAfterMs: SWEEP_MS } : RETRY;
   }
 }

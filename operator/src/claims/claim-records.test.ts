@@ -88,6 +88,11 @@ describe('a sweep', () => {
     expect(planSweep(records, new Set(['r0']), NOW).get('r0')).toMatchObject({ absentSince: undefined });
   });
 
+  it('removes no record that was just seen absent, however many there are', () => {
+    const changes = planSweep(recordsOf(3_000), new Set(), NOW);
+    expect([changes.size, [...changes.values()].includes(undefined)]).toEqual([3_000, false]);
+  });
+
   it('removes the oldest marked records of a namespace beyond 1,000, and no others', () => {
     const marked = recordsOf(1_002).map(([name, record], n): [string, ClaimRecord] => {
       return [name, { ...record, absentSince: NOW - n }];

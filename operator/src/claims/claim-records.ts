@@ -59,7 +59,8 @@ export type RecordChanges = ReadonlyMap<string, ClaimRecord | undefined>;
 
 /**
  * Returns how the records change with time. A record whose object no longer claims it is marked, kept for `claimKeptMs`, and then
- * removed. If a namespace has more than `absentClaimsPerNamespaceMax` of them, the oldest are removed earlier.
+ * removed. If a namespace has more than `absentClaimsPerNamespaceMax` of them, the oldest are removed earlier, but never before a
+ * second sweep, because objects may be absent only for a moment.
  *
  * @param claimed the names of the records whose object claims them
  */
@@ -80,8 +81,8 @@ export const planSweep = (
     group.sort(([, , a], [, , b]) => b - a);
     for (const [index, [name, record, since]] of group.entries()) {
       const isKept = index < LIMITS.absentClaimsPerNamespaceMax && now - since < LIMITS.claimKeptMs;
-      if (!isKept) changes.set(name, undefined);
-      else if (record.absentSince === undefined) changes.set(name, { ...record, absentSince: since });
+      if (record.absentSince === undefined) changes.set(name, { ...record, absentSince: since });
+      else if (!isKept) changes.set(name, undefined);
     }
   }
   return changes;
@@ -142,12 +143,13 @@ export class ClaimRecords {
 
   /**
    * Writes the changed shards. Resolves with false if one of them was changed by another process. In this case, that shard has been
-   * read again, and the caller must decide again.
+   * read again, and the caller must decide again. Settles when no shard is being written any more.
    */
   async write(changes: RecordChanges): Promise<boolean> {
     const byShard = Map.groupBy(changes, ([name]) => shardOf(name));
-    const written = await Promise.all(Array.from(byShard, ([shard, changed]) => this.#writeShard(shard, changed)));
-    return written.every(Boolean);
+    const writes = Array.from(byShard, ([shard, changed]) => this.#writeShard(shard, changed));
+    await Promise.allSettled(writes);
+    return (await Promise.all(writes)).every(Boolean);
   }
 
   async #writeShard(
