@@ -51,11 +51,16 @@ interface StoredInstallation extends Installation {
   readonly secret: Secret;
 }
 
+/** Throws if an epoch was edited and is not a number, because an entry that was moved away would be valid again. */
 const epochsIn = ({ data = {} }: Secret): Installation['epochs'] =>
   new Map(
     Object.entries(data)
       .filter(([name]) => name.startsWith(EPOCH_PREFIX))
-      .map(([name, value]) => [name.slice(EPOCH_PREFIX.length), Number(Buffer.from(value, 'base64').toString())]),
+      .map(([name, value]) => {
+        const text = Buffer.from(value, 'base64').toString();
+        if (/^\d{1,15}$/.test(text)) return [name.slice(EPOCH_PREFIX.length), Number(text)];
+        throw new Error(`Secret ${INSTALLATION_SECRET}: ${name} is not a time: restore the Secret from a backup`);
+      }),
   );
 
 const pathOf = (namespace: string, name?: string): string => {
