@@ -1,4 +1,11 @@
-import { isIdentified, LIMITS, SourceError, type ClaimedIdentity, type ResourceObject } from '@standin/contract';
+import {
+  claimedIdentitySchema,
+  isIdentified,
+  LIMITS,
+  SourceError,
+  type ClaimedIdentity,
+  type ResourceObject,
+} from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import type { LogOwner } from '@standin/logstore';
 import type { OperatorClient } from './operator-client.ts';
@@ -35,7 +42,9 @@ export class Identities {
     if (!isIdentified(kind)) return { namespace, name, uid: own };
     const { id: uid = own } = readStatus(kind, status);
     const isConfirmed = uid === own || this.#confirmed.get(own) === uid;
-    if (!isConfirmed && !(await this.#ask({ kind, namespace, name, uid }))) {
+    // An identity that the operator would refuse to read would spoil the questions beside it.
+    const claimed = claimedIdentitySchema.safeParse({ kind, namespace, name, uid }).data;
+    if (!isConfirmed && (claimed === undefined || !(await this.#ask(claimed)))) {
       const message = `the operator does not confirm the identity in the status of ${kind} ${namespace}/${name}: try again in a few seconds`;
       throw new SourceError('Unavailable', message);
     }
