@@ -33,7 +33,7 @@ interface Position {
 const formatPosition = ({ sinceUs, insertedMs }: Position): string => `${sinceUs}.${insertedMs}`;
 
 const parsePosition = (text: string): Position => {
-  const [, sinceUs, insertedMs] = /^(\d{1,15})\.(\d{1,15})$/.exec(text) ?? [];
+  const [, sinceUs, insertedMs] = /^(\d{1,16})\.(\d{1,15})$/.exec(text) ?? [];
   if (sinceUs !== undefined && insertedMs !== undefined)
     return { sinceUs: Number(sinceUs), insertedMs: Number(insertedMs) };
   const name = 'last-event-id';
