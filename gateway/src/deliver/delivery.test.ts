@@ -262,6 +262,18 @@ describe('a forwarded request', () => {
     expect(forgetful.rows.map(({ id, version }) => [id, version])).toEqual([[running.id, 1]]);
   });
 
+  test('beside one that takes longer holds up its project only until its response is delivered', async () => {
+    const { sink, spool, delivery } = await setUp();
+    const [endless, slow] = ['project-endless', 'project-slow'].map((projectUid) => ({ ...request(), projectUid }));
+    if (endless === undefined || slow === undefined) throw new Error('no requests');
+    await Promise.all([spool.request(endless), spool.request(slow), spool.exchange(testRow())]);
+    await expect.poll(() => oldestOf(delivery, 'project-shop'), { timeout: 10_000 }).toBe(Infinity);
+    await spool.exchange(answerTo(slow));
+    await sink.until(({ rows }) => rows.length === 2);
+    await expect.poll(() => oldestOf(delivery, 'project-slow'), { timeout: 10_000 }).toBe(Infinity);
+    expect(oldestOf(delivery, 'project-endless')).toBeLessThan(Infinity);
+  });
+
   test('becomes a row with an unknown response on shutdown and after a crash', async () => {
     const { dir, sink, spool, stop } = await setUp();
     const [answered, cut] = [request(), request()];

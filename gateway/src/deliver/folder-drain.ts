@@ -225,8 +225,12 @@ export class FolderDrain {
     const files = this.#segmentsByRequest.get(idKey) ?? [];
     this.#segmentsByRequest.delete(idKey);
     for (const file of files) {
-      this.#held.get(file)?.requests.delete(idKey);
+      const held = this.#held.get(file);
+      held?.requests.delete(idKey);
       await this.#removeIfDone(file);
+      // The file still contains the request, and its project must not wait for those of the others.
+      if (this.#held.has(file) && (held?.oldest.byProject.size ?? 0) > 1 && !this.#compactAtMs.has(file))
+        this.#compactLater(file);
     }
   }
 

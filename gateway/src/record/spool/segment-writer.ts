@@ -119,7 +119,8 @@ export class SegmentWriter {
       putFrameHead(block, offset, { header, type, rowBytes });
     };
     this.#options.onWaiting(frameBytes);
-    const ageMs = Math.max(row.requestUs, row.durationUs) / 1_000;
+    // A delayed mock is recorded before its delay.
+    const ageMs = Math.max(row.requestUs, row.durationUs - row.delayUs) / 1_000;
     this.#oldest.add(performance.now() - ageMs, row.projectUid);
     const kept = this.#queue.add(frameBytes, put, mustBeKept);
     this.#start();
