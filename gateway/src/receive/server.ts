@@ -302,7 +302,7 @@ export class Receiver {
     // The rest of a refused request, whose response ends the connection.
     if (connection.latest?.isClosing === true) return;
     this.#options.onRefused(code);
-    const owed = connection.latest?.response;
+    const owed = (connection.waiting.at(-1) ?? connection.latest)?.response;
     const say = (): void => this.#sayFarewell(connection.socket, farewell(code, detail));
     if (owed === undefined || owed.writableFinished) say();
     else owed.once('finish', say);
