@@ -31,7 +31,7 @@ export const convert = (name: string, value: CelValue): CelValue | undefined => 
 };
 
 /** A call of a function. */
-export interface Call {
+interface Call {
   readonly target: CelValue | undefined;
   readonly values: CelValue[];
 }
