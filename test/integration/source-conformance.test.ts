@@ -258,7 +258,7 @@ describe.for([
       const changed = await driver.editor.apply(replay('a', 'Suspended'));
       expect(changed.metadata).toMatchObject({ uid: first.metadata.uid, generation: 2 });
       expect(changed).toMatchObject({ spec: { state: 'Suspended' }, status: { observedGeneration: 1 } });
-      await driver.source.delete(refOf('a'));
+      await driver.source.delete(refOf('a'), changed.metadata);
       await eventually('the removal', () => !listener.objects.has(keyOf(refOf('a'))));
       const second = await driver.editor.apply(replay('a'));
       expect(second.metadata.uid).not.toBe(first.metadata.uid);
