@@ -213,16 +213,22 @@ export class Exchange {
     if (trailers.length > 0) response.addTrailers(trailers as [string, string][]);
     if (typeof lastBytes === 'string') response.end(lastBytes, 'latin1');
     else response.end(lastBytes);
-    if (connection.socket.writableLength === 0) return;
+    // A response that waits for earlier ones has no socket yet.
+    if (response.socket !== null && connection.socket.writableLength === 0) return;
     response.setTimeout(this.#stallTimeoutMs);
+    // The next response on the connection may be delayed for longer. Node's own listener then sets the time to keep it open.
+    response.prependOnceListener('finish', () => connection.socket.setTimeout(0));
     // The response is recorded, so a caller that reads it too slowly changes nothing in the log.
-    const timer = setTimeout(() => response.destroy(), Math.max(this.leftMs, this.#stallTimeoutMs)).unref();
+    const timer = setTimeout(() => this.destroy(), Math.max(this.leftMs, this.#stallTimeoutMs)).unref();
     response.once('close', () => clearTimeout(timer));
   }
 
   /** Cuts the connection, so that the caller cannot mistake a partial response for a complete one. */
   destroy(): void {
-    this.response.destroy();
+    const { response } = this;
+    // Node only marks a response that waits for earlier ones on its connection, and would send what it has of it in its turn.
+    if (response.socket === null) response.once('socket', (socket: Socket) => socket.destroy());
+    response.destroy();
     this.#ended = true;
     if (!this.#isDecided) this.decide(true);
   }
