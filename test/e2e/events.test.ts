@@ -183,5 +183,8 @@ test('a URI that begins with the prefix of another Account is refused, without t
   await other.untilReason('Project', 'own', 'Ready');
   await other.remove('Project', 'own');
   await other.apply('Account', 'team', { uriPrefix: null });
-  await tenant.untilReason('Project', 'later', 'Ready');
+  // The URI stays reserved for the other namespace, whose objects may be applied again.
+  await other.apply('Project', 'again', { displayName: 'Again', accountRef: { name: 'team' }, uri });
+  await other.untilReason('Project', 'again', 'Ready');
+  await tenant.untilReason('Project', 'later', 'Conflicted');
 });
