@@ -45,9 +45,8 @@ export const compileCall = (expr: Expr, call: Part<'callExpr'>, scope: Scope): C
   if (append !== undefined) return append;
   if (call.function === 'matches') return compileMatches(expr, call, scope);
   if (call.function === 'fake') return compileFake(expr, call, scope);
-  const namespace = qualifiedName(call.target, scope);
-  const namespaced = `${namespace ?? ''}.${call.function}`;
-  const isNamespaced = namespace !== undefined && overloadsOf(namespaced).length > 0;
+  const namespaced = `${qualifiedName(call.target, scope) ?? ''}.${call.function}`;
+  const isNamespaced = overloadsOf(namespaced).length > 0;
   const operation: Operation = {
     expr,
     name: isNamespaced ? namespaced : call.function,
@@ -196,23 +195,8 @@ const comparison =
     return equals(one, other, frame.run.budget) === isEqual;
   };
 
-/** The types of results by function and types of arguments. Comparing the overloads takes most of the time of compiling a call. */
-const resultTypes = new Map<string, CelType>();
-const RESULT_TYPES_MAX = 10_000;
-
 /** Returns the type of a function's result. Throws an `ExpressionProblem` if no overload matches. */
-const resultTypeOf = (operation: Operation, scope: Scope): CelType => {
-  const { name, target, args } = operation;
-  let key = target === undefined ? name : `${target.type.name} ${name}`;
-  for (const { type } of args) key += `,${type.name}`;
-  const known = resultTypes.get(key);
-  if (known !== undefined) return known;
-  const type = findResultType(operation, scope);
-  if (resultTypes.size < RESULT_TYPES_MAX) resultTypes.set(key, type);
-  return type;
-};
-
-const findResultType = ({ expr, name, target, args }: Operation, scope: Scope): CelType => {
+const resultTypeOf = ({ expr, name, target, args }: Operation, scope: Scope): CelType => {
   const overloads = overloadsOf(name);
   if (overloads.length === 0) throw problemAt(scope, expr, `there is no function ${displayName(name)}`);
   const types = [...(target === undefined ? [] : [target]), ...args].map(({ type }) => type);

@@ -11,18 +11,8 @@ import { chargeContent, VALUE_FUNCTIONS } from './value-functions.ts';
 /** Later functions replace earlier ones with the same types. */
 const { funcs } = celEnv({ funcs: [...strings, ...STRING_FUNCTIONS, ...TIME_FUNCTIONS, ...VALUE_FUNCTIONS] });
 
-const NO_OVERLOADS: readonly CelFunc[] = [];
-const overloads = new Map<string, readonly CelFunc[]>();
-
 /** Returns the functions, or the variants of an operator, with this name. Operators have names such as `_+_`. */
-export const overloadsOf = (name: string): readonly CelFunc[] => {
-  const known = overloads.get(name);
-  if (known !== undefined) return known;
-  const found = [...(funcs.find(name) ?? NO_OVERLOADS)];
-  // Expressions can contain any number of names that do not exist.
-  if (found.length > 0) overloads.set(name, found);
-  return found;
-};
+export const overloadsOf = (name: string): readonly CelFunc[] => [...(funcs.find(name) ?? [])];
 
 /** Calls a function of one argument without charging for it. Returns undefined if the function cannot be applied. */
 export const convert = (name: string, value: CelValue): CelValue | undefined => {
@@ -31,7 +21,7 @@ export const convert = (name: string, value: CelValue): CelValue | undefined => 
 };
 
 /** A call of a function. */
-interface Call {
+export interface Call {
   readonly target: CelValue | undefined;
   readonly values: CelValue[];
 }
@@ -86,17 +76,8 @@ const CHARGES: ReadonlyMap<string, Charge> = new Map<string, Charge>([
 const lengthOf = (value: CelValue | undefined): number =>
   typeof value === 'string' || value instanceof Uint8Array ? value.length : 0;
 
-type Caller = (call: Call, run: Run) => CelValue | ExpressionError;
-const callers = new Map<string, Caller>();
-
-/** Returns a function that charges for a call of a function that exists before it makes the call. Throws `BudgetExhausted`. */
-export const callerOf = (name: string): Caller => {
-  const caller = callers.get(name) ?? newCaller(name);
-  callers.set(name, caller);
-  return caller;
-};
-
-const newCaller = (name: string): Caller => {
+/** Returns a function that charges for a call before it makes the call. Throws `BudgetExhausted`. */
+export const callerOf = (name: string): ((call: Call, run: Run) => CelValue | ExpressionError) => {
   const group = funcs.find(name);
   const charge = CHARGES.get(name) ?? chargeTexts;
   return (call, { budget }) => {
