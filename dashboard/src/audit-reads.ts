@@ -43,7 +43,8 @@ type Filter = Pick<OfProject<CountFilter>, 'search' | 'sinceUs' | 'untilUs' | 'e
 
 const filterOf = ({ search, sinceUs, untilUs, endpoint }: Filter): Omit<Read, 'read'> => ({
   filter: search && bounded(formatFilter(search)),
-  ...{ from: timeText(sinceUs), to: timeText(untilUs) },
+  from: timeText(sinceUs),
+  to: timeText(untilUs),
   endpoint: endpoint && bounded(endpoint),
 });
 

@@ -54,7 +54,9 @@ beforeAll(async () => {
   const origin = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
   const forwards = (name: string, on?: readonly FallbackReason[]) =>
     endpoint(`/${name}${on === undefined ? '' : '/with-fallback'}`, {
-      ...{ kind: 'Forward', url: `${origin}/${name}`, timeoutMs: 30_000 },
+      kind: 'Forward',
+      url: `${origin}/${name}`,
+      timeoutMs: 30_000,
       ...(on !== undefined && { fallback: { on, mock: { ...MOCK, headers: [...MOCK.headers], delay: LONG } } }),
     });
   stand = await startTestGateway({

@@ -56,8 +56,11 @@ const applyShop = () => owner.apply('Project', 'shop', { displayName: 'Shop', ac
 const call = () => post(gateway, `/${URI}/orders`, KEY);
 
 const LEASE = resourcePath({
-  ...{ group: 'coordination.k8s.io', version: 'v1', plural: 'leases' },
-  ...{ namespace: SYSTEM_NAMESPACE, name: LEASE_NAME },
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  namespace: SYSTEM_NAMESPACE,
+  name: LEASE_NAME,
 });
 
 /** Restarts the operator. Calls `between` while it does not run. */

@@ -134,7 +134,8 @@ export const readLog = async (data: string, ...args: string[]): Promise<LogEntry
   const api = await findLocal(data);
   if (api === undefined) throw new Error(`standin dev is not running for ${data}`);
   const reader = await openApiReader(api, {
-    ...{ project, endpoint },
+    project,
+    endpoint,
     method: METHODS.find((known) => known === method),
     filter: filter === undefined ? undefined : parseSearch(filter),
   });

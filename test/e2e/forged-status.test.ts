@@ -59,7 +59,9 @@ beforeAll(async () => {
   [owner, dashboard] = await Promise.all([
     createPerson(cluster, tenant.namespace, { name: 'owner', role: 'cluster-admin' }),
     startClusterDashboard({
-      ...{ cluster, clickHouse, operators: deployment.operators },
+      cluster,
+      clickHouse,
+      operators: deployment.operators,
       env: { STANDIN_GATEWAY_URL: CALLERS_URL, STANDIN_SEND_GATEWAY_URL: gateway.url },
     }),
   ]);
@@ -106,7 +108,9 @@ const read = (rest: string): Promise<ApiAnswer> =>
 const signIn = async (): Promise<string> => {
   const form = { origin: dashboard.url, 'content-type': 'application/x-www-form-urlencoded' };
   const { headers } = await request(`${dashboard.url}/login`, {
-    ...{ method: 'POST', headers: form, body: new URLSearchParams({ token: owner.token, to: '/' }).toString() },
+    method: 'POST',
+    headers: form,
+    body: new URLSearchParams({ token: owner.token, to: '/' }).toString(),
   });
   return [headers['set-cookie'] ?? []]
     .flat()
@@ -145,7 +149,8 @@ test('a request is sent to the gateways, with an address of another server in ev
     ]);
   const send = async (): Promise<void> => {
     const { body } = await request(`${dashboard.url}/p/${tenant.namespace}/shop/endpoints/plain/requests`, {
-      ...{ method: 'POST', body: new URLSearchParams({ body: '{}' }).toString() },
+      method: 'POST',
+      body: new URLSearchParams({ body: '{}' }).toString(),
       headers: { cookie, origin: dashboard.url, 'content-type': 'application/x-www-form-urlencoded' },
     });
     expect(await body.json()).toMatchObject({ status: 200, text: '{}' });
@@ -161,7 +166,10 @@ test('a link of an account without the Pro plan shows nothing if its status says
   const token = createShareToken();
   const expiresAt = new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+Z$/, 'Z');
   await tenant.apply('Share', 'link', {
-    ...{ projectRef: { name: 'shop' }, requestId: captured?.id, tokenSha256: shareTokenSha256(token), expiresAt },
+    projectRef: { name: 'shop' },
+    requestId: captured?.id,
+    tokenSha256: shareTokenSha256(token),
+    expiresAt,
   });
   const accepted = { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'The Share is valid.' };
   const open = async (): Promise<number> => {
@@ -189,8 +197,13 @@ test('a project that was created again keeps its log, and can be edited and dele
   expect((await read('/refusals')).status).toBe(200);
 
   const backends = clusterBackends({
-    ...{ config: attacker.config, gatewayUrl: CALLERS_URL, sendUrl: CALLERS_URL, logger: pino({ level: 'silent' }) },
-    ...{ store: {} as never, operator: {} as never, identities: new Identities({} as never) },
+    config: attacker.config,
+    gatewayUrl: CALLERS_URL,
+    sendUrl: CALLERS_URL,
+    logger: pino({ level: 'silent' }),
+    store: {} as never,
+    operator: {} as never,
+    identities: new Identities({} as never),
     index: { serves: () => true, namespaces: () => [tenant.namespace], projects: () => ['shop'] },
   });
   const { resources } = backends.as(owner.token);

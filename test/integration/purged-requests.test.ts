@@ -40,7 +40,10 @@ const newProject = () => {
   return {
     own,
     filter: (more: Partial<PurgeFilter> = {}): PurgeFilter => ({
-      ...{ projectUid, namespace: own.namespace, project: own.project, untilUs: (NOW_MS + DAY_MS) * 1_000 },
+      projectUid,
+      namespace: own.namespace,
+      project: own.project,
+      untilUs: (NOW_MS + DAY_MS) * 1_000,
       ...more,
     }),
     row: (more: Partial<LogRow> = {}): LogRow => newLogRow({ ...own, receivedAtUs: NOW_MS * 1_000, ...more }),

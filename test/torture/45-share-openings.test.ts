@@ -226,7 +226,9 @@ describe('45: every page and route that reads a captured body', () => {
     await store.replays.insert(
       [
         {
-          ...{ projectUid: real.projectUid, replayUid: randomBytes(8).toString('hex'), requestId },
+          projectUid: real.projectUid,
+          replayUid: randomBytes(8).toString('hex'),
+          requestId,
           ...{
             requestReceivedAtUs: Date.now() * 1_000,
             sentAtUs: Date.now() * 1_000,
@@ -240,14 +242,19 @@ describe('45: every page and route that reads a captured body', () => {
             url: 'http://localhost/',
             method: 'POST',
           },
-          ...{ sentHeaders: [], sentBody: new Uint8Array(), edited: false, status: 200, error: '' },
+          sentHeaders: [],
+          sentBody: new Uint8Array(),
+          edited: false,
+          status: 200,
+          error: '',
           ...{
             responseHeaders: headers,
             responseBody,
             responseBodyBytes: responseBody.length,
             responseTruncated: false,
           },
-          ...{ durationUs: 1_000, firstByteUs: 500 },
+          durationUs: 1_000,
+          firstByteUs: 500,
         },
       ],
       () => Infinity,

@@ -55,7 +55,10 @@ beforeAll(async () => {
   await installStandin(cluster);
   const egress = { STANDIN_EGRESS_ALLOW: '127.0.0.0/8' };
   deployment = await deploy({
-    ...{ cluster, clickHouse, operators: 1, gateways: GATEWAYS },
+    cluster,
+    clickHouse,
+    operators: 1,
+    gateways: GATEWAYS,
     operatorEnv: { ...clickHouse.env, ...egress },
     gatewayEnv: (index) =>
       Promise.resolve({
@@ -72,7 +75,11 @@ beforeAll(async () => {
   await purging.mock('orders', '"ok"');
   const { port } = upstream.address() as AddressInfo;
   await streaming.apply('Endpoint', 'events', {
-    ...{ projectRef: { name: 'shop' }, displayName: 'events', slug: '/events', method: 'GET', action: 'Forward' },
+    projectRef: { name: 'shop' },
+    displayName: 'events',
+    slug: '/events',
+    method: 'GET',
+    action: 'Forward',
     forward: { url: `http://127.0.0.1:${port}` },
   });
   await Promise.all([

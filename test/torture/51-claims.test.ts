@@ -27,8 +27,11 @@ const SHOP_URI = 'shop-in-use-0123456789';
 const CLAIM_WRITE = '^(PUT .*/standin-claims-|POST .*/configmaps$)';
 
 const LEASE = resourcePath({
-  ...{ group: 'coordination.k8s.io', version: 'v1', plural: 'leases' },
-  ...{ namespace: SYSTEM_NAMESPACE, name: LEASE_NAME },
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  namespace: SYSTEM_NAMESPACE,
+  name: LEASE_NAME,
 });
 
 test(
@@ -39,7 +42,10 @@ test(
     const [cluster, clickHouse] = await Promise.all([startCluster(), startClickHouse()]);
     await installStandin(cluster);
     const deployment = await deploy({
-      ...{ cluster, clickHouse, operators: 1, gateways: 1 },
+      cluster,
+      clickHouse,
+      operators: 1,
+      gateways: 1,
       operatorEnv: {
         ...clickHouse.env,
         NODE_OPTIONS: `--import=${path.join(import.meta.dirname, 'crash-after-write.ts')}`,

@@ -147,7 +147,12 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     refused,
     ended: operator.ended,
     backend: localBackend({
-      ...{ source, observed, store, inOrigin, directory: opened.directory, gatewayUrl: url },
+      source,
+      observed,
+      store,
+      inOrigin,
+      directory: opened.directory,
+      gatewayUrl: url,
       whereIs: (ref) => inOrigin(where(ref, '')),
       settings: translateSettings(operatorConfig),
       gatherRefusals: (uid) => operator.gatherRefusals(uid),

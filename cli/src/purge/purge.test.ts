@@ -20,7 +20,9 @@ describe('the options of a purge', () => {
     });
     expect(given({ sinceUs })).toMatchObject({ filter: { to: '2026-11-21T12:00:00Z' } });
     expect(given({ all: true, untilUs })).toEqual({
-      ...{ filter: { to: '2026-11-21T10:00:00Z' }, requests: 'All', reason: 'a leak' },
+      filter: { to: '2026-11-21T10:00:00Z' },
+      requests: 'All',
+      reason: 'a leak',
     });
   });
 

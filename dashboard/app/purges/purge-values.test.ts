@@ -8,7 +8,10 @@ const read = (query: string) => readPurgeValues(new URLSearchParams(query), now)
 describe('the fields of a purge', () => {
   it('have fixed times, and keep what is not a time', () => {
     expect(read('q=+a+&from=1h&to=2026-11-21T12:30:00%2B01:00')).toEqual({
-      ...{ q: 'a', from: '2026-11-21T11:00:00Z', to: '2026-11-21T11:30:00Z', requests: '' },
+      q: 'a',
+      from: '2026-11-21T11:00:00Z',
+      to: '2026-11-21T11:30:00Z',
+      requests: '',
     });
     expect(read('from=yesterday')).toMatchObject({ from: 'yesterday', to: '' });
   });

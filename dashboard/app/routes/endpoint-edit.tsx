@@ -36,7 +36,9 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   const values = presetOf(saved, new URL(request.url));
   const { metadata, spec } = desiredOf(object);
   return {
-    ...{ params: names, projectUrl: (await projectAddress(backend, project))?.url, values },
+    params: names,
+    projectUrl: (await projectAddress(backend, project))?.url,
+    values,
     ...{ generation: object.metadata.generation, version: versionText(object) },
     disallowing: await disallowingAccount(backend, project),
     yaml:

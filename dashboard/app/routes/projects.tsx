@@ -26,7 +26,8 @@ export const loader = async ({ context: { backend } }: LoaderFunctionArgs) => {
   return {
     projects: projects.map((object, index) =>
       toProjectView(object, {
-        ...{ accounts, address: addresses[index] },
+        accounts,
+        address: addresses[index],
         requests: requests?.get(object.metadata.uid),
       }),
     ),

@@ -22,8 +22,12 @@ it('a provider that is unavailable at first is discovered at the next sign-in, a
   const fetched = vi.fn<typeof fetch>(() =>
     Promise.resolve(
       Response.json({
-        ...{ issuer, authorization_endpoint: `${issuer}/authorize`, token_endpoint: `${issuer}/token` },
-        ...{ jwks_uri: `${issuer}/keys`, response_types_supported: ['code'], subject_types_supported: ['public'] },
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/keys`,
+        response_types_supported: ['code'],
+        subject_types_supported: ['public'],
       }),
     ),
   );

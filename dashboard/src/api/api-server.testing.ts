@@ -98,7 +98,9 @@ const EMPTY_LOG: ProjectLog = {
 };
 
 export const backendWith = (log: Partial<ProjectLog>, resources: Partial<Backend['resources']> = {}): Backend => ({
-  ...{ mode: 'cluster', gatewayUrl: 'http://gateway', sendUrl: 'http://gateway' },
+  mode: 'cluster',
+  gatewayUrl: 'http://gateway',
+  sendUrl: 'http://gateway',
   resources: {
     list: () => Promise.resolve([PROJECT]),
     get: ({ name }) => Promise.resolve(name === 'shop' ? PROJECT : undefined),

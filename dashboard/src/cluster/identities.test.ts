@@ -3,9 +3,16 @@ import { expect, test } from 'vitest';
 import { Identities } from './identities.ts';
 
 const object = (kind: ResourceObject['kind'], name: string, status?: object): ResourceObject => ({
-  ...{ apiVersion: 'standin.dev/v1alpha1', kind, spec: {}, status },
+  apiVersion: 'standin.dev/v1alpha1',
+  kind,
+  spec: {},
+  status,
   metadata: {
-    ...{ name, namespace: 'a', uid: `uid of ${name}`, generation: 1, resourceVersion: '1' },
+    name,
+    namespace: 'a',
+    uid: `uid of ${name}`,
+    generation: 1,
+    resourceVersion: '1',
     creationTimestamp: '2026-01-01T00:00:00Z',
   },
 });

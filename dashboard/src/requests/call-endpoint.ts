@@ -27,7 +27,10 @@ export const callEndpoint = async (backend: Backend, names: EndpointName, fields
   const request = exampleRequest(slug, { method, target: '', headers: fields.headers, body: fields.body });
   if ('unavailable' in request) return { error: request.unavailable };
   return sendRequest(backend, names, {
-    ...{ method, path: path.path, query: fields.query, headers: request.headers },
+    method,
+    path: path.path,
+    query: fields.query,
+    headers: request.headers,
     body: method === 'GET' || fields.body === '' ? undefined : new Uint8Array(request.body),
   });
 };

@@ -60,7 +60,8 @@ export const sendSampleRequest = async (backend: Backend, project: ProjectName):
   if (!isSafe) return { error: 'The request would change data at the upstream. Send it yourself.' };
   const hasBody = method !== 'GET' && method !== 'DELETE';
   const result = await sendRequest(backend, project, {
-    ...{ method, path },
+    method,
+    path,
     headers: hasBody ? [['content-type', 'application/json']] : [],
     body: hasBody ? new TextEncoder().encode('{"try": true}') : undefined,
   });

@@ -48,7 +48,9 @@ const backendAt = (sendUrl: string, spec: object, status: object): Backend => {
     object('Account', {}, {}),
   ];
   return {
-    ...{ mode: 'cluster', gatewayUrl: 'https://mocks.invalid', sendUrl },
+    mode: 'cluster',
+    gatewayUrl: 'https://mocks.invalid',
+    sendUrl,
     resources: {
       get: ({ kind }: { kind: string }) => Promise.resolve(objects.find((one) => one.kind === kind)),
       identityOf: () => Promise.resolve({ namespace: 'default', name: 'project', uid: ID }),

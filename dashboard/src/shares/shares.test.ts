@@ -268,7 +268,7 @@ describe('ShareCache', () => {
     expect([few.isReady('a', 'id'), few.isReady('b', 'id')]).toEqual([false, true]);
   });
 
-  it('does not evict what is being created, so that nobody creates it twice', async () => {
+  it('does not evict what is being created, so that it is created only once', async () => {
     const cache = new ShareCache({ bytesMax: 1024, linksMax: 1 });
     const made = Promise.withResolvers<SharedExchange>();
     const first = cache.get('a', 'id', () => made.promise);

@@ -61,7 +61,10 @@ const readers = (registry: Registry) => {
 const exposeShares = (registry: Registry, shares: Observed['shares']): void => {
   const gauge = (name: string, help: string, value: (pool: SharedPool) => number) =>
     new Gauge({
-      ...{ name, help, labelNames: ['pool'], registers: [registry] },
+      name,
+      help,
+      labelNames: ['pool'],
+      registers: [registry],
       collect() {
         for (const [pool, shared] of Object.entries(shares)) this.set({ pool }, value(shared));
       },

@@ -31,7 +31,9 @@ const lead = async (...objects: readonly ResourceObject[]) => {
   const verdicts: string[] = [];
   const logger = pino({ level: 'silent' });
   const desired: DesiredState = new DesiredState({
-    ...{ translator, logger, holdOffMs: 5 },
+    translator,
+    logger,
+    holdOffMs: 5,
     onSeen: (object) => controller.changed(object),
     onChanges: (changes) => {
       verdicts.push(...changes.verdicts.map(({ uid, accepted }) => `${uid} ${accepted.reason}`));
@@ -41,7 +43,12 @@ const lead = async (...objects: readonly ResourceObject[]) => {
     onProblems: () => undefined,
   });
   const controller: ClaimController = new ClaimController({
-    ...{ desired, translator, logger, registry: new Registry(), store, clock: () => now },
+    desired,
+    translator,
+    logger,
+    registry: new Registry(),
+    store,
+    clock: () => now,
     installationKey: () => Promise.resolve(Buffer.alloc(32, 1)),
   });
   const keyed = (object: ResourceObject, digit: string): void =>

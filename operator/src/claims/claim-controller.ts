@@ -51,7 +51,10 @@ export class ClaimController implements Controller {
   constructor(options: ClaimControllerOptions) {
     this.#options = options;
     this.#queue = new WorkQueue<Task>({
-      ...{ name: this.name, concurrency: 1, backoff: BACKOFF, registry: options.registry },
+      name: this.name,
+      concurrency: 1,
+      backoff: BACKOFF,
+      registry: options.registry,
       logger: options.logger.child({ stage: 'claims' }),
       reconcile: (task) => (task === 'record' ? this.#recordAll() : this.#sweep()),
     });

@@ -26,7 +26,10 @@ export class ConfigPublisher implements Controller {
     const { translator, server, log, gateways, quota, refusals, objects } = this.#options;
     log.append({ put: [...translator.objects()], remove: [] });
     server.lead({
-      ...{ log, gateways, quota, refusals },
+      log,
+      gateways,
+      quota,
+      refusals,
       holdsIdentity: ({ uid, ...ref }) => isDeepStrictEqual(aboutObject(objects, uid), ref),
     });
   }

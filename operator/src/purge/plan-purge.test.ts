@@ -27,7 +27,11 @@ describe('planPurge', () => {
       kind: 'ready',
       project: PROJECT,
       filter: {
-        ...{ projectUid: 'uid of shop', namespace: 'default', project: 'shop', search: undefined, sinceUs: undefined },
+        projectUid: 'uid of shop',
+        namespace: 'default',
+        project: 'shop',
+        search: undefined,
+        sinceUs: undefined,
         untilUs: micros(CREATED_AT),
       },
     });

@@ -69,7 +69,8 @@ export const planPurge = (
     project,
     filter: {
       ...{ projectUid: project.metadata.uid, namespace, project: projectRef.name },
-      ...{ search: parsedSearch?.filter, sinceUs: from === undefined ? undefined : parseInstant(from) },
+      search: parsedSearch?.filter,
+      sinceUs: from === undefined ? undefined : parseInstant(from),
       untilUs: Math.min(toUs, createdAtUs + CREATION_PRECISION_US),
     },
   };

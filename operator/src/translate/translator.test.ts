@@ -445,7 +445,10 @@ describe('for any sequence of changes', () => {
         }
         const whole = translate(
           {
-            ...{ objects: world.values(), keys, services: services.values(), secrets: [...secrets.values()] },
+            objects: world.values(),
+            keys,
+            services: services.values(),
+            secrets: [...secrets.values()],
             ...(isRecorded && { holders }),
           },
           SETTINGS,

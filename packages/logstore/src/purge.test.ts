@@ -44,7 +44,10 @@ const search = (text: string): Filter => {
   return parsed.filter;
 };
 const filter = (more: Partial<PurgeFilter> = {}): PurgeFilter => ({
-  ...{ projectUid: 'uid', namespace: 'default', project: 'shop', untilUs: Date.parse('2026-11-22') * 1_000 },
+  projectUid: 'uid',
+  namespace: 'default',
+  project: 'shop',
+  untilUs: Date.parse('2026-11-22') * 1_000,
   ...more,
 });
 const deletions = (): string[] => statements.filter((sql) => sql.startsWith('ALTER TABLE'));
