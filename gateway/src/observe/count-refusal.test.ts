@@ -1,4 +1,5 @@
 import { configKey, type RejectionCode } from '@standin/contract';
+import { cpuMs } from '@standin/contract/testing';
 import { expect, test } from 'vitest';
 import { compile } from '../config/compile.ts';
 import { BASIC_OBJECTS, endpoint, PATH, URI } from '../gateway.testing.ts';
@@ -61,11 +62,5 @@ test.each([
     for (let index = 0; index < times; index++) countRefusal(counts, code, { request, target }, table);
   };
   count(20_000);
-  const meanUs = (): number => {
-    const before = process.threadCpuUsage();
-    count(100_000);
-    const { user, system } = process.threadCpuUsage(before);
-    return (user + system) / 100_000;
-  };
-  expect(Math.min(meanUs(), meanUs(), meanUs())).toBeLessThan(2);
+  expect(cpuMs(() => count(100_000), 200)).toBeLessThan(200);
 });

@@ -1,3 +1,4 @@
+import { cpuMs } from '@standin/contract/testing';
 import { describe, expect, test } from 'vitest';
 import { parseExpression } from '../request-expressions.ts';
 import { expressionsFor } from '../request-expressions.testing.ts';
@@ -6,17 +7,6 @@ import { celToJson } from './value-text.ts';
 
 /** No request may block the gateway for longer. CPU time, because other processes can slow down the test. */
 const CPU_MS_MAX = 50;
-
-/** Returns the shortest CPU time of several calls in milliseconds. The first ones are slow, because V8 has not compiled the code. */
-const cpuMsOf = (action: () => unknown): number => {
-  const times = Array.from({ length: 3 }, () => {
-    const start = process.threadCpuUsage();
-    action();
-    const { user, system } = process.threadCpuUsage(start);
-    return (user + system) / 1_000;
-  });
-  return Math.min(...times);
-};
 
 const many = (count: number, text: string, separator: string): string => Array(count).fill(text).join(separator);
 const listOf = <T>(length: number, item: (index: number) => T): T[] =>
@@ -187,7 +177,7 @@ describe('an expression within all static limits takes a bounded time:', () => {
       const parsed = parseExpression(source, []);
       if (!parsed.ok) throw new Error(parsed.message);
       const { expression } = parsed;
-      expect(cpuMsOf(() => expressionsFor({ body }).evaluate(expression))).toBeLessThan(CPU_MS_MAX);
+      expect(cpuMs(() => expressionsFor({ body }).evaluate(expression), CPU_MS_MAX)).toBeLessThan(CPU_MS_MAX);
     },
   );
 
@@ -196,9 +186,9 @@ describe('an expression within all static limits takes a bounded time:', () => {
     if (!parsed.ok) throw new Error(parsed.message);
     const body = json({ l: NUMBERS });
     const run = expressionsFor({ body });
-    const time = cpuMsOf(() => {
+    const time = cpuMs(() => {
       for (let count = 0; count < 100; count++) run.evaluate(parsed.expression);
-    });
+    }, CPU_MS_MAX);
     expect(time).toBeLessThan(CPU_MS_MAX);
     expect(run.evaluate(parsed.expression)).toBeInstanceOf(ExpressionError);
   });
@@ -238,7 +228,7 @@ test.each([
   ['a long regular expression', `request.body.matches("${'a'.repeat(900)}")`],
   ['Unicode classes', `request.body.matches("${'\\\\pL'.repeat(200)}")`],
 ])('an expression of many %s is compiled in a bounded time', (_name, source) => {
-  expect(cpuMsOf(() => parseExpression(source, []))).toBeLessThan(CPU_MS_MAX);
+  expect(cpuMs(() => parseExpression(source, []), CPU_MS_MAX)).toBeLessThan(CPU_MS_MAX);
 });
 
 test('a value that contains a list many times is not written', () => {
@@ -246,5 +236,5 @@ test('a value that contains a list many times is not written', () => {
   const value = parsed.ok ? expressionsFor({ body: json(NUMBERS) }).evaluate(parsed.expression) : '';
   if (value instanceof ExpressionError) throw new Error(value.message);
   expect(celToJson(value)).toBe(OUT_OF_BUDGET);
-  expect(cpuMsOf(() => celToJson(value))).toBeLessThan(CPU_MS_MAX);
+  expect(cpuMs(() => celToJson(value), CPU_MS_MAX)).toBeLessThan(CPU_MS_MAX);
 });
