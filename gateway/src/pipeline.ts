@@ -164,8 +164,8 @@ export class Pipeline {
 
   /** Gives back what the request holds of the pools when its response is sent. */
   #release(exchange: Exchange): void {
-    const { namespace } = exchange;
-    if (namespace === '') return;
+    const { namespace, hasPlace } = exchange;
+    if (!hasPlace) return;
     const release = () => {
       this.#parts.budget.free(namespace, exchange.heldBytes);
       this.requests.free(namespace);
@@ -306,9 +306,9 @@ export class Pipeline {
 
   /** Counts the request towards the shares of the namespace. */
   #enter(exchange: Exchange, namespace: string): Refusal | undefined {
-    if (!this.requests.take(namespace)) return REQUESTS_USED;
     exchange.namespace = namespace;
-    return undefined;
+    exchange.hasPlace = this.requests.take(namespace);
+    return exchange.hasPlace ? undefined : REQUESTS_USED;
   }
 
   /** Reserves memory for the head or the response until the response is sent. */

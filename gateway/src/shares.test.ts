@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { LIMITS, type ConfigObject } from '@standin/contract';
+import { LIMITS, type ConfigObject, type LogRow } from '@standin/contract';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   account,
@@ -26,15 +26,25 @@ const MEMORY = 1_000_000;
 /** Accepts connections and never responds. */
 const silent = createServer((socket) => void sockets.add(socket));
 const sockets = new Set<Socket>();
+/** Sends most of a response, and never its end. */
+const slow = createServer((socket) => {
+  sockets.add(socket);
+  socket.on('data', () =>
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${MEMORY}\r\n\r\n${'x'.repeat(MEMORY / 2)}`),
+  );
+});
 const theirs = <T extends ConfigObject>(object: T): T => ({ ...object, namespace: 'team-b' });
 
 const PATIENCE = { timeout: 15_000 };
 
 let stand: TestGateway;
 beforeAll(async () => {
-  silent.listen(0, '127.0.0.1');
-  await once(silent, 'listening');
-  const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+  const urls = [silent, slow].map(async (server) => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  });
+  const [url = '', slowUrl = ''] = await Promise.all(urls);
   stand = await startTestGateway({
     settings: { limits: { connections: CONNECTIONS, inFlightBytes: MEMORY }, egress: { allowPrivate: true } },
     objects: [
@@ -46,6 +56,7 @@ beforeAll(async () => {
       endpoint('/delayed', { delay: { kind: 'Fixed', fixedMs: 25_000 } }),
       endpoint('/large', { body: 'x'.repeat(100_000), delay: { kind: 'Fixed', fixedMs: 25_000 } }),
       endpoint('/silent', { kind: 'Forward', url, timeoutMs: 5_000 }),
+      endpoint('/slow', { kind: 'Forward', url: slowUrl, timeoutMs: 5_000 }),
       theirs(endpoint('/theirs', {}, { projectUid: 'project-theirs' })),
       theirs(endpoint('/theirs/silent', { kind: 'Forward', url }, { projectUid: 'project-theirs' })),
     ],
@@ -54,6 +65,7 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
   silent.close();
+  slow.close();
   await stand[Symbol.asyncDispose]();
 });
 
@@ -107,6 +119,8 @@ test.each(['/delayed', '/silent'])('pipelined requests to %s take half of the pl
     const [refused] = await own.answers();
     expect([refused?.status, refused && headerOf(refused, 'standin-rejected')]).toEqual([503, 'overloaded']);
     expect(detailOf(refused)).toMatch(/share of the gateway's requests in progress\. Wait for their responses/);
+    // The connection of a refused request counts as well.
+    expect(await pool('connections')).toBe(11);
     own.destroy();
   });
 });
@@ -135,6 +149,22 @@ test('delayed bodies take half of the memory, and a caller learns which share is
     const refused = await Promise.any(clients.map(async (client) => (await client.answers())[0]));
     expect(detailOf(refused)).toMatch(/share of the gateway's memory for requests and responses\. Wait/);
   });
+});
+
+test('responses that are read slowly take half of the memory, and the log has their beginning', async () => {
+  await flood({ clients: 4, each: post('/slow') }, async () => {
+    await expect.poll(() => pool('memory', 'refused_total'), PATIENCE).toBeGreaterThan(0);
+    await expect.poll(() => pool('memory'), PATIENCE).toBeGreaterThan(MEMORY / 4);
+    expect(await pool('memory', 'largest')).toBeLessThanOrEqual(MEMORY / 2);
+    expect((await other())?.status).toBe(200);
+  });
+  const rows = (): readonly LogRow[] =>
+    stand.sink.rows.filter(({ path, responseBodyBytes }) => path === '/slow' && responseBodyBytes > 0);
+  await expect.poll(() => rows().length, PATIENCE).toBe(4);
+  for (const row of rows()) {
+    expect(row).toMatchObject({ responseBodyBytes: MEMORY / 2, responseTruncated: true });
+    expect(row.responseBody.length).toBeLessThan(MEMORY / 2);
+  }
 });
 
 test('idle connections beyond the share of a namespace are closed after a response', async () => {

@@ -58,6 +58,8 @@ export class Exchange {
   readonly receivedAtUs: number;
   /** The namespace whose shares the request counts towards. Empty until the request is matched. */
   namespace = '';
+  /** Whether it counts among the requests of the namespace. */
+  hasPlace = false;
   /** Bytes of the head and the response that are reserved in the byte budget. */
   heldBytes = 0;
   /** Whether part of the body may be unread. */
