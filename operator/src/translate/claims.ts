@@ -24,12 +24,20 @@ export interface Claim extends Holder {
 export const byAge = (a: Claimant, b: Claimant): number =>
   a.createdAtMs - b.createdAtMs || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
 
+/** The claimants of one claim. The lists are sorted by age. */
+interface Claimants<T> {
+  readonly all: T[];
+  readonly byUid: Map<string, T>;
+  readonly byNamespace: Map<string, T[]>;
+}
+
 /**
  * Tracks which objects claim what. The object for which a claim is recorded prevails. If it does not claim it now, the oldest other
- * claimant of its namespace does. The oldest of all claimants prevails only if the claim is not recorded.
+ * claimant of its namespace does. The oldest of all claimants prevails only if the claim is not recorded. Finds the holder in constant
+ * time, because anyone can create many objects that claim the same.
  */
 export class Claims<T extends Claimant> {
-  readonly #claimants = new Map<string, T[]>();
+  readonly #claimants = new Map<string, Claimants<T>>();
   readonly #recorded: Holders;
 
   constructor(recorded: Holders) {
@@ -41,43 +49,57 @@ export class Claims<T extends Claimant> {
     const claimants = this.#claimants.get(claim);
     if (claimants === undefined) return undefined;
     const recorded = this.#recorded(claim);
-    if (recorded === undefined) return claimants[0];
-    return (
-      claimants.find(({ uid }) => uid === recorded.uid) ??
-      claimants.find(({ ref }) => ref.namespace === recorded.namespace)
-    );
+    if (recorded === undefined) return claimants.all[0];
+    return claimants.byUid.get(recorded.uid) ?? claimants.byNamespace.get(recorded.namespace)?.[0];
   }
 
   /** Returns all claimants, oldest first. */
   claimants(claim: string): readonly T[] {
-    return this.#claimants.get(claim) ?? [];
+    return this.#claimants.get(claim)?.all ?? [];
   }
 
   /** Adds a claimant. If another claimant prevails now, returns the earlier claimants, which are affected. */
   add(claim: string, claimant: T): readonly T[] {
-    const claimants = this.#claimants.get(claim);
-    if (claimants === undefined) {
-      this.#claimants.set(claim, [claimant]);
-      return [];
-    }
-    const others = [...claimants];
+    const { namespace } = claimant.ref;
+    const claimants = this.#claimants.get(claim) ?? { all: [], byUid: new Map(), byNamespace: new Map<string, T[]>() };
     const before = this.holder(claim);
-    const place = placeOf(claimants, claimant, (other) => other);
-    claimants.splice(place, 0, claimant);
-    return this.holder(claim) === before ? [] : others;
+    insert(claimants.all, claimant);
+    claimants.byUid.set(claimant.uid, claimant);
+    const inNamespace = claimants.byNamespace.get(namespace) ?? [];
+    insert(inNamespace, claimant);
+    claimants.byNamespace.set(namespace, inNamespace);
+    this.#claimants.set(claim, claimants);
+    return this.holder(claim) === before ? [] : claimants.all.filter((other) => other !== claimant);
   }
 
   /** Removes a claimant. If another claimant prevails now, returns the remaining claimants, which are affected. */
   remove(claim: string, claimant: T): readonly T[] {
-    const claimants = this.#claimants.get(claim) ?? [];
-    const place = claimants.indexOf(claimant);
-    if (place === -1) return [];
+    const claimants = this.#claimants.get(claim);
+    if (claimants?.byUid.get(claimant.uid) !== claimant) return [];
+    const { namespace } = claimant.ref;
     const before = this.holder(claim);
-    claimants.splice(place, 1);
-    if (claimants.length === 0) this.#claimants.delete(claim);
-    return this.holder(claim) === before ? [] : [...claimants];
+    withdraw(claimants.all, claimant);
+    claimants.byUid.delete(claimant.uid);
+    const inNamespace = claimants.byNamespace.get(namespace) ?? [];
+    withdraw(inNamespace, claimant);
+    if (inNamespace.length === 0) claimants.byNamespace.delete(namespace);
+    if (claimants.all.length === 0) this.#claimants.delete(claim);
+    return this.holder(claim) === before ? [] : [...claimants.all];
   }
 }
+
+const insert = <T extends Claimant>(sorted: T[], claimant: T): void =>
+  void sorted.splice(
+    placeOf(sorted, claimant, (other) => other),
+    0,
+    claimant,
+  );
+
+const withdraw = <T extends Claimant>(sorted: T[], claimant: T): void =>
+  void sorted.splice(
+    placeOf(sorted, claimant, (other) => other),
+    1,
+  );
 
 /** Returns the index at which a claimant is, or belongs, in a list that is sorted by age. */
 export const placeOf = <I>(

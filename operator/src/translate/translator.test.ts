@@ -7,9 +7,10 @@ import {
   type ResourceObject,
   type ServiceObject,
 } from '@standin/contract';
+import { cpuMs } from '@standin/contract/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Claim, Holders } from './claims.ts';
+import { Claims, type Claim, type Holders } from './claims.ts';
 import { translate } from './translate.ts';
 import { Translator } from './translator.ts';
 import { account, endpoint, KEY, make, project, refOf, service, SETTINGS, translatorOf } from './translator.testing.ts';
@@ -195,6 +196,23 @@ describe('an object that was deleted and created again', () => {
     translator.flush();
     expect(translator.verdict('again')?.resolvedRefs.reason).toBe('Pending');
   });
+});
+
+it('finds the holder of a claim in constant time', () => {
+  const claimAll = (count: number): void => {
+    const claims = new Claims(() => ({ uid: 'gone', namespace: 'other' }));
+    const all = Array.from({ length: count }, (_, index) => ({
+      uid: `uid-${index}`,
+      createdAtMs: index,
+      ref: { namespace: 'team' },
+    }));
+    for (const one of all) claims.add('uri shop', one);
+    for (const one of all) claims.remove('uri shop', one);
+  };
+  claimAll(2_000);
+  const fewMs = cpuMs(() => claimAll(2_000), 0);
+  const maxMs = Math.max(100, 24 * fewMs);
+  expect(cpuMs(() => claimAll(16_000), maxMs)).toBeLessThan(maxMs);
 });
 
 describe('the limit of arrangements of parameters', () => {
