@@ -6,6 +6,7 @@ import { DesiredState } from '../desired-state.ts';
 import { Translator } from '../translate/index.ts';
 import { make, SETTINGS } from '../translate/translator.testing.ts';
 import { ClaimController } from './claim-controller.ts';
+import { recordName, shardOf } from './claim-records.ts';
 import { MemoryClaims } from './memory-claims.testing.ts';
 
 const URI = 'shop-0123456789abcdef';
@@ -20,6 +21,8 @@ const project = (namespace: string, day: number, more: object = {}): ResourceObj
     { accountRef: { name: 'team' }, uri: URI, ...more },
     { namespace, uid: `project-${namespace}`, creationTimestamp: `2026-01-0${day}T00:00:00Z` },
   );
+
+const INSTALLATION_KEY = Buffer.alloc(32, 1);
 
 let store: MemoryClaims;
 let now: number;
@@ -49,7 +52,7 @@ const lead = async (...objects: readonly ResourceObject[]) => {
     registry: new Registry(),
     store,
     clock: () => now,
-    installationKey: () => Promise.resolve(Buffer.alloc(32, 1)),
+    installationKey: () => Promise.resolve(INSTALLATION_KEY),
   });
   const keyed = (object: ResourceObject, digit: string): void =>
     desired.setKey(object.metadata.uid, { kind: 'key', sha256: digit.repeat(64) });
@@ -161,7 +164,7 @@ describe('a key', () => {
   const keyOf = (translator: Translator, { metadata: { uid } }: ResourceObject): unknown =>
     [...translator.objects()].find((object) => object.uid === uid);
 
-  test('in use is refused to an older Account, and the condition names nobody', async () => {
+  test('in use is refused to an older Account, and the condition names no other object', async () => {
     const older = { ...a, metadata: { ...a.metadata, creationTimestamp: '2025-01-01T00:00:00Z' } };
     const { desired, translator, keyed } = await lead(b);
     desired.put(older);
@@ -258,6 +261,24 @@ test('a claim that cannot be recorded is retried with backoff, and its object is
   await vi.waitFor(() => expect(verdicts).toEqual(['project-a Pending', 'project-a Accepted']));
   const [first = 0, , , last = 0] = attempts;
   expect(last - first).toBeGreaterThan(100);
+});
+
+test('a shard that cannot be written affects only its own claims', async () => {
+  const full = shardOf(recordName(INSTALLATION_KEY, `uri ${URI}`));
+  store.disturb = (_when, shard) => {
+    if (shard === full) throw new SourceError('Invalid', 'the ConfigMap is too large');
+  };
+  const other = make(
+    'Project',
+    'other',
+    { accountRef: { name: 'team' }, uri: 'another-0123456789abcdef' },
+    { namespace: 'a', uid: 'other' },
+  );
+  const shop = project('a', 1);
+  const { reasonOf } = await lead(a, shop, other);
+  expect([reasonOf(other), reasonOf(shop)]).toEqual(['Accepted', 'Pending']);
+  store.disturb = () => undefined;
+  await vi.waitFor(() => expect(reasonOf(shop)).toBe('Accepted'));
 });
 
 describe('a prefix', () => {

@@ -60,13 +60,20 @@ export class ClaimController implements Controller {
     });
   }
 
-  /** Reads the records, and records the claims of all objects. Rejects if one cannot be recorded. */
+  /**
+   * Reads the records, and records the claims of all objects. A claim that cannot be recorded is retried after `start`, and only its
+   * object is not served until then.
+   */
   async prepare(signal: AbortSignal): Promise<void> {
-    const { store, installationKey, desired, translator } = this.#options;
+    const { store, installationKey, desired, translator, logger } = this.#options;
     this.#records = await ClaimRecords.read(store, await installationKey());
     desired.setHolders(this.#holders);
     desired.flush();
-    while (!signal.aborted && translator.unrecorded().length > 0) await this.#record();
+    try {
+      while (!signal.aborted && translator.unrecorded().length > 0) await this.#record();
+    } catch (error) {
+      logger.error({ err: error }, 'claims cannot be recorded, and their objects are not served until they are');
+    }
   }
 
   start(): void {

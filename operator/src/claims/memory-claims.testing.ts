@@ -6,7 +6,7 @@ export class MemoryClaims implements ClaimStore {
   readonly shards = new Map<string, StoredShard>();
   writes = 0;
   /** Called before and after each write. May throw or wait. */
-  disturb: (when: 'before' | 'after') => void | Promise<void> = () => undefined;
+  disturb: (when: 'before' | 'after', shard: string) => void | Promise<void> = () => undefined;
   #versions = 0;
 
   /** Returns the texts of all records. */
@@ -23,14 +23,14 @@ export class MemoryClaims implements ClaimStore {
   }
 
   async write(shard: string, entries: ShardEntries, version: string | undefined): Promise<string> {
-    await this.disturb('before');
+    await this.disturb('before', shard);
     const stored = this.shards.get(shard);
     if (stored === undefined && version !== undefined) throw new SourceError('NotFound', 'the shard was deleted');
     if (stored?.version !== version) throw new SourceError('Conflict', 'the shard changed');
     this.writes += 1;
     const written = String(++this.#versions);
     this.shards.set(shard, { entries, version: written });
-    await this.disturb('after');
+    await this.disturb('after', shard);
     return written;
   }
 }
