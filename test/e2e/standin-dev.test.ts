@@ -382,7 +382,8 @@ describe('standin dev with text output', () => {
     const args = ['dev', manifests, '--data', data, '--gateway-port', '0'];
     const dev = startProcess({ name: 'standin dev', main: 'cli/src/main.ts', args });
     const curl = await dev.waitForLine('the curl', (line) => line.startsWith('  curl '), 30_000);
-    await rm(path.join(data, 'clickhouse'), { recursive: true });
+    // ClickHouse may be writing into the folder.
+    await rm(path.join(data, 'clickhouse'), { recursive: true, maxRetries: 10 });
     await runCommand('bash', ['-c', curl]);
     await dev.waitForLine('the warning', (line) => line.startsWith('! gateway: delivery delayed, retrying'));
     await dev.kill('SIGKILL');
