@@ -67,6 +67,19 @@ describe('every state of the page', () => {
       await page.getByRole('dialog').waitFor();
     }));
 
+  test('the time range dialog keeps the microseconds of a time that is not changed', async () => {
+    const { page, close } = await openPage(browser);
+    const from = '2026-01-01T10:00:00.123456Z';
+    await goto(page, at(`${TRAFFIC}?live=0&from=${from}&to=2026-01-01T11:00:07.654321Z`));
+    await page.getByRole('button', { name: 'Time range' }).click();
+    await page.getByRole('menuitem', { name: 'Custom range' }).click();
+    await page.getByLabel('End time').fill('2026-01-01T12:00:00');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await expect.poll(() => new URL(page.url()).searchParams.get('to')).toBe('2026-01-01T12:00:00Z');
+    expect(new URL(page.url()).searchParams.get('from')).toBe(from);
+    await close();
+  });
+
   test('touch targets on a phone are large enough', async () => {
     const { page, close } = await openPage(browser, { viewport: { width: 390, height: 844 } });
     await goto(page, at(TRAFFIC));

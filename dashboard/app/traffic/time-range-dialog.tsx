@@ -6,6 +6,8 @@ import { Input } from '../ui/input.tsx';
 import { absoluteRange, resolveRange, type TimeRange } from '../requests/time-range.ts';
 import { fromLocalInput, toLocalInput, type Zone } from '../requests/traffic-row.ts';
 
+const SECOND_US = 1_000_000;
+
 interface TimeRangeDialogProps {
   readonly range: TimeRange;
   readonly zone: Zone;
@@ -20,12 +22,14 @@ export const TimeRangeDialog = ({ range, zone, onChange, onClose }: TimeRangeDia
   const onSubmit = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const form = new FormData(event.currentTarget);
-    const read = (name: string): number | undefined => {
+    // The inputs show whole seconds, so an unchanged time keeps its fraction of a second.
+    const read = (name: string, before: number | undefined): number | undefined => {
       const value = form.get(name);
       const at = typeof value === 'string' ? fromLocalInput(value, zone) : undefined;
-      return at && at.getTime() * 1_000;
+      const us = at && at.getTime() * 1_000;
+      return us !== undefined && before !== undefined && before - (before % SECOND_US) === us ? before : us;
     };
-    const [from, to] = [read('from'), read('to')];
+    const [from, to] = [read('from', sinceUs), read('to', untilUs)];
     if (from !== undefined && to !== undefined && from >= to) {
       setError('Must be later than the start time.');
       return;
