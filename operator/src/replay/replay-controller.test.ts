@@ -79,9 +79,24 @@ test.each([
     await expect.poll(() => sent).toEqual(all);
     await controller.stop();
     expect(sent).toEqual(all);
-    expect(log.results.map(({ requestId }) => requestId)).toEqual(entries.slice(0, all.length - 1).map(({ id }) => id));
+    expect(log.results.map(({ requestId }) => requestId)).not.toContain(entries[5]?.id);
   },
 );
+
+test('a run continues if the term was extended after it had run out', async () => {
+  const { lead, replay, sent, target, term, ended, status } = setUp();
+  target.answer = (body) => {
+    if (body === '3') term.remainingMs = 0;
+    return 200;
+  };
+  replay({ ...FAST, order: 'Original' });
+  await lead();
+  await expect.poll(() => sent).toContain('3');
+  target.answer = () => 200;
+  term.remainingMs = Infinity;
+  await ended();
+  expect(status()).toMatchObject({ phase: 'Succeeded' });
+});
 
 test('requests are not sent faster than the rate', async () => {
   const { lead, replay, ended, clock } = setUp();

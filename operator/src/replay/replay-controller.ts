@@ -10,6 +10,8 @@ import { ReplayRun, type ReplayParts } from './replay-run.ts';
 import { RunControl } from './run-control.ts';
 
 const DEFECT_MS = 10_000;
+/** How soon a Replay is looked at again if the term has run out. The term usually ends before this, and sometimes it is extended. */
+const TERM_OVER_MS = 1_000;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
 /** A Replay that waits for a shorter time does not report that it is waiting. */
 const WAIT_SHOWN_MS = 250;
@@ -130,8 +132,9 @@ export class ReplayController implements Controller {
         leaveProject();
         if (end === 'over' && this.#parts.objects.has(uid)) this.#over.add(uid);
         else if (end === 'defect') this.#queue.addAfter(uid, DEFECT_MS);
-        // The Replay may have been reported again while the run was stopping.
-        else if (end === 'stopped') this.#queue.add(uid);
+        // The Replay may have been reported again while the run was stopping. At the end of the term it must not start again at once,
+        // because it would stop at once, in a loop in which the signal of the term never arrives.
+        else if (end === 'stopped') this.#queue.addAfter(uid, this.#parts.remainingMs() > 0 ? 0 : TERM_OVER_MS);
       });
     this.#runs.set(uid, { name, project, run, control, ended });
   }
