@@ -38,7 +38,6 @@ const BEHAVIORS: Readonly<Record<string, (response: ServerResponse) => void>> = 
     write();
   },
   failing: (response) => response.writeHead(500).end(),
-  broken: (response) => void response.write('part', () => response.destroy()),
 };
 let stand: TestGateway;
 let open = 0;
@@ -105,15 +104,6 @@ test('an exchange that ends in time is not affected', async () => {
     expect((await exchange(stand.gateway.url, text)).status).toBe(200);
     expect((await row()).outcome).toBe(path === 'quick' ? 'forwarded' : 'mocked');
   }
-});
-
-test('a response that breaks off while it waits for an earlier one ends the connection in its turn', async () => {
-  const client = await RawClient.connect(stand.gateway.url);
-  const [first, second] = [ask('in-time'), ask('broken')];
-  client.send(first.text + second.text);
-  expect((await second.row()).outcome).not.toBe('exchange_timeout');
-  await client.closed();
-  expect(client.received.toString().match(/HTTP\/1\.1 /g)).toHaveLength(1);
 });
 
 test.each([

@@ -157,17 +157,15 @@ const releasing =
 
 interface SharedParts {
   readonly pipeline: Pipeline;
-  readonly receiver: Receiver;
   readonly budget: ByteBudget;
   readonly unauthenticated: UnauthenticatedBudget;
 }
 
 /** Returns what namespaces share, by the name in the metrics. */
-const sharesOf = ({ pipeline, receiver, budget, unauthenticated }: SharedParts) => ({
+const sharesOf = ({ pipeline, budget, unauthenticated }: SharedParts) => ({
   requests: pipeline.requests,
   connections: pipeline.connections,
   memory: budget.pool,
-  waiting: receiver.waiting,
   compiled: Preparation.pool,
   unverified_requests: unauthenticated.requests,
   unverified_memory: unauthenticated.pool,
@@ -202,6 +200,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const release = releasing({ spool, egress, sink, tracing });
   const receiver = await Receiver.listen({
     settings,
+    budget,
     onExchange: (exchange, target, verdict) => pipeline.handle(exchange, target, verdict),
     onRefused: (code) => {
       metrics.rejected(code);
@@ -221,7 +220,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   metrics.observe({
     ...{ store, client, gate, delivery, spool, budget, unauthenticated },
     runningRequests: () => pipeline.running,
-    shares: sharesOf({ pipeline, receiver, budget, unauthenticated }),
+    shares: sharesOf({ pipeline, budget, unauthenticated }),
     connectionCount: () => receiver.connectionCount(),
   });
 

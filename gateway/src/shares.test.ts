@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { LIMITS, type ConfigObject, type LogRow } from '@standin/contract';
+import type { ConfigObject, LogRow } from '@standin/contract';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   account,
@@ -103,42 +103,48 @@ const flood = async (
   } finally {
     for (const client of all) client.destroy();
   }
-  for (const name of ['requests', 'memory', 'connections', 'waiting'])
-    await expect.poll(() => pool(name), PATIENCE).toBe(0);
+  for (const name of ['requests', 'memory', 'connections']) await expect.poll(() => pool(name), PATIENCE).toBe(0);
 };
 
 test.each(['/delayed', '/silent'])('pipelined requests to %s take half of the places, and no others', async (path) => {
-  await flood({ clients: 10, each: post(path).repeat(500) }, async () => {
-    await expect.poll(() => pool('requests', 'refused_total'), PATIENCE).toBeGreaterThan(0);
+  await flood({ clients: CONNECTIONS / 2 + 10, each: post(path).repeat(10) }, async () => {
+    await expect.poll(() => pool('requests'), PATIENCE).toBe(CONNECTIONS / 2);
     for (let sent = 0; sent < 5; sent++) expect((await other())?.status).toBe(200);
     const held = await pool('requests', 'largest');
     expect([held, await pool('requests', 'capacity')]).toEqual([CONNECTIONS / 2, CONNECTIONS]);
-    expect(await pool('waiting')).toBeGreaterThan(1_000);
     const own = await connect();
     own.send(post('/fast'));
     const [refused] = await own.answers();
     expect([refused?.status, refused && headerOf(refused, 'standin-rejected')]).toEqual([503, 'overloaded']);
     expect(detailOf(refused)).toMatch(/share of the gateway's requests in progress\. Wait for their responses/);
     // The connection of a refused request counts as well.
-    expect(await pool('connections')).toBe(11);
+    expect(await pool('connections')).toBe(CONNECTIONS / 2);
     own.destroy();
   });
 });
 
-test('one connection has a limited number of unsent responses, and its other requests follow in order', async () => {
+test('a request begins when the response to the one before it on its connection is sent', async () => {
   const client = await connect();
-  const count = 3 * LIMITS.pipelinedRequestsMax;
-  client.send(post('/delayed?bounded') + post('/fast?bounded').repeat(count));
-  await expect.poll(() => pool('waiting'), PATIENCE).toBe(count - LIMITS.pipelinedRequestsMax);
-  await expect
-    .poll(() => stand.sink.rows.filter(({ query }) => query === 'bounded').length, PATIENCE)
-    .toBe(LIMITS.pipelinedRequestsMax + 1);
+  client.send(post('/delayed?bounded') + post('/fast?bounded').repeat(400));
+  const sent = (): number => stand.sink.rows.filter(({ query }) => query === 'bounded').length;
+  await expect.poll(sent, PATIENCE).toBe(1);
+  await expect.poll(() => pool('memory'), PATIENCE).toBeGreaterThan(400 * post('/fast').length);
+  expect((await other())?.status).toBe(200);
+  expect(sent()).toBe(1);
   client.destroy();
-  await expect.poll(() => pool('waiting'), PATIENCE).toBe(0);
   const quick = await connect();
+  const count = 2_000;
   quick.send(post('/fast').repeat(count));
   expect((await quick.answers(count)).map(({ status }) => status)).toEqual(Array(count).fill(200));
   quick.destroy();
+});
+
+test('what callers send ahead of their turn takes half of the memory', async () => {
+  await flood({ clients: 20, each: post('/delayed') + 'x'.repeat(60_000) }, async () => {
+    await expect.poll(() => pool('memory'), PATIENCE).toBeGreaterThan(MEMORY / 3);
+    expect(await pool('memory', 'largest')).toBeLessThanOrEqual(MEMORY / 2);
+    expect((await other())?.status).toBe(200);
+  });
 });
 
 test('delayed bodies take half of the memory, and a caller learns which share is used up', async () => {

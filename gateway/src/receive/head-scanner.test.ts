@@ -9,9 +9,15 @@ const scan = (text: string, cuts: readonly number[] = []): HeadVerdict[] => {
   const bytes = Buffer.from(text, 'latin1');
   const scanner = new HeadScanner();
   const places = [0, ...[...cuts].map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
-  for (const [index, place] of places.entries()) scanner.push(bytes.subarray(place, places[index + 1] ?? place));
   const verdicts: HeadVerdict[] = [];
-  for (let next = scanner.take(); next !== undefined; next = scanner.take()) verdicts.push(next);
+  for (const [index, place] of places.entries()) {
+    const end = places[index + 1] ?? place;
+    for (let at = place; at < end;) {
+      at = scanner.push(bytes.subarray(0, end), at);
+      const verdict = scanner.take();
+      if (verdict !== undefined) verdicts.push(verdict);
+    }
+  }
   return verdicts;
 };
 
@@ -86,12 +92,14 @@ describe('framing', () => {
 
   test('the length of a request line is available during and after its arrival', () => {
     const scanner = new HeadScanner();
-    scanner.push(Buffer.from('GET /aaaaaaa'));
+    scanner.push(Buffer.from('GET /aaaaaaa'), 0);
     expect(scanner.requestLineBytes).toBe(12);
-    scanner.push(Buffer.from('aaa HTTP/1.1\r\nx: y\r\n\r\nGET / HTTP/1.1\r\n\r\n'));
-    expect(scanner.requestLineBytes).toBe(25);
+    const rest = Buffer.from('aaa HTTP/1.1\r\nx: y\r\n\r\nGET / HTTP/1.1\r\n');
+    const end = scanner.push(rest, 0);
+    expect([scanner.requestLineBytes, scanner.isBetweenRequests]).toEqual([25, true]);
     scanner.take();
-    expect(scanner.requestLineBytes).toBe(15);
+    expect(scanner.push(rest, end)).toBe(rest.length);
+    expect([scanner.requestLineBytes, scanner.isBetweenRequests]).toEqual([15, false]);
   });
 });
 

@@ -29,6 +29,8 @@ const LENGTH_VALUE = 6;
 const CODING_VALUE = 7;
 const HEAD_END = 8;
 const BODY = 9;
+/** The request has ended. */
+const ENDED = 10;
 
 interface WatchedName {
   readonly bytes: Uint8Array;
@@ -46,17 +48,15 @@ const nameBeginning = (letter: number): WatchedName | undefined => {
   return letter === 0x74 ? TRANSFER_ENCODING : undefined;
 };
 
-/** The maximum number of verdicts that wait for their requests. Pipelined requests beyond it get no verdict and are refused. */
-const VERDICTS_WAITING_MAX = 1_024;
-
 /**
- * Reads all bytes of a connection in parallel with Node's parser, which trims header values, and keeps one verdict per request
- * head. A head can span chunks, a chunk can contain several heads, and bodies can contain text that looks like a head, so the
- * scanner follows the framing (RFC 9112 section 6) for all input that Node's parser accepts. The scanner does not refuse requests.
- * `readHead` compares a verdict with the parsed head, and the connection closes if the two disagree.
+ * Reads all bytes of a connection before Node's parser, which trims header values, and keeps a verdict on the latest head. Also finds
+ * the end of each request, so that the parser gets one request at a time. A head can span chunks, a chunk can contain several heads, and
+ * bodies can contain text that looks like a head, so the scanner follows the framing (RFC 9112 section 6) for all input that Node's
+ * parser accepts. The scanner does not refuse requests. `readHead` compares a verdict with the parsed head, and the connection closes
+ * if the two disagree.
  */
 export class HeadScanner {
-  readonly #verdicts: HeadVerdict[] = [];
+  #verdict: HeadVerdict | undefined;
   readonly #body = new BodySkipper();
   #state = BEFORE_HEAD;
   #name: WatchedName | undefined;
@@ -77,11 +77,16 @@ export class HeadScanner {
   #chunked = false;
 
   /**
-   * The size in bytes of the request line of the oldest head whose verdict was not taken, or of the head that is still arriving.
-   * Shows why a head is too large.
+   * The size in bytes of the request line of the head whose verdict was not taken, or of the head that is still arriving. Shows why a
+   * head is too large.
    */
   get requestLineBytes(): number {
-    return this.#verdicts[0]?.requestLineBytes ?? this.#requestLineBytes;
+    return this.#verdict?.requestLineBytes ?? this.#requestLineBytes;
+  }
+
+  /** Whether the last request has ended, and the next one has not begun. */
+  get isBetweenRequests(): boolean {
+    return this.#state === BEFORE_HEAD || this.#state === ENDED;
   }
 
   /** Whether the arriving body has too many small chunks. */
@@ -89,26 +94,28 @@ export class HeadScanner {
     return this.#body.isFragmented;
   }
 
-  push(chunk: Uint8Array): void {
-    let at = 0;
-    while (at < chunk.length) {
-      if (this.#state === BODY) {
-        at = this.#body.skip(chunk, at);
-        if (this.#body.isDone) this.#state = BEFORE_HEAD;
-      } else at = this.#scanHead(chunk, at);
-    }
+  /** Scans a chunk from this index until the request or the chunk ends. Returns the index at which it stopped. */
+  push(chunk: Uint8Array, from: number): number {
+    if (this.#state === ENDED) this.#state = BEFORE_HEAD;
+    const at = this.#scanHead(chunk, from);
+    if (this.#state !== BODY) return at;
+    const end = this.#body.skip(chunk, at);
+    if (this.#body.isDone) this.#state = ENDED;
+    return end;
   }
 
-  /** Removes and returns the verdict on the oldest head. */
+  /** Removes and returns the verdict on the latest head. */
   take(): HeadVerdict | undefined {
-    return this.#verdicts.shift();
+    const verdict = this.#verdict;
+    this.#verdict = undefined;
+    return verdict;
   }
 
-  /** Scans until the chunk ends or a body begins. Returns the index at which it stopped. */
+  /** Scans until the chunk or the head ends. Returns the index at which it stopped. */
   #scanHead(chunk: Uint8Array, from: number): number {
     const end = chunk.length;
     let at = from;
-    while (at < end && this.#state !== BODY) {
+    while (at < end && this.#state !== BODY && this.#state !== ENDED) {
       switch (this.#state) {
         case BEFORE_HEAD:
           // Empty lines before a request line are legal.
@@ -120,7 +127,8 @@ export class HeadScanner {
           const start = at;
           while (at < end && chunk[at] !== LF) at++;
           if (this.#state === REQUEST_LINE) this.#requestLineBytes += at - start;
-          if (at < end) this.#state = LINE_START;
+          if (at === end) break;
+          this.#state = LINE_START;
           at++;
           break;
         }
@@ -204,16 +212,14 @@ export class HeadScanner {
   }
 
   #endHead(): void {
-    if (this.#verdicts.length < VERDICTS_WAITING_MAX) {
-      this.#verdicts.push({
-        requestLineBytes: this.#requestLineBytes,
-        lines: this.#lines,
-        keyLines: this.#keyLines,
-        keyLength: this.#keyLength,
-        keyPadded: this.#keyPadded,
-      });
-    }
-    this.#state = BEFORE_HEAD;
+    this.#verdict = {
+      requestLineBytes: this.#requestLineBytes,
+      lines: this.#lines,
+      keyLines: this.#keyLines,
+      keyLength: this.#keyLength,
+      keyPadded: this.#keyPadded,
+    };
+    this.#state = ENDED;
     if (this.#chunked) {
       this.#body.startChunked();
       this.#state = BODY;

@@ -1,8 +1,9 @@
 import { METHODS as NODE_METHODS, STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Socket, type AddressInfo } from 'node:net';
 import type { HeaderPair, RejectionCode } from '@standin/contract';
-import { LIMITS, ownMember, SharedPool } from '@standin/contract';
+import { ownMember } from '@standin/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
+import type { ByteBudget } from '../request/byte-budget.ts';
 import { httpDate } from '../request/clock.ts';
 import { Exchange, type Arriving, type CallerConnection } from '../request/exchange.ts';
 import { rejectionProblem } from '../request/problem.ts';
@@ -12,9 +13,10 @@ import { HeadScanner, type HeadVerdict } from './head-scanner.ts';
 
 export interface ReceiveOptions {
   readonly settings: GatewaySettings;
+  readonly budget: ByteBudget;
   /**
-   * Called for each request when its head has arrived, the previous request on its connection is accepted or refused, and few
-   * responses on its connection are unsent. Gets the target as received and the scanner's verdict. Must not throw.
+   * Called for each request when its head has arrived and the response to the previous request on its connection is sent. Gets the
+   * target as received and the scanner's verdict. Must not throw.
    */
   readonly onExchange: (exchange: Exchange, target: string, verdict: HeadVerdict | undefined) => void;
   /** Called for each request that is refused without an exchange, for example because its bytes are not HTTP. */
@@ -26,20 +28,8 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 /** How long the caller has to read a response that is sent without an exchange, before the connection is cut. */
 const FAREWELL_MS = 2_000;
 
-/**
- * The number of requests that may wait for earlier requests on their connection, per connection and in total. Beyond it, or beyond the
- * share of the connection's namespace, the connection is cut. Each request takes a few kilobytes of memory, but as few as 18 bytes on the wire.
- */
-const WAITING_PER_CONNECTION_MAX = 1_024;
-const WAITING_MAX = 10_000;
-
-/** A request that waits for earlier requests on its connection. */
-interface Waiting {
-  readonly request: IncomingMessage & { originalUrl?: string };
-  readonly response: ServerResponse;
-  /** Who the request counts towards among all that wait: the namespace of the connection, or else the peer's address. */
-  readonly holder: string;
-}
+/** A connection is not read while it has sent this much more than the request that is handled. */
+const AHEAD_BYTES_MAX = 64 * 1_024;
 
 /** Returns the rejection for an error from Node's server, which reports a head above its limit as `HPE_HEADER_OVERFLOW`. */
 const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: number): RejectionCode => {
@@ -64,6 +54,8 @@ const DETAILS: Readonly<Record<string, string>> = {
 const detailOf = (error: Error): string | undefined =>
   'code' in error && typeof error.code === 'string' ? ownMember(DETAILS, error.code) : undefined;
 
+const NOTHING = Buffer.alloc(0);
+
 const LOST = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED']);
 const isLost = (error: Error): boolean => 'code' in error && typeof error.code === 'string' && LOST.has(error.code);
 
@@ -86,39 +78,80 @@ class Connection implements CallerConnection {
   readonly socket: Socket;
   readonly scanner = new HeadScanner();
   namespace = '';
-  /** The requests that wait for earlier ones, in the order in which they were received. */
-  waiting: Waiting[] = [];
-  /** The number of requests that began before the responses to earlier ones were sent, and whose responses are not sent either. */
-  pipelined = 0;
   /** Stored because a closed socket has no peer address. */
   readonly peerAddress: string;
   arriving: Arriving | undefined;
   readonly onClosed = new Set<() => void>();
-  /**
-   * The most recent exchange. HTTP sends responses in the order of the requests, so the response to this exchange is the last one
-   * to be sent.
-   */
+  /** The most recent exchange. The next one begins when its response is sent. */
   latest: Exchange | undefined;
   /** Whether the parser rejected the bytes on this connection, a timeout expired, or a body has too many small chunks. */
   isBroken = false;
+  readonly #parse: (bytes: Buffer) => void;
+  readonly #onFragmented: () => void;
+  readonly #budget: ByteBudget;
+  /** What was received after the end of the latest request. Counts for `#holder` in the budget. */
+  #ahead: Buffer = NOTHING;
+  #holder = '';
 
-  /** Whether the next request may begin. */
-  get isReady(): boolean {
-    return this.latest === undefined || (this.latest.isDecided && this.pipelined < LIMITS.pipelinedRequestsMax);
-  }
-
-  constructor(socket: Socket, onFragmented: (connection: Connection) => void) {
+  constructor(socket: Socket, budget: ByteBudget, onFragmented: (connection: Connection) => void) {
     this.socket = socket;
     this.peerAddress = plainAddress(socket.remoteAddress ?? '');
-    // Runs before the parser, so that the verdict on a head exists when the parser announces the request.
-    socket.prependListener('data', (chunk: Buffer) => {
-      this.scanner.push(chunk);
-      if (this.scanner.isFragmented) onFragmented(this);
+    this.#budget = budget;
+    this.#onFragmented = () => onFragmented(this);
+    // Node has just added its parser as the only listener. It gets the bytes of one request at a time.
+    const [parse] = socket.listeners('data');
+    this.#parse = parse?.bind(socket) as (bytes: Buffer) => void;
+    socket.removeAllListeners('data').on('data', (chunk: Buffer) => {
+      if (this.#ahead.length > 0) this.#keep(Buffer.concat([this.#ahead, chunk]));
+      else this.#read(chunk);
     });
     socket.once('close', () => {
+      this.#keep(NOTHING);
       this.arriving?.gone();
       for (const closed of this.onClosed) closed();
     });
+  }
+
+  /** Begins the next request if it has been received. */
+  readNext(): void {
+    const ahead = this.#ahead;
+    this.#keep(NOTHING);
+    this.#read(ahead);
+    if (ahead.length >= AHEAD_BYTES_MAX && this.#ahead.length < AHEAD_BYTES_MAX) this.socket.resume();
+  }
+
+  get #isBusy(): boolean {
+    return this.latest?.isSent === false;
+  }
+
+  #read(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length && !this.isBroken) {
+      if (this.scanner.isBetweenRequests) {
+        // After a response that ends the connection, the bytes may only look like a request.
+        if (this.latest?.isClosing === true) return;
+        if (this.#isBusy) {
+          this.#keep(at === 0 ? chunk : chunk.subarray(at));
+          return;
+        }
+      }
+      const end = this.scanner.push(chunk, at);
+      if (this.scanner.isFragmented) this.#onFragmented();
+      else this.#parse(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
+      at = end;
+    }
+  }
+
+  /** Keeps these bytes, instead of others, for when the response to the latest request is sent. */
+  #keep(ahead: Buffer): void {
+    if (this.#ahead.length > 0) this.#budget.free(this.#holder, this.#ahead.length);
+    this.#ahead = this.isBroken || this.socket.destroyed ? NOTHING : ahead;
+    if (this.#ahead.length === 0) return;
+    this.#holder = this.namespace || this.peerAddress;
+    if (!this.#budget.take(this.#holder, ahead.length)) {
+      this.#ahead = NOTHING;
+      this.socket.destroy();
+    } else if (ahead.length >= AHEAD_BYTES_MAX) this.socket.pause();
   }
 }
 
@@ -130,8 +163,6 @@ export class Receiver {
   readonly #app: FastifyInstance;
   readonly #options: ReceiveOptions;
   readonly #connections = new WeakMap<Socket, Connection>();
-  /** The requests that wait for earlier ones on their connections. */
-  readonly waiting = new SharedPool(WAITING_MAX);
 
   private constructor(app: FastifyInstance, options: ReceiveOptions) {
     this.#app = app;
@@ -190,7 +221,7 @@ export class Receiver {
   #attach(): void {
     const app = this.#app;
     const { server } = app;
-    const { settings } = this.#options;
+    const { settings, budget } = this.#options;
     // CONNECT is not a route, because Node emits a separate event for it.
     const known = new Set<string>([...app.supportedMethods, 'CONNECT']);
     for (const method of NODE_METHODS) if (!known.has(method)) app.addHttpMethod(method);
@@ -201,75 +232,36 @@ export class Receiver {
       this.#onRequest(request.raw, reply.raw);
     });
     server.maxConnections = settings.limits.connections;
-    const onFragmented = (connection: Connection): void => this.#onFragmented(connection);
+    const onFragmented = (connection: Connection): void => this.#break(connection, 'chunks_too_small');
     server.on('connection', (socket: Socket) => {
-      const connection = new Connection(socket, onFragmented);
-      this.#connections.set(socket, connection);
-      connection.onClosed.add(() => this.#dropWaiting(connection));
+      this.#connections.set(socket, new Connection(socket, budget, onFragmented));
     });
     // The stages handle requests with an `Expect` header, for which Node emits these events.
     const pass = (request: IncomingMessage, response: ServerResponse) => void server.emit('request', request, response);
     server.on('checkContinue', pass).on('checkExpectation', pass);
     server.on('connect', (_request, socket) => {
       this.#options.onRefused('target_invalid');
+      const connection = socket instanceof Socket ? this.#connections.get(socket) : undefined;
+      if (connection !== undefined) connection.isBroken = true;
       // Node has removed its own listeners, so without this listener a reset would be an uncaught exception.
       socket.on('error', () => socket.destroy());
       if (socket instanceof Socket) this.#sayFarewell(socket, farewell('target_invalid'));
     });
   }
 
-  #onRequest(request: Waiting['request'], response: ServerResponse): void {
+  #onRequest(request: IncomingMessage & { originalUrl?: string }, response: ServerResponse): void {
     const connection = this.#connections.get(request.socket);
-    if (connection === undefined) {
-      response.destroy();
+    // Otherwise, the scanner and the parser disagree about where the previous request ends.
+    if (connection === undefined || connection.latest?.isSent === false) {
+      request.socket.destroy();
       return;
     }
-    // The parser announces pipelined requests one right after the other. After a refusal that ends the connection, none of them
-    // is served, because the bytes may only look like a request.
-    if (connection.latest?.isClosing === true) return;
-    const waiting = { request, response, holder: connection.namespace || connection.peerAddress };
-    if (connection.waiting.length === 0 && connection.isReady) this.#begin(connection, waiting);
-    else if (connection.waiting.length < WAITING_PER_CONNECTION_MAX && this.waiting.take(waiting.holder)) {
-      connection.waiting.push(waiting);
-      this.#beginNextWhenReady(connection);
-    } else request.socket.destroy();
-  }
-
-  #begin(connection: Connection, { request, response }: Waiting): void {
     const { settings, onExchange } = this.#options;
-    const before = connection.latest;
     const { responseStallTimeoutMs, exchangeTimeoutMs } = settings.limits;
     const exchange = new Exchange(request, response, { connection, responseStallTimeoutMs, exchangeTimeoutMs });
     connection.latest = exchange;
-    if (before?.isSent === false) {
-      connection.pipelined++;
-      exchange.whenSent(() => {
-        connection.pipelined--;
-        this.#beginWaiting(connection);
-      });
-    }
+    response.once('finish', () => connection.readNext());
     onExchange(exchange, request.originalUrl ?? '', connection.scanner.take());
-  }
-
-  /** Begins the waiting requests that may begin now. */
-  #beginWaiting(connection: Connection): void {
-    if (connection.latest?.isClosing === true) this.#dropWaiting(connection);
-    while (connection.isReady) {
-      const next = connection.waiting.shift();
-      if (next === undefined) return;
-      this.waiting.free(next.holder);
-      this.#begin(connection, next);
-    }
-    this.#beginNextWhenReady(connection);
-  }
-
-  #beginNextWhenReady(connection: Connection): void {
-    // Otherwise, too many responses are unsent, and the next request begins when one of them is sent.
-    if (connection.latest?.isDecided === false) connection.latest.whenDecided(() => this.#beginWaiting(connection));
-  }
-
-  #dropWaiting(connection: Connection): void {
-    for (const { holder } of connection.waiting.splice(0)) this.waiting.free(holder);
   }
 
   /** Called when the parser rejects the bytes on this connection, when a request times out, or when the socket fails. */
@@ -284,12 +276,6 @@ export class Receiver {
     this.#break(connection, code, detailOf(error));
   }
 
-  /** Stops parsing the following bytes, because the parser does the same work for a body that is discarded. */
-  #onFragmented(connection: Connection): void {
-    connection.socket.removeAllListeners('data');
-    this.#break(connection, 'chunks_too_small');
-  }
-
   /** Refuses the request that is arriving, or the next one, and ends the connection. */
   #break(connection: Connection, code: RejectionCode, detail?: string): void {
     if (connection.isBroken) return;
@@ -302,7 +288,7 @@ export class Receiver {
     // The rest of a refused request, whose response ends the connection.
     if (connection.latest?.isClosing === true) return;
     this.#options.onRefused(code);
-    const owed = (connection.waiting.at(-1) ?? connection.latest)?.response;
+    const owed = connection.latest?.response;
     const say = (): void => this.#sayFarewell(connection.socket, farewell(code, detail));
     if (owed === undefined || owed.writableFinished) say();
     else owed.once('finish', say);

@@ -52,7 +52,7 @@ export class Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly connection: CallerConnection;
-  /** `performance.now()` at the arrival of the head, or when earlier requests on the connection let this one begin. */
+  /** `performance.now()` at the arrival of the head, or when the response to the previous request on the connection was sent. */
   readonly startedMs: number;
   /** The same time in microseconds since the epoch. */
   readonly receivedAtUs: number;
@@ -75,7 +75,6 @@ export class Exchange {
   #closes = false;
   #ended = false;
   #isDecided = false;
-  #onDecided: (() => void) | undefined;
 
   constructor(
     request: IncomingMessage,
@@ -100,21 +99,11 @@ export class Exchange {
     const { request, response } = this;
     this.#closes = closes || this.awaitsContinue || !response.shouldKeepAlive || request.httpVersionMinor === 0;
     this.#isDecided = true;
-    this.#onDecided?.();
-  }
-
-  get isDecided(): boolean {
-    return this.#isDecided;
   }
 
   /** Whether the connection ends with this request. False before `decide`. */
   get isClosing(): boolean {
     return this.#closes;
-  }
-
-  /** Calls `next` in `decide`. */
-  whenDecided(next: () => void): void {
-    this.#onDecided = next;
   }
 
   /** Whether the system has taken over the whole response, or nothing can reach the caller. */
@@ -215,8 +204,7 @@ export class Exchange {
     if (trailers.length > 0) response.addTrailers(trailers as [string, string][]);
     if (typeof lastBytes === 'string') response.end(lastBytes, 'latin1');
     else response.end(lastBytes);
-    // A response that waits for earlier ones has no socket yet.
-    if (response.socket !== null && connection.socket.writableLength === 0) return;
+    if (connection.socket.writableLength === 0) return;
     response.setTimeout(this.#stallTimeoutMs);
     // The next response on the connection may be delayed for longer. Node's own listener then sets the time to keep it open.
     response.prependOnceListener('finish', () => connection.socket.setTimeout(0));
@@ -228,8 +216,6 @@ export class Exchange {
   /** Cuts the connection, so that the caller cannot mistake a partial response for a complete one. */
   destroy(): void {
     const { response } = this;
-    // Node only marks a response that waits for earlier ones on its connection, and would send what it has of it in its turn.
-    if (response.socket === null) response.once('socket', (socket: Socket) => socket.destroy());
     response.destroy();
     this.#ended = true;
     if (!this.#isDecided) this.decide(true);

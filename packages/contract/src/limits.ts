@@ -31,11 +31,6 @@ export const LIMITS = {
    */
   keepAliveTimeoutMs: 65_000,
   /**
-   * The number of requests on one connection that may be accepted while the responses to earlier ones are unsent. Without this limit,
-   * requests in a few packets could occupy thousands of places. Pipelining clients usually have fewer than ten.
-   */
-  pipelinedRequestsMax: 32,
-  /**
    * Bytes in the heads, bodies and captured responses of running requests, and in rows that are not on disk yet. Above this limit,
    * new requests get 503.
    */

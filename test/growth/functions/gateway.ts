@@ -96,7 +96,11 @@ export const GATEWAY: readonly GrowthEntry[] = [
   {
     of: 'gateway/src/receive/head-scanner.ts#HeadScanner',
     limit: HEAD,
-    run: (text) => new HeadScanner().push(Buffer.from(`GET / HTTP/1.1\r\n${text}`, 'latin1')),
+    run: (text) => {
+      const scanner = new HeadScanner();
+      const bytes = Buffer.from(`GET / HTTP/1.1\r\n${text}`, 'latin1');
+      for (let at = 0; at < bytes.length;) at = scanner.push(bytes, at);
+    },
     near: {
       'consecutive request heads': repeated('GET / HTTP/1.1\r\n\r\n'),
       'many keys': repeated('x-api-key: a \t \r\n'),
