@@ -181,6 +181,21 @@ const running = (): Promise<number[]> =>
 const runningReplays = async (adminUrl: string): Promise<number> =>
   [...(await metricOf(adminUrl, 'standin_replay_running')).values()].reduce((sum, value) => sum + value, 0);
 
+test('a leader that was frozen until after its term steps down, and the next one completes its Replay', async () => {
+  const spec = { ...PROJECT, filter, target: { kind: 'Endpoint' }, ratePerSecond: 8, order: 'Original' };
+  await tenant.apply('Replay', 'frozen', spec);
+  await eventually('some progress', () => tenant.get('Replay', 'frozen'), {
+    accept: ({ status }) => status?.['cursor'] !== undefined,
+  });
+  const frozen = deployment.operators[(await running()).indexOf(1)];
+  frozen?.process.signal('SIGSTOP');
+  const { status } = await ended('frozen', FAILOVER_MS_MAX + 20_000);
+  expect(status).toMatchObject({ phase: 'Succeeded', planned: COUNT, sent: COUNT, answered: COUNT, failed: 0 });
+  frozen?.process.signal('SIGCONT');
+  await eventually('both operators', running, { accept: (all) => all.every((count) => count === 0) });
+  expect((await tenant.get('Replay', 'frozen')).status).toEqual(status);
+});
+
 test('another operator continues the Replay of a killed one and sends each request in the original order', async () => {
   // Rows of earlier tests may not be in the log yet.
   const startedAt = new Date().toISOString();

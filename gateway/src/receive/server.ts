@@ -131,7 +131,9 @@ class Connection implements CallerConnection {
         // After a response that ends the connection, the bytes may only look like a request.
         if (this.latest?.isClosing === true) return;
         if (this.#isBusy) {
-          this.#keep(at === 0 ? chunk : chunk.subarray(at));
+          const ahead = at === 0 ? chunk : chunk.subarray(at);
+          // A small part would otherwise keep the whole chunk in memory.
+          this.#keep(2 * ahead.length < chunk.buffer.byteLength ? Buffer.from(ahead) : ahead);
           return;
         }
       }
