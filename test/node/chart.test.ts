@@ -337,12 +337,13 @@ test('helm uninstall leaves only what docs/guides/install.md lists', NO_RETRY, a
     const names = (await stand.system('get', listed.join(','), '-o', 'name', '--ignore-not-found')).split('\n');
     const known = names
       .filter((name) => !['configmap/kube-root-ca.crt', 'serviceaccount/default'].includes(name))
-      .map((name) => name.replace(/(standin-quota|standin-gateway-drain)-[0-9a-z-]+$/, '$1-…'));
+      .map((name) => name.replace(/(standin-claims|standin-quota|standin-gateway-drain)-[0-9a-z-]+$/, '$1-…'));
     return [...new Set(known)].sort();
   };
   await expect
     .poll(left, { timeout: 60_000 })
     .toEqual([
+      'configmap/standin-claims-…',
       'configmap/standin-gateways',
       'configmap/standin-quota-…',
       'job.batch/standin-gateway-drain-…',
