@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
@@ -382,8 +382,10 @@ describe('standin dev with text output', () => {
     const args = ['dev', manifests, '--data', data, '--gateway-port', '0'];
     const dev = startProcess({ name: 'standin dev', main: 'cli/src/main.ts', args });
     const curl = await dev.waitForLine('the curl', (line) => line.startsWith('  curl '), 30_000);
-    // ClickHouse may be writing into the folder.
-    await rm(path.join(data, 'clickhouse'), { recursive: true, maxRetries: 10 });
+    const engine = path.join(data, 'clickhouse');
+    // ClickHouse may be writing into its folders. The folder itself stays, because standin dev ends when it is removed.
+    for (const name of await readdir(engine))
+      await rm(path.join(engine, name), { recursive: true, force: true, maxRetries: 10 });
     await runCommand('bash', ['-c', curl]);
     await dev.waitForLine('the warning', (line) => line.startsWith('! gateway: delivery delayed, retrying'));
     await dev.kill('SIGKILL');

@@ -47,8 +47,13 @@ test('distinguishes missing, current, newer and older tables', async () => {
   expect(await store.schema()).toEqual({ kind: 'missing' });
   await store.migrate();
   expect(await store.schema()).toEqual({ kind: 'current' });
+  const newest = await client.query({
+    query: `SELECT max(number) FROM ${database}.migrations`,
+    format: 'TabSeparated',
+  });
+  const known = Number(await newest.text());
   await applyNewerMigration();
-  expect(await store.schema()).toEqual({ kind: 'newer', applied: 999, known: 12 });
+  expect(await store.schema()).toEqual({ kind: 'newer', applied: 999, known });
   await forget(5);
   expect(await store.schema()).toEqual({ kind: 'older', pending: ['005_log_quota'] });
 });

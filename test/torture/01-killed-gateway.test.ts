@@ -107,8 +107,9 @@ test('2: a gateway killed while it delays responses leaves one row for each, wit
   const requests = 50;
   const recorded = async () => (await stand.metric('standin_respond_requests_total{action="JSON",status="2xx"}')) || 0;
   const before = await recorded();
-  using client = await RawClient.connect(stand.port);
-  for (let sent = 0; sent < requests; sent += 1) client.send(stand.head('GET', stand.target('/delayed')));
+  using clients = new DisposableStack();
+  for (let sent = 0; sent < requests; sent += 1)
+    clients.use(await RawClient.connect(stand.port)).send(stand.head('GET', stand.target('/delayed')));
   await eventually('the recorded requests', recorded, { accept: (count) => count === before + requests });
   await stand.crash();
   const rows = await eventually(

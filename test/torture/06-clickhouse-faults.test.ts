@@ -99,6 +99,6 @@ test('12: only the row that ClickHouse never accepts is quarantined; it is count
     args: ['admin', 'quarantine', `${stand.directory}/gateway/spool`],
   });
   expect((await shown.ended()).code).toBe(1);
-  expect(shown.log().join('\n')).toMatch(/torture\/post-mock POST \/mock .*\n.*INCORRECT_DATA/);
+  expect(shown.log().join('\n')).toMatch(/torture-own\/post-mock POST \/mock .*\n.*INCORRECT_DATA/);
   expect([put?.row?.query, put?.row && Buffer.from(put.row.requestBody).toString()]).toEqual([marker, 'poisonous']);
 }, 1_800_000);
