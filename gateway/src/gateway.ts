@@ -167,6 +167,7 @@ const sharesOf = ({ pipeline, budget, unauthenticated }: SharedParts) => ({
   connections: pipeline.connections,
   memory: budget.pool,
   compiled: Preparation.pool,
+  syntax_trees: Preparation.treePool,
   unverified_requests: unauthenticated.requests,
   unverified_memory: unauthenticated.pool,
 });

@@ -111,3 +111,23 @@ test('the endpoints of one namespace do not keep those of another from being com
   await Promise.all([...Array.from({ length: 20 }, () => finish('many')), finish('other')]);
   expect(order.indexOf('other')).toBe(0);
 });
+
+test('expressions that are compiled again are not parsed again, as long as there is room for their syntax trees', async () => {
+  const source = Array.from({ length: 20 }, (_, index) => `request.json.a${index} == "${index}"`).join(' || ');
+  const all = Array.from({ length: 40 }, () => {
+    const prepare = (): Prepared<never> =>
+      // So large that only one of them is kept compiled.
+      prepared(expressions(8, source), LIMITS.compiledBytesMax / 3)();
+    return new Preparation(prepare, [], 'trees');
+  });
+  const useAll = async (): Promise<number> => {
+    const { user, system } = process.threadCpuUsage();
+    for (const preparation of all) await preparation.finish();
+    const after = process.threadCpuUsage();
+    return after.user + after.system - user - system;
+  };
+  const parsing = await useAll();
+  expect(Preparation.treePool.heldBy('trees')).toBeGreaterThan(40 * 8 * source.length);
+  const decoding = Math.min(await useAll(), await useAll());
+  expect(decoding).toBeLessThan(parsing / 2);
+});

@@ -2,8 +2,10 @@ import { LIMITS, SharedPool } from '@standin/contract';
 import type { LazyExpression } from '@standin/responses';
 import { Turns } from './turns.ts';
 
-/** The length of the expressions that are compiled in one turn of the event loop. The last one of a turn may exceed it. */
+/** The length of the expressions that are parsed and compiled in one turn of the event loop. The last one of a turn may exceed it. */
 const TURN_LENGTH = 512;
+/** The length of those that are compiled from their syntax trees. */
+const TURN_LENGTH_WITH_TREES = 3_072;
 /** The memory that each character of a compiled expression takes, as measured. */
 const EXPRESSION_BYTES = 50;
 /** After this time, a use counts half. */
@@ -31,13 +33,15 @@ const NOTHING: Prepared<never> = { responses: [], expressions: [], responseBytes
 /**
  * Compiles the responses and the expressions of an endpoint when its first request arrives. All endpoints together keep about
  * `LIMITS.compiledBytesMax` bytes compiled, because the gateway may have many endpoints and gets requests for few of them. Each namespace
- * has a share of these bytes, in which its endpoints displace only each other, and a turn of the event loop after each other one.
+ * has a share of these bytes, in which its endpoints displace only each other, and a turn of the event loop after each other one. The
+ * syntax trees of many more expressions are kept, because parsing takes most of the time.
  */
 export class Preparation<Response> {
   static readonly pool = new SharedPool(LIMITS.compiledBytesMax);
+  static readonly treePool = new SharedPool(LIMITS.treeBytesMax);
   /** The endpoints that are compiled, by namespace, including those that are no longer in the configuration. */
   static readonly #compiled = new Map<string, Set<Preparation<unknown>>>();
-  /** All of them, in the order in which they are checked for idleness. */
+  /** All that are compiled or have syntax trees, in the order in which they are checked for idleness. */
   static readonly #all = new Set<Preparation<unknown>>();
   /** The last endpoints that were compiled without room for them, oldest first. */
   static readonly #guests: Preparation<unknown>[] = [];
@@ -52,6 +56,8 @@ export class Preparation<Response> {
   #uses = 0;
   #usedMs = 0;
   #running: Promise<void> | undefined;
+  /** The encoded syntax trees of the expressions, if there is room for them. */
+  #trees: readonly (Uint8Array | undefined)[] | undefined;
 
   /** @param prepare undefined if there is nothing to compile */
   constructor(prepare: (() => Prepared<Response>) | undefined, parameters: readonly string[], namespace = '') {
@@ -89,24 +95,35 @@ export class Preparation<Response> {
     const nextTurn = () => Preparation.#turns.next(this.#namespace);
     await nextTurn();
     const prepared = (this.#prepared ??= this.#prepare());
+    const turnLength = this.#trees === undefined ? TURN_LENGTH : TURN_LENGTH_WITH_TREES;
     let length = 0;
-    for (const expression of prepared.expressions) {
+    for (const [index, expression] of prepared.expressions.entries()) {
+      expression.tree.encoded ??= this.#trees?.[index];
       expression.compile(this.#parameters);
       length += expression.source.length;
-      if (length < TURN_LENGTH) continue;
+      if (length < turnLength) continue;
       await nextTurn();
       length = 0;
     }
     await nextTurn();
     this.#isFinished = true;
+    Preparation.#forgetIdle(performance.now());
+    this.#keepTrees(prepared);
     Preparation.#keep(this, prepared);
+  }
+
+  #keepTrees({ expressions }: Prepared<Response>): void {
+    if (this.#trees !== undefined || expressions.length === 0) return;
+    const trees = expressions.map(({ tree }) => tree.encoded);
+    if (!Preparation.treePool.take(this.#namespace, treeBytes(trees))) return;
+    this.#trees = trees;
+    Preparation.#all.add(this);
   }
 
   /** Keeps what was compiled if there is room, or if it is used more than others of the namespace. */
   static #keep(added: Preparation<unknown>, prepared: Prepared<unknown>): void {
     const namespace = added.#namespace;
     const nowMs = performance.now();
-    this.#forgetIdle(nowMs);
     const own = this.#compiled.get(namespace) ?? new Set<Preparation<unknown>>();
     const bytes = bytesOf(prepared);
     while (!this.pool.take(namespace, bytes)) {
@@ -133,10 +150,12 @@ export class Preparation<Response> {
     for (const oldest of this.#all) {
       if (checked === CHECKED_FOR_IDLENESS) return;
       checked += 1;
-      if (nowMs - oldest.#usedMs >= IDLE_MS) this.#remove(oldest);
+      this.#all.delete(oldest);
+      if (nowMs - oldest.#usedMs < IDLE_MS) this.#all.add(oldest);
       else {
-        this.#all.delete(oldest);
-        this.#all.add(oldest);
+        if (this.#compiled.get(oldest.#namespace)?.has(oldest) === true) this.#remove(oldest);
+        this.treePool.free(oldest.#namespace, treeBytes(oldest.#trees ?? []));
+        oldest.#trees = undefined;
       }
     }
   }
@@ -145,7 +164,7 @@ export class Preparation<Response> {
     const own = this.#compiled.get(kept.#namespace);
     own?.delete(kept);
     if (own?.size === 0) this.#compiled.delete(kept.#namespace);
-    this.#all.delete(kept);
+    if (kept.#trees === undefined) this.#all.delete(kept);
     this.pool.free(kept.#namespace, bytesOf(kept.#prepared ?? NOTHING));
     kept.#forget();
   }
@@ -160,3 +179,6 @@ export class Preparation<Response> {
 
 const bytesOf = ({ expressions, responseBytes }: Prepared<unknown>): number =>
   responseBytes + EXPRESSION_BYTES * expressions.reduce((sum, { source }) => sum + source.length, 0);
+
+const treeBytes = (trees: readonly (Uint8Array | undefined)[]): number =>
+  trees.reduce((sum, tree) => sum + (tree?.length ?? 0), 0);

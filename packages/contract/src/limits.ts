@@ -119,6 +119,8 @@ export const LIMITS = {
   expressionsLengthMax: 8_192,
   /** The memory for the responses and expressions that a gateway keeps compiled, across all endpoints. The memory is estimated. */
   compiledBytesMax: 50_000_000,
+  /** The size of the syntax trees of expressions that a gateway keeps. An expression is compiled from its tree six times as fast. */
+  treeBytesMax: 25_000_000,
   /** Brackets that are open at the same time. The time that the parser takes grows with the square. */
   expressionNestingMax: 32,
   /** Items of a list that an expression creates. */

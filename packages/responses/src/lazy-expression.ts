@@ -1,3 +1,4 @@
+import type { SyntaxTree } from './cel/compile-expression.ts';
 import { ExpressionError } from './cel/expression-error.ts';
 import { parseExpression, type ParsedExpression, type RequestExpressions } from './request-expressions.ts';
 
@@ -7,6 +8,8 @@ import { parseExpression, type ParsedExpression, type RequestExpressions } from 
  */
 export class LazyExpression {
   readonly source: string;
+  /** Makes `compile` about six times as fast, except for the first time. */
+  readonly tree: SyntaxTree = { encoded: undefined };
   #parsed: ParsedExpression | undefined;
 
   constructor(source: string) {
@@ -15,7 +18,7 @@ export class LazyExpression {
 
   /** Compiles the expression if it is not compiled yet. The parameters of the endpoint's slug must be the same in all calls. */
   compile(parameters: readonly string[]): ParsedExpression {
-    this.#parsed ??= parseExpression(this.source, parameters);
+    this.#parsed ??= parseExpression(this.source, parameters, this.tree);
     return this.#parsed;
   }
 

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { celMap, CelScalar, listType, mapType, objectType, type CelType, type CelValue } from '@bufbuild/cel';
 import { LIMITS } from '@standin/contract';
 import { Budget } from './budget.ts';
-import { compileExpression, evaluate, type Expression } from './cel/compile-expression.ts';
+import { compileExpression, evaluate, type Expression, type SyntaxTree } from './cel/compile-expression.ts';
 import { ExpressionError, ExpressionProblem } from './cel/expression-error.ts';
 import { convert } from './cel/functions.ts';
 import { RandomSequence } from './cel/random-sequence.ts';
@@ -56,10 +56,10 @@ export type ParsedExpression =
   { readonly ok: true; readonly expression: Expression } | ({ readonly ok: false } & Mistake);
 
 /** Checks a CEL expression for requests to an endpoint whose slug has these parameters, and prepares it. */
-export const parseExpression = (source: string, parameters: readonly string[]): ParsedExpression => {
+export const parseExpression = (source: string, parameters: readonly string[], tree?: SyntaxTree): ParsedExpression => {
   const variables = new Map([...VARIABLES, ...parameters.map((name) => [`path.${name}`, STRING] as const)]);
   try {
-    return { ok: true, expression: compileExpression(source, { variables }) };
+    return { ok: true, expression: compileExpression(source, { variables, tree }) };
   } catch (error) {
     if (!(error instanceof ExpressionProblem)) throw error;
     return { ok: false, offset: error.offset, message: error.message };

@@ -1,9 +1,11 @@
 import { parse, type CelType } from '@bufbuild/cel';
+import { ExprSchema } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import { LIMITS } from '@standin/contract';
 import { BudgetExhausted } from '../budget.ts';
 import { compile } from './compile.ts';
 import { ExpressionError, ExpressionProblem, OUT_OF_BUDGET } from './expression-error.ts';
-import { STEP_UNITS, type Result, type Step } from './program.ts';
+import { STEP_UNITS, type Expr, type Result, type Scope, type Step } from './program.ts';
 import { withRun, type Run } from './run.ts';
 
 /** An expression that was checked. It can be evaluated many times. */
@@ -14,22 +16,28 @@ export interface Expression {
   readonly step: Step;
 }
 
+/** An expression's syntax tree. */
+export interface SyntaxTree {
+  /** In protobuf's binary form, about 3 bytes for each character of the expression. Undefined before the expression is parsed. */
+  encoded: Uint8Array | undefined;
+}
+
 export interface ExpressionOptions {
   /** The types of the variables, by name. Names can contain dots. */
   readonly variables: ReadonlyMap<string, CelType>;
   /** The maximum number of macros that repeat a part for each item of a list. Default: 1. */
   readonly macrosMax?: number;
+  /**
+   * The syntax tree that an earlier call for the same expression has set here, so that nothing is parsed. Errors then have no position.
+   */
+  readonly tree?: SyntaxTree | undefined;
 }
 
 /** Checks an expression, and prepares it. Throws an `ExpressionProblem` if it has an error. */
-export const compileExpression = (source: string, { variables, macrosMax = 1 }: ExpressionOptions): Expression => {
-  const max = LIMITS.expressionLengthMax;
-  if (source.length > max) throw new ExpressionProblem(max, `an expression can have at most ${max} characters`);
-  if (source.trim() === '') throw new ExpressionProblem(0, 'the expression is empty');
-  checkNesting(source);
-  const { expr, sourceInfo } = parsed(source);
+export const compileExpression = (source: string, options: ExpressionOptions): Expression => {
+  const { variables, macrosMax = 1, tree } = options;
+  const { expr, positions } = tree?.encoded === undefined ? parsed(source, tree) : decoded(tree.encoded);
   const counts = { steps: 0, locals: 0, macros: 0, patternSize: 0 };
-  const positions = sourceInfo?.positions ?? {};
   const { type, step } = compile(expr, {
     compile,
     variables,
@@ -52,13 +60,26 @@ const checkNesting = (source: string): void => {
   }
 };
 
-const parsed = (source: string): ReturnType<typeof parse> => {
+interface Parsed {
+  readonly expr: Expr;
+  readonly positions: Scope['positions'];
+}
+
+const parsed = (source: string, tree: SyntaxTree | undefined): Parsed => {
+  const max = LIMITS.expressionLengthMax;
+  if (source.length > max) throw new ExpressionProblem(max, `an expression can have at most ${max} characters`);
+  if (source.trim() === '') throw new ExpressionProblem(0, 'the expression is empty');
+  checkNesting(source);
   try {
-    return parse(source);
+    const { expr, sourceInfo } = parse(source);
+    if (tree !== undefined) tree.encoded = toBinary(ExprSchema, expr);
+    return { expr, positions: sourceInfo?.positions ?? {} };
   } catch (error) {
     throw problemOf(source, error);
   }
 };
+
+const decoded = (encoded: Uint8Array): Parsed => ({ expr: fromBinary(ExprSchema, encoded), positions: {} });
 
 /** Describes an error of the library's parser, which does not export the class. */
 const problemOf = (source: string, error: unknown): ExpressionProblem => {

@@ -6,7 +6,7 @@ import type { IncrementalTest, IncrementalTestSuite } from '@bufbuild/cel-spec/t
 import { getConformanceSuite } from '@bufbuild/cel-spec/testdata/tests.js';
 import { describe, expect, test } from 'vitest';
 import { Budget } from '../budget.ts';
-import { compileExpression, evaluate } from './compile-expression.ts';
+import { compileExpression, evaluate, type SyntaxTree } from './compile-expression.ts';
 import { ExpressionError, ExpressionProblem } from './expression-error.ts';
 import { RandomSequence } from './random-sequence.ts';
 
@@ -138,7 +138,10 @@ const resultOf = ({ original: { expr, bindings, typeEnv } }: Case): string => {
     const values = new Map(
       Object.entries(bindings).map(([name, { kind }]) => [name, kind.case === 'value' ? celOf(kind.value) : null]),
     );
-    const expression = compileExpression(expr, { variables, macrosMax: Infinity });
+    const tree: SyntaxTree = { encoded: undefined };
+    compileExpression(expr, { variables, macrosMax: Infinity, tree });
+    // From the encoded tree, as in a gateway that has compiled it before.
+    const expression = compileExpression(expr, { variables, macrosMax: Infinity, tree });
     const value = evaluate(expression, {
       budget: new Budget(),
       random: new RandomSequence(''),
