@@ -39,7 +39,7 @@ export interface KeyRegenerationControllerOptions {
   readonly clock?: () => number;
 }
 
-const WORKERS = 4;
+const WORKERS = 7;
 const BACKOFF = { baseMs: 50, capMs: 10_000 };
 /**
  * The delay until a written key is read again and published, and until an object that was changed in the meantime is read again.

@@ -19,7 +19,7 @@ export interface EndedOperationsControllerOptions {
 }
 
 const KINDS: ReadonlySet<Kind> = new Set(['Replay', 'KeyRegeneration']);
-const WORKERS = 2;
+const WORKERS = 3;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
 
 /** Returns how many seconds an operation is kept after its end. */

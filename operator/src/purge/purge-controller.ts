@@ -33,7 +33,7 @@ export interface PurgeControllerOptions {
   readonly clock?: () => number;
 }
 
-const WORKERS = 2;
+const WORKERS = 3;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
 /** The interval at which the state of gateways and deletions is read. */
 const LATER = { requeueAfterMs: 1_000 };

@@ -36,7 +36,7 @@ export interface ShareControllerOptions {
   readonly clock?: () => number;
 }
 
-const WORKERS = 4;
+const WORKERS = 7;
 const BACKOFF = { baseMs: 100, capMs: 30_000 };
 /** The delay before a missing request is looked up again is the time that it has been missing, within these limits. */
 const LOOK_AGAIN_MS_MIN = 1_000;

@@ -62,7 +62,7 @@ const RESTORE_DELAY_MS = 1_000;
 const USAGE_DELAY_MS = 10_000;
 /** An account without traffic is checked when the month ends. A change of the clock delays this check by at most this time. */
 const MONTH_CHECK_MS_MAX = 3_600_000;
-const WORKERS = 16;
+const WORKERS = 31;
 /** The client has its own quick retries. Remaining errors last until a permission is granted, or the API server is available. */
 const BACKOFF = { baseMs: 100, capMs: 30_000 };
 

@@ -57,6 +57,30 @@ describe('WorkQueue', () => {
     await queue.stop();
   });
 
+  it('leaves workers for other namespaces, which take turns', async () => {
+    const { runs, reconcile } = gated();
+    const about = (key: string) => ({ namespace: key.slice(0, 1) });
+    const queue = queueOf(reconcile, { concurrency: 3, about });
+    for (const key of ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2']) queue.add(key);
+    const begun = () => runs.map(({ key }) => key).join(' ');
+    // Of three workers, one namespace gets two.
+    expect(begun()).toBe('a1 a2 b1');
+    // One is always left for a third namespace.
+    runs[0]?.end();
+    runs[1]?.end();
+    await until('the next turns', () => runs.length === 4);
+    queue.add('c1');
+    expect(begun()).toBe('a1 a2 b1 a3 c1');
+    for (let ended = 2; ended < runs.length; ended += 1) {
+      runs[ended]?.end();
+      await new Promise(setImmediate);
+    }
+    expect(begun()).toBe('a1 a2 b1 a3 c1 b2 a4 a5');
+    runs.forEach(({ end }) => end());
+    await until('rest', () => queue.size === 0);
+    await queue.stop();
+  });
+
   it('backs off per key, doubling the delay up to the maximum, and forgets failures after a success', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());

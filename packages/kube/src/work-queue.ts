@@ -1,4 +1,4 @@
-import { exponentialMs, type BackoffOptions } from '@standin/contract';
+import { exponentialMs, SharedPool, type BackoffOptions } from '@standin/contract';
 import type { Registry } from 'prom-client';
 import { systemClock, type Clock } from './clock.ts';
 import type { KubeLogger } from './logger.ts';
@@ -8,6 +8,8 @@ export interface ReconcileResult {
   /** The time after which this key is reconciled again, even though nothing failed. */
   readonly requeueAfterMs?: number;
 }
+
+const NO_NAMESPACE = '';
 
 /** The same values as in client-go's exponential backoff per item. */
 const BACKOFF_DEFAULT = { baseMs: 5, capMs: 1_000_000 };
@@ -24,15 +26,19 @@ export interface WorkQueueOptions<Key extends string> {
   readonly reconcile: (key: Key, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
   readonly backoff?: BackoffOptions;
   readonly logger: KubeLogger;
-  /** Returns fields for log lines about a key, such as the namespace and name of its object. */
-  readonly about?: (key: Key) => object;
+  /**
+   * Returns fields for log lines about a key, such as the namespace and name of its object. The keys of a namespace share the workers
+   * with those of others. Keys without a namespace can have all workers.
+   */
+  readonly about?: (key: Key) => { readonly namespace?: string };
   readonly registry?: Registry | undefined;
   readonly clock?: Clock | undefined;
 }
 
 /**
  * A keyed work queue with controller-runtime's rules. A key waits only once, runs on one worker at a time, and runs again if it
- * was added while it was running. Failures back off per key. A success resets the backoff.
+ * was added while it was running. Failures back off per key. A success resets the backoff. Unlike in controller-runtime, namespaces take
+ * turns, and slow work for one of them leaves workers for the others (see `SharedPool`).
  */
 export class WorkQueue<Key extends string = string> {
   readonly #options: WorkQueueOptions<Key>;
@@ -40,8 +46,11 @@ export class WorkQueue<Key extends string = string> {
   readonly #concurrency: number;
   readonly #metrics: ReturnType<typeof workQueueMetrics> | undefined;
   readonly #labels: { readonly name: string; readonly controller: string };
-  /** Keys waiting for a worker, in order, with their arrival times. */
+  /** Keys waiting for a worker, with their arrival times. */
   readonly #waiting = new Map<Key, number>();
+  /** The same keys by namespace, in order. The first namespace with a share left is next. */
+  readonly #lines = new Map<string, Set<Key>>();
+  readonly #shares: SharedPool;
   readonly #running = new Map<Key, number>();
   /** Keys that were added while they were running. */
   readonly #again = new Set<Key>();
@@ -55,6 +64,7 @@ export class WorkQueue<Key extends string = string> {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#concurrency = options.concurrency ?? 1;
+    this.#shares = new SharedPool(this.#concurrency);
     this.#labels = { name: options.name, controller: options.name };
     this.#metrics = options.registry === undefined ? undefined : workQueueMetrics(options.registry);
     this.#probe = {
@@ -81,7 +91,7 @@ export class WorkQueue<Key extends string = string> {
       return;
     }
     if (this.#waiting.has(key)) return;
-    this.#waiting.set(key, this.#clock.now());
+    this.#wait(key);
     this.#metrics?.adds.inc(this.#labels);
     this.#dispatch();
   }
@@ -107,6 +117,7 @@ export class WorkQueue<Key extends string = string> {
     this.#stopping.abort(new DOMException('the work queue is stopping', 'AbortError'));
     for (const key of [...this.#delayed.keys()]) this.#cancelDelay(key);
     this.#waiting.clear();
+    this.#lines.clear();
     this.#again.clear();
     await Promise.all(this.#workers);
     this.#metrics?.queues.delete(this.#probe);
@@ -117,22 +128,47 @@ export class WorkQueue<Key extends string = string> {
     this.#delayed.delete(key);
   }
 
+  #wait(key: Key): void {
+    this.#waiting.set(key, this.#clock.now());
+    const { namespace = NO_NAMESPACE } = this.#options.about?.(key) ?? {};
+    const line = this.#lines.get(namespace);
+    if (line === undefined) this.#lines.set(namespace, new Set([key]));
+    else line.add(key);
+  }
+
   #dispatch(): void {
     while (this.#running.size < this.#concurrency) {
-      const next = this.#waiting.entries().next();
-      if (next.done === true) return;
-      const [key, since] = next.value;
-      this.#waiting.delete(key);
-      const startedAt = this.#clock.now();
-      this.#running.set(key, startedAt);
-      this.#metrics?.waited.observe(this.#labels, (startedAt - since) / 1_000);
-      this.#metrics?.active.inc({ controller: this.#options.name });
-      const worker = this.#work(key, startedAt).finally(() => this.#workers.delete(worker));
-      this.#workers.add(worker);
+      const namespace = this.#nextNamespace();
+      if (namespace === undefined) return;
+      this.#begin(namespace);
     }
   }
 
-  async #work(key: Key, startedAt: number): Promise<void> {
+  #nextNamespace(): string | undefined {
+    for (const namespace of this.#lines.keys())
+      if (namespace === NO_NAMESPACE || this.#shares.take(namespace)) return namespace;
+    return undefined;
+  }
+
+  /** Runs the first key of a namespace, which then has its next turn after the other namespaces. */
+  #begin(namespace: string): void {
+    const line = this.#lines.get(namespace);
+    const [key] = line ?? [];
+    if (line === undefined || key === undefined) throw new Error(`no key of the namespace ${namespace} waits`);
+    line.delete(key);
+    this.#lines.delete(namespace);
+    if (line.size > 0) this.#lines.set(namespace, line);
+    const startedAt = this.#clock.now();
+    const since = this.#waiting.get(key) ?? startedAt;
+    this.#waiting.delete(key);
+    this.#running.set(key, startedAt);
+    this.#metrics?.waited.observe(this.#labels, (startedAt - since) / 1_000);
+    this.#metrics?.active.inc({ controller: this.#options.name });
+    const worker = this.#work(key, namespace, startedAt).finally(() => this.#workers.delete(worker));
+    this.#workers.add(worker);
+  }
+
+  async #work(key: Key, namespace: string, startedAt: number): Promise<void> {
     const controller = this.#options.name;
     let result: string;
     try {
@@ -150,9 +186,10 @@ export class WorkQueue<Key extends string = string> {
     this.#metrics?.worked.observe(this.#labels, seconds);
     this.#metrics?.active.dec({ controller });
     this.#running.delete(key);
+    if (namespace !== NO_NAMESPACE) this.#shares.free(namespace);
     if (this.#again.delete(key) && !this.#stopping.signal.aborted) {
       this.#cancelDelay(key);
-      this.#waiting.set(key, this.#clock.now());
+      this.#wait(key);
     }
     this.#dispatch();
   }
