@@ -150,13 +150,16 @@ describe('waits and streams', () => {
   it('are limited in number, and a new one is accepted when another ends', async () => {
     await using api = await startApiServer(() => Promise.resolve(backendWith({})));
     const leave = new AbortController();
-    const open = Array.from({ length: API_LIMITS.readersMax }, () =>
+    // The share of one namespace.
+    const open = Array.from({ length: API_LIMITS.readersMax / 2 }, () =>
       fetch(`${api.shop}/requests:stream`, { signal: leave.signal }),
     );
     await Promise.all(open);
     const { headers, body } = await problemOf(`${api.shop}/requests:wait`);
     expect(body).toMatchObject({ status: 429, code: 'too_many_readers' });
     expect(headers.get('retry-after')).toBe('5');
+    const elsewhere = `${api.shop.replace(/namespaces\/[^/]+/, 'namespaces/other')}/requests:wait?timeout=0s`;
+    expect((await fetch(elsewhere)).status).toBe(408);
     leave.abort();
     await expect.poll(async () => (await fetch(`${api.shop}/requests:wait?timeout=0s`)).status).toBe(408);
   });

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { SharedPool } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { Access } from '../access.ts';
 import type { ReadBody } from '../request-bodies.ts';
@@ -88,7 +89,7 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
       accept: request.headers.accept ?? '',
       lastEventId: request.headers['last-event-id']?.toString(),
     };
-    return inTurn(route, response, () =>
+    return inTurn(found, response, () =>
       route.answer({ backend, workers, params, query: url.searchParams, body, headers, signal }),
     );
   };
@@ -116,22 +117,28 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
 };
 
 /**
- * Limits the number of requests that wait or stream, because each one queries ClickHouse repeatedly. A request counts until its
- * response is sent or the client disconnects.
+ * Limits the number of requests that wait or stream, because each one queries ClickHouse repeatedly. Each namespace has a share. A
+ * request counts until its response is sent or the client disconnects.
  */
 const limitReaders = () => {
-  let open = 0;
-  return async (route: ApiRoute, response: ServerResponse, work: () => Promise<Answer>): Promise<Answer> => {
+  const readers = new SharedPool(API_LIMITS.readersMax);
+  return async ({ route, params }: Found, response: ServerResponse, work: () => Promise<Answer>): Promise<Answer> => {
     if (!route.problems.includes('too_many_readers')) return work();
-    if (open >= API_LIMITS.readersMax) throw new ApiProblem('too_many_readers');
-    open += 1;
-    response.once('close', () => (open -= 1));
+    const { namespace = '' } = params;
+    if (!readers.take(namespace)) throw new ApiProblem('too_many_readers');
+    response.once('close', () => readers.free(namespace));
     return work();
   };
 };
 
+interface Found {
+  readonly kind: 'found';
+  readonly route: ApiRoute;
+  readonly params: Readonly<Record<string, string>>;
+}
+
 type Match =
-  | { readonly kind: 'found'; readonly route: ApiRoute; readonly params: Readonly<Record<string, string>> }
+  | Found
   /** The path exists, but only with other methods. */
   | { readonly kind: 'other-method'; readonly allowed: readonly ApiMethod[] }
   | { readonly kind: 'none' };

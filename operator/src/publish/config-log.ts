@@ -18,6 +18,11 @@ import { PublishedSecrets } from './published-secrets.ts';
 /** A complete NDJSON line, with its line break. Contains the value of a signing secret if it is a `secret` message. */
 export interface Line {
   readonly text: string;
+  /**
+   * What the line is about: an object, a secret, or the beginning or the end of a revision. Of several lines about the same, a gateway
+   * needs only the last one. An announcement is only about itself, so this is its text.
+   */
+  readonly about: string;
   /** What replaces the line for gateways that do not support all of `features`. For a project, this is the project without them. */
   readonly otherwise?: {
     readonly features: readonly string[];
@@ -44,8 +49,34 @@ interface Entry {
   readonly since: number;
 }
 
+/** What the first and the last line of a revision are about. */
+export const BEGIN = 'begin';
+export const COMMIT = 'commit';
+
 const text = (message: StreamMessage): string => `${JSON.stringify(message)}\n`;
-const line = (message: StreamMessage): Line => ({ text: text(message) });
+const line = (message: StreamMessage): Line => {
+  const written = text(message);
+  return { text: written, about: subject(message) ?? written };
+};
+
+/** Returns what a message is about. Undefined for an announcement, which is only about itself. */
+const subject = (message: StreamMessage): string | undefined => {
+  switch (message.type) {
+    case 'begin':
+      return BEGIN;
+    case 'commit':
+      return COMMIT;
+    case 'put':
+      return configKey(message.object);
+    case 'remove':
+      return message.key;
+    case 'secret':
+    case 'forget':
+      return `secret ${message.id}`;
+    default:
+      return undefined;
+  }
+};
 
 const putLine = (object: ConfigObject): Line => {
   const put = line({ type: 'put', object });

@@ -1,10 +1,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { formatRevision, LIMITS, type StreamMessage, type SupportedFeatures } from '@standin/contract';
-import { textFor, type ConfigLog, type Transaction } from './config-log.ts';
+import { BEGIN, COMMIT, textFor, type ConfigLog, type Transaction } from './config-log.ts';
 
-/** If more characters than this are unsent, the gateway is disconnected. Then the gateway reconnects and gets a snapshot. */
-const BACKLOG_CHARS_MAX = 64 * 1024 * 1024;
 /** Lines are joined into chunks of about this size, so that thousands of endpoints never form a single string. */
 const PIECE_CHARS = 256 * 1024;
 
@@ -12,28 +10,20 @@ const PIECE_CHARS = 256 * 1024;
 export interface ConfigReader {
   readonly response: ServerResponse;
   readonly features: SupportedFeatures;
-  readonly onTooSlow: () => void;
 }
 
 /**
  * Sends the snapshot, then every later transaction and announcement, with heartbeats in between. Resolves when the connection has
- * ended. If the reader is too slow, calls `onTooSlow` and destroys the connection.
+ * ended. What is published while the gateway reads slowly is sent as one transaction, which has only the last state of each object. So
+ * no more waits than the configuration has, however often it changes.
  */
-export const sendConfig = async (log: ConfigLog, { response, features, onTooSlow }: ConfigReader): Promise<void> => {
-  let backlog: string[] = [];
-  let backlogChars = 0;
+export const sendConfig = async (log: ConfigLog, { response, features }: ConfigReader): Promise<void> => {
+  let waiting = new Map<string, string>();
   let wake = (): void => undefined;
   const push = (lines: Transaction): void => {
     for (const line of lines) {
       const text = textFor(line, features);
-      if (text === '') continue;
-      backlog.push(text);
-      backlogChars += text.length;
-    }
-    if (backlogChars > BACKLOG_CHARS_MAX && !response.destroyed) {
-      backlog = [];
-      onTooSlow();
-      response.destroy();
+      if (text !== '') waiting.set(line.about, text);
     }
     wake();
   };
@@ -42,25 +32,34 @@ export const sendConfig = async (log: ConfigLog, { response, features, onTooSlow
   const unfollow = log.follow(push);
   const heartbeat = setInterval(() => {
     const message: StreamMessage = { type: 'heartbeat', revision: formatRevision(log.revision) };
-    push([{ text: `${JSON.stringify(message)}\n` }]);
+    const text = `${JSON.stringify(message)}\n`;
+    push([{ text, about: text }]);
   }, LIMITS.streamHeartbeatMs);
   response.on('close', () => wake());
   try {
     response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });
     for (const piece of piecesOf(snapshot)) await write(response, piece);
     while (!response.destroyed) {
-      if (backlog.length === 0) await new Promise<void>((resolve) => (wake = resolve));
-      const lines = backlog;
-      backlog = [];
-      for (const piece of piecesOf(lines)) {
-        await write(response, piece);
-        backlogChars -= piece.length;
-      }
+      if (waiting.size === 0) await new Promise<void>((resolve) => (wake = resolve));
+      const lines = inOrder(waiting);
+      waiting = new Map();
+      for (const piece of piecesOf(lines)) await write(response, piece);
     }
   } finally {
     clearInterval(heartbeat);
     unfollow();
   }
+};
+
+/** Returns the lines of one transaction, and then the announcements, which are only about themselves. */
+const inOrder = (lines: Map<string, string>): readonly string[] => {
+  const [begin, commit] = [lines.get(BEGIN), lines.get(COMMIT)];
+  lines.delete(BEGIN);
+  lines.delete(COMMIT);
+  const changes: string[] = [];
+  const announcements: string[] = [];
+  for (const [about, text] of lines) (about === text ? announcements : changes).push(text);
+  return [begin, ...changes, commit, ...announcements].filter((text) => text !== undefined);
 };
 
 /** Joins lines into larger chunks of text. */

@@ -285,8 +285,7 @@ export class StreamServer {
       // The gateway is stored before it gets the snapshot, because it may then answer callers. If this leader stops, the next
       // leader must know about the gateway.
       await Promise.race([gateways.stored(gateway), once(response, 'close', { signal: settled.signal })]);
-      const onTooSlow = (): void => cut('gateway reads too slowly');
-      if (!response.destroyed) await sendConfig(log, { response, features, onTooSlow });
+      if (!response.destroyed) await sendConfig(log, { response, features });
     } finally {
       settled.abort();
       this.#streams.delete(response);
