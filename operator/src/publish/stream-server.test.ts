@@ -289,8 +289,9 @@ test(
       if (type === 'commit' && message['revision'] === last) break;
     }
     // The end of the snapshot, and one transaction.
-  expect(Object.fromEntries(counts)).toMatchObject({ begin: 1, put: 2, commit: 2 });
-});
+    expect(Object.fromEntries(counts)).toMatchObject({ begin: 1, put: 2, commit: 2 });
+  },
+);
 
 test('a leader that stops leading ends its streams', async () => {
   server.lead(publication);

@@ -48,9 +48,7 @@ export const planPurge = (
       kind: 'refused',
       finding: fails('Invalid', 'spec.filter.to: must not be later than the creation of the Purge.'),
     };
-  const project = [...objects].find(
-    ({ kind, metadata }) => kind === 'Project' && metadata.namespace === namespace && metadata.name === projectRef.name,
-  );
+  const project = findProject(objects, { namespace, name: projectRef.name });
   const finding =
     project === undefined
       ? fails(
@@ -74,6 +72,17 @@ export const planPurge = (
       untilUs: Math.min(toUs, createdAtUs + CREATION_PRECISION_US),
     },
   };
+};
+
+const findProject = (
+  objects: Iterable<ResourceObject>,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): ResourceObject | undefined => {
+  for (const object of objects) {
+    const { kind, metadata } = object;
+    if (metadata.name === name && metadata.namespace === namespace && kind === 'Project') return object;
+  }
+  return undefined;
 };
 
 /**

@@ -11,6 +11,9 @@ export interface ReconcileResult {
 
 const NO_NAMESPACE = '';
 
+/** For how long runs without I/O may follow each other before everything else in the process has its turn. */
+const TURN_MS = 50;
+
 /** The same values as in client-go's exponential backoff per item. */
 const BACKOFF_DEFAULT = { baseMs: 5, capMs: 1_000_000 };
 
@@ -51,6 +54,9 @@ export class WorkQueue<Key extends string = string> {
   /** The same keys by namespace, in order. The first namespace with a share left is next. */
   readonly #lines = new Map<string, Set<Key>>();
   readonly #shares: SharedPool;
+  /** When the first key was begun in this turn of the event loop. */
+  #turnStartedAt: number | undefined;
+  #isYielding = false;
   readonly #running = new Map<Key, number>();
   /** Keys that were added while they were running. */
   readonly #again = new Set<Key>();
@@ -137,11 +143,28 @@ export class WorkQueue<Key extends string = string> {
   }
 
   #dispatch(): void {
-    while (this.#running.size < this.#concurrency) {
+    while (this.#running.size < this.#concurrency && this.#lines.size > 0 && !this.#yields()) {
       const namespace = this.#nextNamespace();
       if (namespace === undefined) return;
       this.#begin(namespace);
     }
+  }
+
+  /** Returns whether the next key waits for the next turn of the event loop. */
+  #yields(): boolean {
+    if (this.#isYielding) return true;
+    const now = performance.now();
+    if (this.#turnStartedAt === undefined) {
+      this.#turnStartedAt = now;
+      setImmediate(() => (this.#turnStartedAt = undefined));
+    }
+    if (now - this.#turnStartedAt < TURN_MS) return false;
+    this.#isYielding = true;
+    setImmediate(() => {
+      this.#isYielding = false;
+      this.#dispatch();
+    });
+    return true;
   }
 
   #nextNamespace(): string | undefined {
