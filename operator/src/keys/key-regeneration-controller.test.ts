@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { LIMITS, SourceError, type ResourceObject } from '@standin/contract';
 import { conditionsIn, progressIn } from '@standin/crds';
 import { pino } from 'pino';
@@ -21,6 +22,9 @@ let account: ResourceObject;
 let published: string | undefined;
 let waiting: readonly string[];
 let isGenerated: boolean;
+/** Whether the key in the Secret can be published. */
+let isKeyValid: boolean;
+let reads: number;
 const objects = new Map<string, ResourceObject>();
 
 /** Starts a leader's term. */
@@ -29,7 +33,10 @@ const begin = (): KeyRegenerationController => {
     ...{ source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now },
     owner: (uid) =>
       uid === account.metadata.uid ? { account, secretName: 'team-api-key', generated: isGenerated } : undefined,
-    readSoon: () => (published = digest()),
+    readSoon: () => {
+      reads += 1;
+      if (isKeyValid) published = digest();
+    },
     programmed: (_, sha256) => {
       if (sha256 !== published) return undefined;
       return waiting.length === 0
@@ -57,6 +64,8 @@ beforeEach(async () => {
   now = NOW;
   waiting = [];
   isGenerated = true;
+  isKeyValid = true;
+  reads = 0;
   objects.clear();
   source = new MemorySource();
   source.secrets.set('default/team-api-key', { 'api-key': OLD });
@@ -95,6 +104,18 @@ describe('a KeyRegeneration', () => {
     });
     expect(source.events).toMatchObject([{ name: 'team', type: 'Normal', reason: 'KeyRegenerated' }]);
     expect(JSON.stringify([source.statusWrites, source.events])).not.toContain(key());
+  });
+
+  it('is looked at ever later if its key cannot be published', async () => {
+    isKeyValid = false;
+    source.put('KeyRegeneration', 'one', SPEC);
+    await expect.poll(() => reads, { timeout: 10_000 }).toBeGreaterThan(50);
+    const soon = reads;
+    await delay(1_000);
+    // In this time, it would be looked at 50 times if the delay did not grow.
+    expect(reads - soon).toBeLessThan(8);
+    isKeyValid = true;
+    await expectPhase('one', 'Completed');
   });
 
   it('waits for every gateway, and names those it is waiting for', async () => {
