@@ -205,7 +205,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     onExchange: (exchange, target, verdict) => pipeline.handle(exchange, target, verdict),
     onRefused: (code) => {
       metrics.rejected(code);
-      refusals.add({ code, project: '', isCallerKnown: false, who: 'other', where: '' });
+      refusals.add({ code, project: '', namespace: '', isCallerKnown: false, who: 'other', where: '' });
       onRejected?.({ code, status: REJECTIONS[code].status, method: '', path: '' });
     },
   }).catch(release);

@@ -41,14 +41,14 @@ export const countRefusal = (
   const { method = '', rawHeaders } = request;
   const { projectUri, path } = splitTarget(target);
   const found = table?.projectAt(projectUri);
-  const project = found?.uid;
-  if (table === undefined || project === undefined)
-    counts.add({ code, project: '', isCallerKnown: false, who: senderOf(rawHeaders), where: '' });
-  else if (isCallerKnown(code, rawHeaders))
-    counts.add({ code, project, isCallerKnown: true, who: method, where: path });
+  const { uid: project = '', namespace = '' } = found ?? {};
+  const counted = { code, project, namespace };
+  if (table === undefined || found === undefined)
+    counts.add({ ...counted, isCallerKnown: false, who: senderOf(rawHeaders), where: '' });
+  else if (isCallerKnown(code, rawHeaders)) counts.add({ ...counted, isCallerKnown: true, who: method, where: path });
   else {
     const where = slugOf(table, project, method, path);
-    counts.add({ code, project, isCallerKnown: false, who: senderOf(rawHeaders), where });
+    counts.add({ ...counted, isCallerKnown: false, who: senderOf(rawHeaders), where });
   }
   return found;
 };

@@ -1,10 +1,19 @@
-import { LIMITS, REJECTIONS, type RefusalCount, type Refusals, type RejectionCode } from '@standin/contract';
+import {
+  LIMITS,
+  REJECTIONS,
+  SharedPool,
+  type RefusalCount,
+  type Refusals,
+  type RejectionCode,
+} from '@standin/contract';
 
 /** A request that was refused, without anything that a caller without a valid credential wrote. */
 export interface RefusedRequest {
   readonly code: RejectionCode;
   /** The uid of the project. Empty if the target contains no project URI that exists. */
   readonly project: string;
+  /** The namespace of the project. Empty if there is no project. */
+  readonly namespace: string;
   /** Whether the caller's credential was valid for the project. */
   readonly isCallerKnown: boolean;
   /** The method of a known caller, otherwise the `Sender`. */
@@ -16,6 +25,7 @@ export interface RefusedRequest {
 interface Count {
   readonly code: RejectionCode;
   readonly project: string;
+  readonly namespace: string;
   readonly isCallerKnown: boolean;
   readonly who: string;
   /** The key in the map. It ends with `where`. */
@@ -38,13 +48,14 @@ const DETAILED_MAX = COUNTS_MAX - Object.keys(REJECTIONS).length;
 
 /**
  * Counts refused requests for one hour, in memory, in buckets of one minute. When a project has `LIMITS.refusalsPerProjectMax`
- * counts, its other requests are counted by code only. When all counts are in use, other requests are counted by code without their
- * project.
+ * counts, its other requests are counted by code only. When the share of a namespace is used up, its other requests are counted by code
+ * without their project.
  */
 export class RefusalCounts {
   readonly #uptimeMs: () => number;
   readonly #counts = new Map<string, Count>();
   readonly #perProject = new Map<string, number>();
+  readonly #shares = new SharedPool(DETAILED_MAX);
   readonly #free: number[] = [];
   /** One row of minutes for each count. A minute has the column `minute % MINUTES`. */
   readonly #buckets = new Uint32Array(COUNTS_MAX * MINUTES);
@@ -115,11 +126,12 @@ export class RefusalCounts {
     const minute = minuteOf(nowMs);
     if (minute === this.#sweptMinute) return;
     this.#sweptMinute = minute;
-    for (const { key, slot, project } of this.#counts.values()) {
+    for (const { key, slot, project, namespace, who } of this.#counts.values()) {
       if (minuteOf(this.#lastMs[slot] ?? 0) > minute - MINUTES) continue;
       this.#counts.delete(key);
       if (this.#last?.slot === slot) this.#last = undefined;
       this.#free.push(slot);
+      if (isDetailed({ project, who })) this.#shares.free(namespace);
       const left = (this.#perProject.get(project) ?? 1) - 1;
       if (left === 0) this.#perProject.delete(project);
       else this.#perProject.set(project, left);
@@ -138,21 +150,25 @@ export class RefusalCounts {
     const key = keyOf(refused);
     const known = this.#counts.get(key);
     if (known !== undefined) return known;
-    if (this.#counts.size >= DETAILED_MAX) this.#sweep(nowMs);
-    const { code, project, who } = refused;
-    const isFull = this.#counts.size >= DETAILED_MAX;
-    if (isFull && project + who !== '') return this.#countOf(codeOnly(code, ''), nowMs);
+    const { code, project, namespace, who } = refused;
     if ((this.#perProject.get(project) ?? 0) >= LIMITS.refusalsPerProjectMax && who !== '')
-      return this.#countOf(codeOnly(code, project), nowMs);
+      return this.#countOf({ ...codeOnly(code), project, namespace }, nowMs);
+    if (isDetailed(refused) && !this.#take(namespace, nowMs)) return this.#countOf(codeOnly(code), nowMs);
     return this.#create(refused, key);
   }
 
-  #create({ code, project, isCallerKnown, who, where }: RefusedRequest, text: string): Count {
+  #take(namespace: string, nowMs: number): boolean {
+    if (this.#shares.take(namespace)) return true;
+    this.#sweep(nowMs);
+    return this.#shares.take(namespace);
+  }
+
+  #create({ code, project, namespace, isCallerKnown, who, where }: RefusedRequest, text: string): Count {
     const key = copyOf(text);
     const slot = this.#free.pop() ?? this.#used++;
     this.#buckets.fill(0, slot * MINUTES, (slot + 1) * MINUTES);
     this.#lastMs[slot] = this.#uptimeMs();
-    const count = { code, project, isCallerKnown, who, key, whereLength: cut(where).length, slot };
+    const count = { code, project, namespace, isCallerKnown, who, key, whereLength: cut(where).length, slot };
     this.#counts.set(key, count);
     this.#perProject.set(project, (this.#perProject.get(project) ?? 0) + 1);
     return count;
@@ -180,9 +196,12 @@ const isCountOf = (count: Count, { code, project, who, where }: RefusedRequest):
 /** Copies a string. Without a copy, a part of a target would keep the whole target in memory. */
 const copyOf = (text: string): string => Buffer.from(text).toString();
 
-const codeOnly = (code: RejectionCode, project: string): RefusedRequest => ({
-  ...{ code, project, isCallerKnown: false, who: '', where: '' },
+const codeOnly = (code: RejectionCode): RefusedRequest => ({
+  ...{ code, project: '', namespace: '', isCallerKnown: false, who: '', where: '' },
 });
+
+/** Whether a count is of more than a code, of which there are few. */
+const isDetailed = ({ project, who }: Pick<RefusedRequest, 'project' | 'who'>): boolean => project + who !== '';
 
 const shown = ({ code, isCallerKnown, who, key, whereLength }: Count): Omit<RefusalCount, 'count' | 'lastAt'> => {
   const where = key.slice(key.length - whereLength);
