@@ -202,6 +202,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const receiver = await Receiver.listen({
     settings,
     budget,
+    unauthenticated,
     onExchange: (exchange, target, verdict) => pipeline.handle(exchange, target, verdict),
     onRefused: (code) => {
       metrics.rejected(code);

@@ -125,6 +125,8 @@ test.each(['/delayed', '/silent'])('pipelined requests to %s take half of the pl
 
 test('a request begins when the response to the one before it on its connection is sent', async () => {
   const client = await connect();
+  client.send(post('/fast'));
+  await client.answers();
   client.send(post('/delayed?bounded') + post('/fast?bounded').repeat(400));
   const sent = (): number => stand.sink.rows.filter(({ query }) => query === 'bounded').length;
   await expect.poll(sent, PATIENCE).toBe(1);
@@ -140,9 +142,20 @@ test('a request begins when the response to the one before it on its connection 
 });
 
 test('what callers send ahead of their turn takes half of the memory', async () => {
-  await flood({ clients: 20, each: post('/delayed') + 'x'.repeat(60_000) }, async () => {
+  await flood({ clients: 20, each: post('/fast') }, async (clients) => {
+    await Promise.all(clients.map((client) => client.answers()));
+    for (const client of clients) client.send(post('/delayed') + 'x'.repeat(60_000));
     await expect.poll(() => pool('memory'), PATIENCE).toBeGreaterThan(MEMORY / 3);
     expect(await pool('memory', 'largest')).toBeLessThanOrEqual(MEMORY / 2);
+    expect((await other())?.status).toBe(200);
+  });
+});
+
+test('callers without a key take none of the memory of those with one', async () => {
+  const strangers = request('GET', `/${URI}/fast`, [HOST]).repeat(800);
+  await flood({ clients: 30, each: strangers }, async () => {
+    await expect.poll(() => pool('unverified_memory'), PATIENCE).toBeGreaterThan(0);
+    expect(await pool('memory')).toBeLessThan(MEMORY / 4);
     expect((await other())?.status).toBe(200);
   });
 });

@@ -14,6 +14,8 @@ import { HeadScanner, type HeadVerdict } from './head-scanner.ts';
 export interface ReceiveOptions {
   readonly settings: GatewaySettings;
   readonly budget: ByteBudget;
+  /** For what is received on connections without a valid credential. */
+  readonly unauthenticated: ByteBudget;
   /**
    * Called for each request when its head has arrived and the response to the previous request on its connection is sent. Gets the
    * target as received and the scanner's verdict. Must not throw.
@@ -28,8 +30,12 @@ const TIMEOUT_CHECK_INTERVAL_MS = 1_000;
 /** How long the caller has to read a response that is sent without an exchange, before the connection is cut. */
 const FAREWELL_MS = 2_000;
 
-/** A connection is not read while it has sent this much more than the request that is handled. */
+/**
+ * A connection is not read while it has sent this much more than the request that is handled. Node may have read as much again by then.
+ */
 const AHEAD_BYTES_MAX = 64 * 1_024;
+/** A connection that has sent no more than this is not cut, even if there is no room for it. */
+const AHEAD_BYTES_KEPT = 4 * 1_024;
 
 /** Returns the rejection for an error from Node's server, which reports a head above its limit as `HPE_HEADER_OVERFLOW`. */
 const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: number): RejectionCode => {
@@ -54,7 +60,9 @@ const DETAILS: Readonly<Record<string, string>> = {
 const detailOf = (error: Error): string | undefined =>
   'code' in error && typeof error.code === 'string' ? ownMember(DETAILS, error.code) : undefined;
 
-const NOTHING = Buffer.alloc(0);
+const NOTHING = Buffer.allocUnsafeSlow(0);
+const CR = 0x0d;
+const LF = 0x0a;
 
 const LOST = new Set(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ECONNABORTED']);
 const isLost = (error: Error): boolean => 'code' in error && typeof error.code === 'string' && LOST.has(error.code);
@@ -87,16 +95,24 @@ class Connection implements CallerConnection {
   /** Whether the parser rejected the bytes on this connection, a timeout expired, or a body has too many small chunks. */
   isBroken = false;
   readonly #parse: (bytes: Buffer) => void;
+  readonly #options: Pick<ReceiveOptions, 'budget' | 'unauthenticated'>;
   readonly #onFragmented: () => void;
-  readonly #budget: ByteBudget;
-  /** What was received after the end of the latest request. Counts for `#holder` in the budget. */
+  /** What was received after the end of the latest request. */
   #ahead: Buffer = NOTHING;
+  /** The memory that it takes, in `#budget` for `#holder`. */
+  #aheadBytes = 0;
+  #budget: ByteBudget;
   #holder = '';
 
-  constructor(socket: Socket, budget: ByteBudget, onFragmented: (connection: Connection) => void) {
+  constructor(
+    socket: Socket,
+    options: Pick<ReceiveOptions, 'budget' | 'unauthenticated'>,
+    onFragmented: (connection: Connection) => void,
+  ) {
     this.socket = socket;
     this.peerAddress = plainAddress(socket.remoteAddress ?? '');
-    this.#budget = budget;
+    this.#options = options;
+    this.#budget = options.unauthenticated;
     this.#onFragmented = () => onFragmented(this);
     // Node has just added its parser as the only listener. It gets the bytes of one request at a time.
     const [parse] = socket.listeners('data');
@@ -112,12 +128,14 @@ class Connection implements CallerConnection {
     });
   }
 
-  /** Begins the next request if it has been received. */
+  /** Begins the next request if it has been received, in the next turn of the event loop, so that a connection has one in each turn. */
   readNext(): void {
-    const ahead = this.#ahead;
-    this.#keep(NOTHING);
-    this.#read(ahead);
-    if (ahead.length >= AHEAD_BYTES_MAX && this.#ahead.length < AHEAD_BYTES_MAX) this.socket.resume();
+    if (this.#ahead.length === 0) return;
+    setImmediate(() => {
+      const isPaused = this.#ahead.length >= AHEAD_BYTES_MAX;
+      this.#read(this.#ahead);
+      if (isPaused && this.#ahead.length < AHEAD_BYTES_MAX) this.socket.resume();
+    });
   }
 
   get #isBusy(): boolean {
@@ -129,11 +147,14 @@ class Connection implements CallerConnection {
     while (at < chunk.length && !this.isBroken) {
       if (this.scanner.isBetweenRequests) {
         // After a response that ends the connection, the bytes may only look like a request.
-        if (this.latest?.isClosing === true) return;
+        if (this.latest?.isClosing === true) break;
+        // Empty lines before a request are legal, and some clients send one after a body.
+        if (chunk[at] === CR || chunk[at] === LF) {
+          at++;
+          continue;
+        }
         if (this.#isBusy) {
-          const ahead = at === 0 ? chunk : chunk.subarray(at);
-          // A small part would otherwise keep the whole chunk in memory.
-          this.#keep(2 * ahead.length < chunk.buffer.byteLength ? Buffer.from(ahead) : ahead);
+          this.#keep(chunk.subarray(at));
           return;
         }
       }
@@ -142,20 +163,44 @@ class Connection implements CallerConnection {
       else this.#parse(at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end));
       at = end;
     }
+    this.#keep(NOTHING);
   }
 
   /** Keeps these bytes, instead of others, for when the response to the latest request is sent. */
   #keep(ahead: Buffer): void {
-    if (this.#ahead.length > 0) this.#budget.free(this.#holder, this.#ahead.length);
-    this.#ahead = this.isBroken || this.socket.destroyed ? NOTHING : ahead;
-    if (this.#ahead.length === 0) return;
-    this.#holder = this.namespace || this.peerAddress;
-    if (!this.#budget.take(this.#holder, ahead.length)) {
+    if (ahead.length === 0 && this.#aheadBytes === 0) return;
+    this.#ahead = this.isBroken || this.socket.destroyed ? NOTHING : compact(ahead);
+    const isPaused = this.#ahead.length >= AHEAD_BYTES_MAX;
+    if (!this.#count(isPaused ? this.#ahead.buffer.byteLength + AHEAD_BYTES_MAX : this.#ahead.buffer.byteLength)) {
       this.#ahead = NOTHING;
+      this.#count(0);
       this.socket.destroy();
-    } else if (ahead.length >= AHEAD_BYTES_MAX) this.socket.pause();
+    } else if (isPaused) this.socket.pause();
+  }
+
+  /** Counts this much memory for what is ahead. Returns false if there is no room for it. Never takes again what it has. */
+  #count(bytes: number): boolean {
+    if (this.#aheadBytes === 0) {
+      this.#holder = this.namespace;
+      this.#budget = this.namespace === '' ? this.#options.unauthenticated : this.#options.budget;
+    }
+    const grown = bytes - this.#aheadBytes;
+    if (grown < 0) this.#budget.free(this.#holder, -grown);
+    else if (bytes <= AHEAD_BYTES_KEPT) this.#budget.add(this.#holder, grown);
+    else if (grown > 0 && !this.#budget.take(this.#holder, grown)) return false;
+    this.#aheadBytes = bytes;
+    return true;
   }
 }
+
+/** Copies bytes that are less than half of their buffer, which they would otherwise keep in memory. */
+const compact = (bytes: Buffer): Buffer => {
+  if (bytes.length === 0) return NOTHING;
+  if (2 * bytes.length >= bytes.buffer.byteLength) return bytes;
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+};
 
 /**
  * The caller's side of the gateway: HTTP/1.1 and HTTP/1.0 on a socket, through Fastify but without its routing. Requests of every
@@ -223,7 +268,7 @@ export class Receiver {
   #attach(): void {
     const app = this.#app;
     const { server } = app;
-    const { settings, budget } = this.#options;
+    const { settings } = this.#options;
     // CONNECT is not a route, because Node emits a separate event for it.
     const known = new Set<string>([...app.supportedMethods, 'CONNECT']);
     for (const method of NODE_METHODS) if (!known.has(method)) app.addHttpMethod(method);
@@ -236,7 +281,7 @@ export class Receiver {
     server.maxConnections = settings.limits.connections;
     const onFragmented = (connection: Connection): void => this.#break(connection, 'chunks_too_small');
     server.on('connection', (socket: Socket) => {
-      this.#connections.set(socket, new Connection(socket, budget, onFragmented));
+      this.#connections.set(socket, new Connection(socket, this.#options, onFragmented));
     });
     // The stages handle requests with an `Expect` header, for which Node emits these events.
     const pass = (request: IncomingMessage, response: ServerResponse) => void server.emit('request', request, response);

@@ -38,6 +38,7 @@ beforeEach(async () => {
   stand = await startTestGateway({
     objects: OBJECTS,
     settings: {
+      drainMs: 200,
       limits: {
         requestHeadTimeoutMs: 100,
         requestTimeoutMs: 100,
