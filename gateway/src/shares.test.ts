@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ConfigObject, LogRow } from '@standin/contract';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -184,6 +185,31 @@ test('responses that are read slowly take half of the memory, and the log has th
     expect(row).toMatchObject({ responseBodyBytes: MEMORY / 2, responseTruncated: true });
     expect(row.responseBody.length).toBeLessThan(MEMORY / 2);
   }
+});
+
+test('connections that end in any state leave nothing', async () => {
+  const pieces = [
+    post('/fast'),
+    post('/fast', 'x'.repeat(30_000)),
+    post('/unknown', 'x'.repeat(20_000)),
+    request('GET', `/${URI}/fast`, [HOST]),
+    request('POST', `/${URI}/fast`, [HOST, WITH_KEY, 'Content-Length: 99999'], 'a'),
+    '\r\n',
+  ];
+  let seed = 1;
+  const random = (below: number): number => {
+    seed = (seed * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return Math.floor((seed / 2 ** 32) * below);
+  };
+  const connectOnce = async (): Promise<void> => {
+    const client = await connect();
+    client.send(Array.from({ length: 1 + random(20) }, () => pieces[random(pieces.length)]).join(''));
+    await delay(random(20));
+    client.destroy();
+  };
+  for (let round = 0; round < 60; round++) await Promise.all(Array.from({ length: 20 }, connectOnce));
+  for (const name of ['requests', 'memory', 'connections', 'unverified_memory'])
+    await expect.poll(() => pool(name), PATIENCE).toBe(0);
 });
 
 test('idle connections beyond the share of a namespace are closed after a response', async () => {

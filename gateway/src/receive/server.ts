@@ -144,7 +144,8 @@ class Connection implements CallerConnection {
 
   #read(chunk: Buffer): void {
     let at = 0;
-    while (at < chunk.length && !this.isBroken) {
+    // The socket may be destroyed before it emits `close`. Then nothing more begins, because nothing would end it.
+    while (at < chunk.length && !this.isBroken && !this.socket.destroyed) {
       if (this.scanner.isBetweenRequests) {
         // After a response that ends the connection, the bytes may only look like a request.
         if (this.latest?.isClosing === true) break;
