@@ -58,8 +58,8 @@ export class Claims<T extends Claimant> {
     return this.#claimants.get(claim)?.all ?? [];
   }
 
-  /** Adds a claimant. If another claimant prevails now, returns the earlier claimants, which are affected. */
-  add(claim: string, claimant: T): readonly T[] {
+  /** Adds a claimant. Returns whether another claimant prevails now, which affects all of them. */
+  add(claim: string, claimant: T): boolean {
     const { namespace } = claimant.ref;
     const claimants = this.#claimants.get(claim) ?? { all: [], byUid: new Map(), byNamespace: new Map<string, T[]>() };
     const before = this.holder(claim);
@@ -69,13 +69,13 @@ export class Claims<T extends Claimant> {
     insert(inNamespace, claimant);
     claimants.byNamespace.set(namespace, inNamespace);
     this.#claimants.set(claim, claimants);
-    return this.holder(claim) === before ? [] : claimants.all.filter((other) => other !== claimant);
+    return this.holder(claim) !== before;
   }
 
-  /** Removes a claimant. If another claimant prevails now, returns the remaining claimants, which are affected. */
-  remove(claim: string, claimant: T): readonly T[] {
+  /** Removes a claimant. Returns whether another claimant prevails now, which affects all of them. */
+  remove(claim: string, claimant: T): boolean {
     const claimants = this.#claimants.get(claim);
-    if (claimants?.byUid.get(claimant.uid) !== claimant) return [];
+    if (claimants?.byUid.get(claimant.uid) !== claimant) return false;
     const { namespace } = claimant.ref;
     const before = this.holder(claim);
     withdraw(claimants.all, claimant);
@@ -84,7 +84,7 @@ export class Claims<T extends Claimant> {
     withdraw(inNamespace, claimant);
     if (inNamespace.length === 0) claimants.byNamespace.delete(namespace);
     if (claimants.all.length === 0) this.#claimants.delete(claim);
-    return this.holder(claim) === before ? [] : [...claimants.all];
+    return this.holder(claim) !== before;
   }
 }
 

@@ -215,6 +215,20 @@ it('finds the holder of a claim in constant time', () => {
   expect(cpuMs(() => claimAll(16_000), maxMs)).toBeLessThan(maxMs);
 });
 
+it('reads objects that claim the same in time that grows with their number, also the newest first', () => {
+  const readAll = (count: number): void => {
+    const translator = translatorOf(account, project);
+    for (let index = count; index > 0; index -= 1) {
+      const creationTimestamp = new Date(Date.UTC(2026, 0, 1) + index * 1_000).toISOString();
+      translator.put(endpoint(`e${index}`, { slug: '/same' }, { creationTimestamp }));
+    }
+  };
+  readAll(1_000);
+  const fewMs = cpuMs(() => readAll(1_000), 0);
+  const maxMs = Math.max(500, 24 * fewMs);
+  expect(cpuMs(() => readAll(8_000), maxMs)).toBeLessThan(maxMs);
+});
+
 describe('the limit of arrangements of parameters', () => {
   const { arrangementsMax } = LIMITS;
   /** Creates an Endpoint with 6 segments, of which the bits of `index` are parameters. A higher index is newer. */

@@ -74,6 +74,8 @@ export class Translator implements ServiceListener {
   readonly #reservations = new Reservations((claim) => this.#recorded(claim));
   /** The claims to keys, URIs and prefixes that may have to be recorded. */
   readonly #unchecked = new Set<string>();
+  /** The claims that another object may have since the last flush. */
+  readonly #moved = new Set<string>();
   readonly #arrangements = new Arrangements();
   readonly #keys = new Map<string, KeyState>();
   /** The Secrets of credentials by `secretKey`. */
@@ -149,7 +151,7 @@ export class Translator implements ServiceListener {
   /** Called when it has changed for which object a claim is recorded. */
   recorded({ claim }: Pick<Claim, 'claim'>): void {
     this.#unchecked.add(claim);
-    this.#touch(this.#claims.claimants(claim));
+    this.#moved.add(claim);
     if (isPrefixClaim(claim)) this.#reservations.recorded(claim);
   }
 
@@ -215,6 +217,8 @@ export class Translator implements ServiceListener {
   /** Recomputes everything that the calls since the last flush affect. Returns the differences. */
   flush(): Changes {
     this.#applyReservations();
+    for (const claim of this.#moved) this.#touch(this.#claims.claimants(claim));
+    this.#moved.clear();
     const verdicts: Verdict[] = [];
     for (const kind of CONFIG_KINDS) {
       for (const entry of this.#dirty[kind]) {
@@ -307,13 +311,13 @@ export class Translator implements ServiceListener {
     this.#unclaim(entry);
     entry.claim = wanted;
     if (wanted === undefined) return;
-    this.#touch(this.#claims.add(wanted, entry));
+    if (this.#claims.add(wanted, entry)) this.#moved.add(wanted);
     if (entry.ref.kind !== 'Endpoint') this.#unchecked.add(wanted);
   }
 
   #unclaim(entry: Entry): void {
     if (entry.claim === undefined) return;
-    this.#touch(this.#claims.remove(entry.claim, entry));
+    if (this.#claims.remove(entry.claim, entry)) this.#moved.add(entry.claim);
     if (entry.ref.kind !== 'Endpoint') this.#unchecked.add(entry.claim);
     entry.claim = undefined;
   }
