@@ -235,8 +235,11 @@ export const LIMITS = {
   maxStalenessMsMin: 3_000,
   /** The maximum number of rejected objects that one acknowledgement lists. */
   rejectedObjectsMax: 1_000,
-  /** The maximum number of projects that one acknowledgement names because of their undelivered requests. */
-  undeliveredProjectsMax: 1_000,
+  /**
+   * The maximum number of projects that one acknowledgement names because of their undelivered requests. By default, one namespace can
+   * have this many requests in progress. With a smaller value, its long requests would hold up the Purges of other namespaces.
+   */
+  undeliveredProjectsMax: 10_000,
   /**
    * When a gateway's stream has been closed for this long, `Programmed` no longer waits for the gateway. Revoked keys still do (ADR
    * 022).
