@@ -193,7 +193,8 @@ describe('rows', () => {
     await spool.exchange(testRow());
     await sink.until(({ attempts }) => attempts.length === 1);
     await spool.exchange(testRow({ query: 'second' }));
-    await rm(spool.folder, { recursive: true });
+    // The spool may be writing into it.
+    await rm(spool.folder, { recursive: true, maxRetries: 10 });
     sink.onInsert = undefined;
     expect(await stop()).toBe(0);
   });
@@ -328,7 +329,8 @@ describe('the end of a segment', () => {
     const row = testRow();
     expect(await spool.exchange(row)).toBe(true);
     await crash(dir, spool);
-    await rm(spool.folder, { recursive: true });
+    // The spool may be writing into it.
+    await rm(spool.folder, { recursive: true, maxRetries: 10 });
     await stop(0);
     const later = new MemorySink();
     const { delivery } = await startOn(dir, later);
