@@ -162,7 +162,7 @@ interface SharedParts {
 }
 
 /** Returns what namespaces share, by the name in the metrics. */
-const sharesOf = ({ pipeline, budget, unauthenticated }: SharedParts) => ({
+const sharedPools = ({ pipeline, budget, unauthenticated }: SharedParts) => ({
   requests: pipeline.requests,
   connections: pipeline.connections,
   memory: budget.pool,
@@ -222,7 +222,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   metrics.observe({
     ...{ store, client, gate, delivery, spool, budget, unauthenticated },
     runningRequests: () => pipeline.running,
-    shares: sharesOf({ pipeline, budget, unauthenticated }),
+    shares: sharedPools({ pipeline, budget, unauthenticated }),
     connectionCount: () => receiver.connectionCount(),
   });
 

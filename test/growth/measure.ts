@@ -1,4 +1,4 @@
-import process from 'node:process';
+import { cpuMs } from '@standin/contract/testing';
 
 /** The sizes of the inputs as fractions of the largest size. */
 const SIZES = [1 / 8, 1 / 4, 1 / 2, 1] as const;
@@ -9,18 +9,6 @@ const SIZES = [1 / 8, 1 / 4, 1 / 2, 1] as const;
 const SLACK = 4;
 /** The shortest time that counts. Shorter times cannot be measured reliably and do not block other requests. */
 const FLOOR_MS = 5;
-/**
- * The number of measurements per size. The shortest measurement counts, because other work on the machine only makes measurements
- * longer.
- */
-const RUNS = 3;
-
-/** Returns the CPU time of this thread, which excludes other processes and threads. */
-const cpuMs = (): number => {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
-};
-
 export interface GrowthCheck {
   readonly run: (input: string) => unknown;
   readonly make: (length: number) => string;
@@ -30,21 +18,16 @@ export interface GrowthCheck {
   readonly cpuMsMax: number;
 }
 
-const timeOnce = ({ run }: GrowthCheck, input: string): number => {
-  const started = cpuMs();
-  try {
-    run(input);
-  } catch {
-    // Rejecting the input is also a valid result.
-  }
-  return cpuMs() - started;
-};
-
-/** Returns the shortest time of a few runs in milliseconds. Stops at the first run that takes no more than `enoughMs`. */
-const time = (check: GrowthCheck, input: string, enoughMs: number): number => {
-  let shortest = Infinity;
-  for (let run = 0; run < RUNS && shortest > enoughMs; run += 1) shortest = Math.min(shortest, timeOnce(check, input));
-  return shortest;
+/** Returns the CPU time in milliseconds. Does not measure further times below `enoughMs`. */
+const time = ({ run }: GrowthCheck, input: string, enoughMs: number): number => {
+  const runOnce = (): void => {
+    try {
+      run(input);
+    } catch {
+      // Rejecting the input is also a valid result.
+    }
+  };
+  return cpuMs(runOnce, enoughMs);
 };
 
 /**

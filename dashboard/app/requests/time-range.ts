@@ -72,7 +72,7 @@ export const presetLabel = ({ from, to }: TimeRange): string | undefined => {
   return preset?.label ?? (from !== undefined && parseDuration(from) !== undefined ? `Last ${from}` : undefined);
 };
 
-const SECOND_US = 1_000_000;
+export const SECOND_US = 1_000_000;
 const WIDEST_US = 30 * 86_400 * SECOND_US;
 
 /**

@@ -3,10 +3,8 @@ import { Button } from '../ui/button.tsx';
 import { Dialog, DialogButtons } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { Input } from '../ui/input.tsx';
-import { absoluteRange, resolveRange, type TimeRange } from '../requests/time-range.ts';
+import { absoluteRange, resolveRange, SECOND_US, type TimeRange } from '../requests/time-range.ts';
 import { fromLocalInput, toLocalInput, type Zone } from '../requests/traffic-row.ts';
-
-const SECOND_US = 1_000_000;
 
 interface TimeRangeDialogProps {
   readonly range: TimeRange;

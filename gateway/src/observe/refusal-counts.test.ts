@@ -126,6 +126,23 @@ test('the callers of one project do not displace the counts of another', () => {
   expect(counts.size).toBeLessThanOrEqual(LIMITS.refusalsPerProjectMax + 2);
 });
 
+test('the projects of one namespace do not displace the counts of another', () => {
+  const { clock, counts } = at(0);
+  const projects = 2 * Math.ceil(LIMITS.refusalsKeptMax / LIMITS.refusalsPerProjectMax);
+  const theirs = (count: number): void => {
+    for (let index = 0; index < count; index++)
+      counts.add({ ...notFound(`/${index}`, `noisy-${index % projects}`), namespace: 'noisy' });
+  };
+  theirs(2 * LIMITS.refusalsKeptMax);
+  expect(counts.size).toBeLessThanOrEqual(LIMITS.refusalsKeptMax / 2 + 1);
+  counts.add(notFound('/quiet'));
+  expect(counts.report('shop').counts).toMatchObject([{ path: '/quiet', count: 1 }]);
+  // An hour later, the namespace can be counted in detail again.
+  clock.uptimeMs = 61 * MINUTE_MS;
+  theirs(1);
+  expect(counts.report('noisy-0').counts).toMatchObject([{ path: '/0', count: 1 }]);
+});
+
 /** Runs the garbage collector, so that heap sizes can be compared. */
 const collectGarbage = (): void => {
   setFlagsFromString('--expose-gc');

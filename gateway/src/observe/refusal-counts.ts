@@ -197,7 +197,12 @@ const isCountOf = (count: Count, { code, project, who, where }: RefusedRequest):
 const copyOf = (text: string): string => Buffer.from(text).toString();
 
 const codeOnly = (code: RejectionCode): RefusedRequest => ({
-  ...{ code, project: '', namespace: '', isCallerKnown: false, who: '', where: '' },
+  code,
+  project: '',
+  namespace: '',
+  isCallerKnown: false,
+  who: '',
+  where: '',
 });
 
 /** Whether a count is of more than a code, of which there are few. */

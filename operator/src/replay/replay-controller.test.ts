@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { UNAVAILABLE } from './memory-log.testing.ts';
 import type { ReplayController } from './replay-controller.ts';
@@ -93,7 +93,16 @@ test('a run continues if the term was extended after it had run out', async () =
   await lead();
   await expect.poll(() => sent).toContain('3');
   target.answer = () => 200;
-  term.remainingMs = Infinity;
+  let asked = 0;
+  const isOver = () => {
+    asked += 1;
+    return 0;
+  };
+  Object.defineProperty(term, 'remainingMs', { get: isOver, configurable: true });
+  await delay(300);
+  // It does not start again and again meanwhile.
+  expect(asked).toBeLessThan(20);
+  Object.defineProperty(term, 'remainingMs', { value: Infinity });
   await ended();
   expect(status()).toMatchObject({ phase: 'Succeeded' });
 });
