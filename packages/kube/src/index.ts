@@ -21,7 +21,7 @@ export {
 } from './kube-object.ts';
 export { microTime, type Leader, type Lease } from './lease.ts';
 export { LeaderElector, type LeaderCallbacks, type LeaderElectorOptions, type Term } from './leader-elector.ts';
-export { listAll, type ListOptions, type Listed } from './list-all.ts';
+export { listAll, listPages, type ListOptions, type Listed } from './list-all.ts';
 export type { KubeLogger } from './logger.ts';
 export { Reflector, type ReflectorOptions } from './reflector.ts';
 export type { ReflectorHandler } from './reflector-store.ts';

@@ -205,6 +205,24 @@ describe('KubeClient', () => {
       await client.close();
     });
 
+    it('reads fewer large objects at a time, and more again when they are small', async () => {
+      const isLarge = (at: number): boolean => at >= 100 && at < 120;
+      server.script = ({ query }, response) => {
+        const from = Number(query.get('continue') ?? '0');
+        const to = Math.min(1_000, from + Number(query.get('limit')));
+        const items = Array.from({ length: to - from }, (_, index) => {
+          const name = `a${from + index}`;
+          return { ...item(name), spec: isLarge(from + index) ? 'x'.repeat(1_400_000) : '' };
+        });
+        json(response, 200, { metadata: { resourceVersion: '9', continue: to < 1_000 ? String(to) : '' }, items });
+      };
+      const client = clientFor(server);
+      const { items } = await listAll(client, '/x');
+      expect(items.map(({ metadata }) => metadata.name)).toEqual(Array.from({ length: 1_000 }, (_, n) => `a${n}`));
+      expect(server.requests.length).toBeLessThan(40);
+      await client.close();
+    });
+
     it('lists once without pages when the continue token has expired', async () => {
       server.script = ({ query }, response) => {
         if (query.has('continue')) fail(response, 410, 'Expired');

@@ -36,6 +36,13 @@ export interface CallOptions {
   readonly lane?: Lane;
   /** Whether to make only one attempt, because the caller retries by itself. */
   readonly once?: boolean;
+  /** The maximum size of the response. Rejects with `ResponseTooLargeError` if it is larger. */
+  readonly bytesMax?: number;
+}
+
+/** The response is larger than the caller can accept. */
+export class ResponseTooLargeError extends Error {
+  override readonly name = 'ResponseTooLargeError';
 }
 
 export interface RequestOptions extends CallOptions {
@@ -200,8 +207,9 @@ export class KubeClient {
     const response = await this.#send(call, {});
     if (response.statusCode >= 300) throw await this.#refusal(call, response);
     try {
-      return (await response.body.json()) as T;
+      return (await readJson(response.body, options.bytesMax)) as T;
     } catch (error) {
+      if (error instanceof ResponseTooLargeError) throw error;
       throw unreachable(this.server, `${options.method} ${options.path}`, error);
     }
   }
@@ -251,3 +259,15 @@ export class KubeClient {
     });
   }
 }
+
+const readJson = async (body: Dispatcher.ResponseData['body'], bytesMax: number | undefined): Promise<unknown> => {
+  if (bytesMax === undefined) return body.json();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > bytesMax) throw new ResponseTooLargeError(`the response is larger than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString());
+};

@@ -1,9 +1,11 @@
 import { isExpired } from './api-error.ts';
-import type { KubeClient, Query } from './kube-client.ts';
+import { ResponseTooLargeError, type KubeClient, type Query } from './kube-client.ts';
 import type { KubeList, KubeObject } from './kube-object.ts';
 
 /** client-go's page size. Pages are small, so other requests to etcd can run between them. */
 const PAGE_SIZE_DEFAULT = 500;
+/** A page is in memory as a whole. An object can have 1.5 MB in etcd, so a page of 500 objects could have 750 MB. */
+const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface ListOptions {
   readonly query?: Query | undefined;
@@ -14,43 +16,64 @@ export interface ListOptions {
 }
 
 export interface Listed<T> {
-  readonly items: T[];
+  readonly items: readonly T[];
   readonly resourceVersion: string;
 }
 
-const listPages = async <T extends KubeObject>(
+const callOptions = ({ query, signal, once = false }: ListOptions) => ({
+  query: query ?? {},
+  once,
+  ...(signal !== undefined && { signal }),
+});
+
+/**
+ * Reads pages at one resourceVersion. Pages have fewer objects where objects are large. Throws `ApiError`, also if a continue token
+ * expires (etcd keeps about five minutes of history).
+ */
+export const listPages = async function* <T extends KubeObject>(
   client: Pick<KubeClient, 'get'>,
   path: string,
   options: ListOptions,
-  limit: number | undefined,
-): Promise<Listed<T>> => {
-  const items: T[] = [];
+): AsyncGenerator<Listed<T>> {
+  const { pageSize = PAGE_SIZE_DEFAULT } = options;
+  const call = callOptions(options);
+  let limit = pageSize;
   let token: string | undefined;
   for (;;) {
-    const page = await client.get<KubeList<T>>(path, {
-      query: { ...options.query, limit, continue: token },
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
-      once: options.once ?? false,
-    });
-    for (const item of page.items ?? []) items.push(item);
-    token = page.metadata.continue;
-    if (token === undefined || token === '') return { items, resourceVersion: page.metadata.resourceVersion };
+    const query = { ...call.query, limit, continue: token };
+    const page = await client
+      .get<KubeList<T>>(path, { ...call, query, bytesMax: PAGE_BYTES_MAX })
+      .catch((error: unknown) => {
+        if (!(error instanceof ResponseTooLargeError) || limit === 1) throw error;
+      });
+    if (page === undefined) {
+      limit = Math.ceil(limit / 4);
+      continue;
+    }
+    yield { items: page.items ?? [], resourceVersion: page.metadata.resourceVersion };
+    limit = Math.min(pageSize, limit * 2);
+    token = page.metadata.continue === '' ? undefined : page.metadata.continue;
+    if (token === undefined) return;
   }
 };
 
-/**
- * Reads the whole list, page by page, at one resourceVersion. If a continue token expires before the end (etcd keeps about five
- * minutes of history), reads one list without pages, like client-go. Rejects with `ApiError`.
- */
+/** Reads the whole list, like client-go: in pages, or if a continue token expires, at once. Rejects with `ApiError`. */
 export const listAll = async <T extends KubeObject>(
   client: Pick<KubeClient, 'get'>,
   path: string,
   options: ListOptions = {},
 ): Promise<Listed<T>> => {
+  const items: T[] = [];
+  let version = '';
   try {
-    return await listPages<T>(client, path, options, options.pageSize ?? PAGE_SIZE_DEFAULT);
+    for await (const page of listPages<T>(client, path, options)) {
+      for (const item of page.items) items.push(item);
+      version = page.resourceVersion;
+    }
+    return { items, resourceVersion: version };
   } catch (error) {
     if (!isExpired(error)) throw error;
-    return listPages<T>(client, path, options, undefined);
+    const list = await client.get<KubeList<T>>(path, callOptions(options));
+    return { items: list.items ?? [], resourceVersion: list.metadata.resourceVersion };
   }
 };

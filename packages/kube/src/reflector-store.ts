@@ -1,4 +1,5 @@
 import { objectKey, type KubeObject } from './kube-object.ts';
+import type { Listed } from './list-all.ts';
 import { Turns } from './turns.ts';
 
 /**
@@ -8,7 +9,7 @@ import { Turns } from './turns.ts';
 export interface ReflectorHandler<T extends KubeObject> {
   /** Called for a new or changed object. */
   put(object: T): void;
-  /** Called with the last known state of a deleted object. */
+  /** Called with the last known state of a deleted object, or with what the store kept of it. */
   remove(object: T): void;
 }
 
@@ -16,9 +17,11 @@ export interface ReflectorHandler<T extends KubeObject> {
 export class ReflectorStore<T extends KubeObject> {
   readonly #objects = new Map<string, T>();
   readonly #handler: ReflectorHandler<T>;
+  readonly #kept: (object: T) => T;
 
-  constructor(handler: ReflectorHandler<T>) {
+  constructor(handler: ReflectorHandler<T>, kept: (object: T) => T) {
     this.#handler = handler;
+    this.#kept = kept;
   }
 
   get size(): number {
@@ -40,7 +43,7 @@ export class ReflectorStore<T extends KubeObject> {
     // The object was deleted and created again while no watch was open. The handler must not mistake the new object for the old
     // one.
     if (known !== undefined && known.metadata.uid !== object.metadata.uid) this.#handler.remove(known);
-    this.#objects.set(key, object);
+    this.#objects.set(key, this.#kept(object));
     this.#handler.put(object);
   }
 
@@ -50,21 +53,27 @@ export class ReflectorStore<T extends KubeObject> {
   }
 
   /**
-   * Accepts a full list. Objects that are missing from it were deleted while the watch was down. Rejects if `signal` aborts before all
-   * differences are reported.
+   * Accepts a full list, page by page. Objects that are missing from it were deleted while the watch was down. They are removed at
+   * the end. Returns the list's resourceVersion. Rejects if `signal` aborts before all differences are reported.
    */
-  async replace(objects: readonly T[], signal: AbortSignal): Promise<void> {
-    const listed = new Set(objects.map(objectKey));
+  async replace(pages: AsyncIterable<Listed<T>>, signal: AbortSignal): Promise<string> {
+    const listed = new Set<string>();
+    const turns = new Turns();
+    let version = '';
+    for await (const { items, resourceVersion } of pages) {
+      version = resourceVersion;
+      for (const object of items) {
+        listed.add(objectKey(object));
+        this.put(object);
+        await turns.pause();
+        signal.throwIfAborted();
+      }
+    }
     for (const [key, object] of [...this.#objects]) {
       if (listed.has(key)) continue;
       this.#objects.delete(key);
       this.#handler.remove(object);
     }
-    const turns = new Turns();
-    for (const object of objects) {
-      this.put(object);
-      await turns.pause();
-      signal.throwIfAborted();
-    }
+    return version;
   }
 }

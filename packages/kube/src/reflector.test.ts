@@ -161,7 +161,7 @@ describe('Reflector', () => {
     cluster.version = 5;
     fault(cluster);
     await watching(2);
-    expect(told.slice(2)).toEqual(['remove a', 'put b 5']);
+    expect(told.slice(2)).toEqual(['put b 5', 'remove a']);
     expect(server.requests.filter(isWatch).at(-1)?.query.get('resourceVersion')).toBe('5');
   });
 

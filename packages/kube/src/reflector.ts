@@ -4,7 +4,7 @@ import { ApiError } from './api-error.ts';
 import { systemClock, type Clock } from './clock.ts';
 import type { KubeClient, Query } from './kube-client.ts';
 import type { KubeObject } from './kube-object.ts';
-import { listAll } from './list-all.ts';
+import { listPages, type Listed } from './list-all.ts';
 import type { KubeLogger } from './logger.ts';
 import { labelsOf, reflectorMetrics } from './metrics.ts';
 import { ReflectorStore, type ReflectorHandler } from './reflector-store.ts';
@@ -40,6 +40,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly handler: ReflectorHandler<T>;
   /** Called before an object is stored. It should drop fields that are not needed, because they stay in memory. */
   readonly transform?: ((object: T) => T) | undefined;
+  /** Returns what the store keeps of an object. If unset, the whole object. */
+  readonly kept?: ((object: T) => T) | undefined;
   /** Called each time the server rejects a request (401, 403, 404, …) and will do so until credentials, RBAC or CRDs change. */
   readonly onRefused?: ((error: unknown) => void) | undefined;
   /** Called each time a watch has opened. The store then contains the state from which the watch continues. */
@@ -88,10 +90,11 @@ export class Reflector<T extends KubeObject = KubeObject> {
     this.#clock = options.clock ?? systemClock;
     this.#metrics = options.registry === undefined ? undefined : reflectorMetrics(options.registry);
     this.#watched = { resource: options.resource, namespace: options.namespace ?? '' };
-    this.#store = new ReflectorStore<T>({
+    const handler: ReflectorHandler<T> = {
       put: (object) => this.#guard(() => options.handler.put(object)),
       remove: (object) => this.#guard(() => options.handler.remove(object)),
-    });
+    };
+    this.#store = new ReflectorStore<T>(handler, options.kept ?? ((object) => object));
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
     this.synced = promise.then(() => undefined);
     this.#settleSynced = { resolve: () => resolve(undefined), reject };
@@ -171,13 +174,18 @@ export class Reflector<T extends KubeObject = KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<string> {
-    const { client, path, query, pageSize, transform } = this.#options;
     this.#metrics?.lists.inc(labelsOf(this.#watched));
-    const listed = await listAll<T>(client, path, { query, signal, pageSize, once: true });
-    this.#contactAt = this.#clock.now();
-    await this.#store.replace(transform === undefined ? listed.items : listed.items.map(transform), signal);
+    const version = await this.#store.replace(this.#pages(signal), signal);
     this.#settleSynced.resolve();
-    return listed.resourceVersion;
+    return version;
+  }
+
+  async *#pages(signal: AbortSignal): AsyncGenerator<Listed<T>> {
+    const { client, path, query, pageSize, transform } = this.#options;
+    for await (const page of listPages<T>(client, path, { query, signal, pageSize, once: true })) {
+      this.#contactAt = this.#clock.now();
+      yield transform === undefined ? page : { ...page, items: page.items.map(transform) };
+    }
   }
 
   async #watch(from: string, signal: AbortSignal): Promise<Ending> {
