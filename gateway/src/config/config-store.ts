@@ -279,8 +279,8 @@ export class ConfigStore {
     };
   }
 
-  /** Restores the copy on disk. Does nothing if a stream was faster. */
-  restore(revision: Revision, objects: readonly unknown[]): void {
+  /** Restores the copy on disk. Does nothing if a stream was faster, or if `objects` throws. */
+  restore(revision: Revision, objects: Iterable<unknown>): void {
     if (this.#table !== undefined) return;
     const table = new RoutingTable();
     for (const object of objects) {

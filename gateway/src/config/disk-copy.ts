@@ -26,22 +26,37 @@ const commitLine = z.object({ type: z.literal('commit'), revision: z.string() })
 /** The configuration in the file. */
 interface StoredConfig {
   readonly revision: Revision;
-  readonly objects: readonly unknown[];
+  /** Parsed one by one. Throws if a line is not valid. */
+  readonly objects: Iterable<unknown>;
 }
 
-const parseCopy = (text: string): StoredConfig | undefined => {
-  const lines = text
-    .trimEnd()
-    .split('\n')
-    .map((line): unknown => JSON.parse(line));
-  const begin = beginLine.safeParse(lines.at(0));
-  const commit = commitLine.safeParse(lines.at(-1));
+const LINE_END = 0x0a;
+
+/** Yields lines as text. The file as a whole may be longer than a string can be. */
+function* linesIn(bytes: Buffer): Generator<string> {
+  for (let from = 0; from < bytes.length;) {
+    const end = bytes.indexOf(LINE_END, from);
+    const to = end < 0 ? bytes.length : end;
+    yield bytes.toString('utf8', from, to);
+    from = to + 1;
+  }
+}
+
+function* objectsIn(bytes: Buffer): Generator {
+  for (const line of linesIn(bytes)) {
+    const { object, requestsPerSecond } = putLine.parse(JSON.parse(line));
+    yield requestsPerSecond === undefined || !isRecord(object) ? object : { ...object, requestsPerSecond };
+  }
+}
+
+const parseCopy = (bytes: Buffer): StoredConfig | undefined => {
+  const firstEnd = bytes.indexOf(LINE_END);
+  const lastStart = bytes.lastIndexOf(LINE_END, bytes.length - 2) + 1;
+  if (firstEnd < 0 || lastStart === 0) return undefined;
+  const begin = beginLine.safeParse(JSON.parse(bytes.toString('utf8', 0, firstEnd)));
+  const commit = commitLine.safeParse(JSON.parse(bytes.toString('utf8', lastStart)));
   if (!begin.success || !commit.success || begin.data.revision !== commit.data.revision) return undefined;
-  const objects = lines.slice(1, -1).map((line) => {
-    const { object, requestsPerSecond } = putLine.parse(line);
-    return requestsPerSecond === undefined || !isRecord(object) ? object : { ...object, requestsPerSecond };
-  });
-  return { revision: parseRevision(begin.data.revision), objects };
+  return { revision: parseRevision(begin.data.revision), objects: objectsIn(bytes.subarray(firstEnd + 1, lastStart)) };
 };
 
 /** Encodes `objects`, which were all read at the same time, over several turns of the event loop. */
@@ -82,7 +97,7 @@ export class DiskCopy {
   /** Activates the copy. Returns false if there is no copy or if the copy cannot be read. */
   async restore(): Promise<boolean> {
     try {
-      const copy = parseCopy(await readFile(this.#path, 'utf8'));
+      const copy = parseCopy(await readFile(this.#path));
       if (copy === undefined) throw new Error('the file is not a complete snapshot');
       this.#store.restore(copy.revision, copy.objects);
       this.#logger.info({ path: this.#path, revision: formatRevision(copy.revision) }, 'configuration read from disk');
