@@ -106,6 +106,8 @@ const assertSameResponse = async ({ name, port, request }: Contender, body: stri
 };
 
 export interface Contenders {
+  /** The folder for files of the benchmark. */
+  readonly directory: string;
   readonly contenders: readonly Contender[];
   /** The reason why each rival that is not among the contenders cannot run on this machine, by name. */
   readonly missing: ReadonlyMap<string, string>;
@@ -151,5 +153,5 @@ export const startContenders = async ({ directory, withRivals, onStarted }: Cont
       console.log(`${name} is skipped: ${error.message}`);
     }
   }
-  return { contenders, missing };
+  return { directory, contenders, missing };
 };
