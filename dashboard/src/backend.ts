@@ -62,7 +62,10 @@ interface EditedText {
 
 /** Custom resources. All methods reject with `SourceError`: `Forbidden`, `Unavailable`, … */
 export interface Resources {
-  /** Returns the objects in one namespace, or in all namespaces that the user may see. Sorted by namespace and name. */
+  /**
+   * Returns the objects in one namespace, or in all namespaces that the user may see. Sorted by namespace and name. A large object has
+   * only the parts that lists show.
+   */
   list(kind: Kind, namespace?: string): Promise<readonly ResourceObject[]>;
   get(ref: ObjectRef): Promise<ResourceObject | undefined>;
   /** Resolves with an object's identity (ADR 024), which is not necessarily its uid. Logs belong to identities. */

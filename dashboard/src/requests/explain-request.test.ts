@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { explanationSchema } from '../api/schemas.ts';
 import { backendWith, startApiServer, type ApiServer } from '../api/api-server.testing.ts';
+import type { Resources } from '../backend.ts';
 import { startWorkers } from '../workers/workers.ts';
 import { explainRequest } from './explain-request.ts';
 
@@ -36,9 +37,22 @@ const ROW: LogRow = {
   ],
 };
 
-const serve = (list: () => Promise<readonly ResourceObject[]>): Promise<ApiServer> =>
+/** Lists do not contain the responses, because they may be large. */
+const resourcesWith = (read: () => Promise<readonly ResourceObject[]>): Partial<Resources> => ({
+  list: async () => {
+    const objects = await read();
+    return objects.map((object) => ({ ...object, spec: { ...(object.spec as object), responses: undefined } }));
+  },
+  get: async (ref) =>
+    ref.kind === 'Endpoint'
+      ? (await read()).find(({ metadata }) => metadata.name === ref.name)
+      : backendWith({}).resources.get(ref),
+});
+const serve = (read: () => Promise<readonly ResourceObject[]>): Promise<ApiServer> =>
   startApiServer(() =>
-    Promise.resolve(backendWith({ row: (id) => Promise.resolve(id === ROW.id ? ROW : undefined) }, { list })),
+    Promise.resolve(
+      backendWith({ row: (id) => Promise.resolve(id === ROW.id ? ROW : undefined) }, resourcesWith(read)),
+    ),
   );
 const explained = async (...objects: readonly ResourceObject[]) => {
   await using api = await serve(() => Promise.resolve(objects));
@@ -100,7 +114,10 @@ describe('the explanation of a captured request', () => {
     // Work that is not done in this thread is refused.
     const workers = startWorkers({ queueMax: 0 });
     const explainWith = (list: readonly object[]) => {
-      const backend = backendWith({}, { list: () => Promise.resolve([endpoint('orders', { responses: list })]) });
+      const backend = backendWith(
+        {},
+        resourcesWith(() => Promise.resolve([endpoint('orders', { responses: list })])),
+      );
       return explainRequest({ backend, workers }, ROW);
     };
     await expect(explainWith(responses)).resolves.toMatchObject({ response: 'seven' });

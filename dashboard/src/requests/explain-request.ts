@@ -31,7 +31,8 @@ export const explainRequest = async (
   // Finds the endpoint. A worker compiles and evaluates its responses, which can take a long time.
   const found = explain(candidates, request);
   const { endpoint } = found;
-  const now = objects.find(({ metadata }) => metadata.name === endpoint?.name);
+  // The list does not contain the large parts of an object.
+  const now = endpoint && (await backend.resources.get({ kind: 'Endpoint', namespace, name: endpoint.name }));
   const evaluated =
     endpoint &&
     now &&
