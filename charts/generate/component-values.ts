@@ -28,7 +28,7 @@ export const operator = group({
   // About a fifth of a core, so that no tenant uses all of a gateway's CPU time.
   settings: settingsValues('operator').default({ requestsPerSecond: { free: 2_000, pro: 2_000 } }),
   clickhouse: clickHouseSecret,
-  resources: resources({ cpu: '100m', memory: '256Mi' }, { memory: '1Gi' }),
+  resources: resources({ cpu: '100m', memory: '256Mi' }, { memory: '2Gi' }),
   podDisruptionBudget,
   ...podValues({ startup: { periodSeconds: 1, failureThreshold: 60 }, readiness: { periodSeconds: 5 } }),
 });

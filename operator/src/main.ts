@@ -60,7 +60,7 @@ const start = async (settings: OperatorSettings, logger: Logger): Promise<Runnin
     translateSettings: translateSettings(settings),
     source: identifiedSource({
       ...{ logger, registry, pollMs: settings.secretPollMs },
-      source: kubernetesSource(cluster),
+      source: kubernetesSource({ ...cluster, namespaceBytesMax: settings.namespaceBytesMax }),
       store: identities,
     }),
     services: kubernetesServices(cluster),

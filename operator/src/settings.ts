@@ -228,6 +228,14 @@ export const operatorSettings = z.object({
         ),
     })
     .prefault({}),
+  namespaceBytesMax: z.coerce
+    .number()
+    .int()
+    .min(1024 * 1024)
+    .default(LIMITS.namespaceBytesMax)
+    .describe(
+      'Maximum size in bytes of the objects of one namespace as JSON, where each object counts 8 KiB more. The oldest objects up to this size are used. They take about three times as much of the operator’s memory.',
+    ),
   secretPollMs: z.coerce
     .number()
     .int()

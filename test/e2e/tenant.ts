@@ -20,6 +20,7 @@ export interface SeenObject {
     readonly uid: string;
     readonly resourceVersion: string;
     readonly generation: number;
+    readonly creationTimestamp: string;
   };
   readonly status?: { readonly conditions?: readonly SeenCondition[]; readonly [field: string]: unknown };
 }

@@ -2,6 +2,7 @@ import {
   API_GROUP,
   GROUP_VERSION,
   KINDS,
+  LIMITS,
   OPERATOR_FIELD_MANAGER,
   RESOURCES,
   SourceError,
@@ -20,6 +21,7 @@ import {
   asSourceError,
   collectionPath,
   isNotFound,
+  listAll,
   objectPath,
   objectVersion,
   replacementOf,
@@ -36,6 +38,7 @@ import type { Registry } from 'prom-client';
 import { reflectorLogger } from '../reflector-logger.ts';
 import { asSecretError } from '../secret-rights.ts';
 import { KubernetesEvents } from './kubernetes-events.ts';
+import { NamespaceLimit, withoutContent, type KubeResource } from './namespace-limit.ts';
 import { foreignSecret } from './secret-files.ts';
 import { signingSecret } from './signing-secret.ts';
 
@@ -47,6 +50,8 @@ interface KubernetesSourceOptions {
   readonly namespaces: readonly string[];
   /** If set, only the objects in these namespaces are reported. */
   readonly selected?: SelectedNamespaces | undefined;
+  /** See `LIMITS.namespaceBytesMax`, which is the default. */
+  readonly namespaceBytesMax?: number;
   readonly logger: Logger;
   readonly registry?: Registry;
 }
@@ -108,18 +113,27 @@ class KubernetesSource implements ResourceSource {
    * it may be added later. Rejects only when `signal` aborts.
    */
   async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
-    const { namespaces, selected, logger, registry } = this.#options;
+    const {
+      namespaces,
+      selected,
+      namespaceBytesMax: bytesMax = LIMITS.namespaceBytesMax,
+      logger,
+      registry,
+    } = this.#options;
     const scopes = namespaces.length === 0 ? [undefined] : [...new Set(namespaces)];
+    const namespaceLimit = new NamespaceLimit({ bytesMax, read: (object) => this.#list(object), logger, signal });
     const reflectors = KINDS.flatMap((kind) =>
       scopes.map((namespace) => {
         const { plural } = RESOURCES[kind];
-        return new Reflector<KubeObject & ResourceObject>({
+        return new Reflector<KubeResource>({
           client: this.#client,
           path: collectionPath(kind, namespace),
           resource: plural,
           namespace,
-          handler: selected?.filter<KubeObject & ResourceObject>(listener) ?? listener,
+          handler: namespaceLimit.limit(selected?.filter<KubeResource>(listener) ?? listener),
           transform: (object) => toResourceObject(kind, object),
+          // `NamespaceLimit` keeps the content.
+          kept: withoutContent,
           logger: reflectorLogger(logger, `${plural}.${API_GROUP}`, namespace),
           registry,
         });
@@ -255,6 +269,13 @@ class KubernetesSource implements ResourceSource {
 
   #read(ref: ObjectRef): Promise<CustomResource | undefined> {
     return this.#client.get<CustomResource>(objectPath(ref)).catch(undefinedIfNotFound);
+  }
+
+  /** Reads an object with the permission to list. */
+  async #list({ kind, metadata: { namespace, name } }: ResourceObject): Promise<ResourceObject | undefined> {
+    const query = { fieldSelector: `metadata.name=${name}` };
+    const { items } = await listAll<CustomResource>(this.#client, collectionPath(kind, namespace), { query });
+    return items[0] && toResourceObject(kind, items[0]);
   }
 
   async #writeOnce(object: DesiredObject): Promise<CustomResource> {

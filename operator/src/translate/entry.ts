@@ -23,6 +23,7 @@ export const readEntry = (object: ConfigResource, settings: TranslateSettings): 
     createdAtMs: Number.isNaN(createdAtMs) ? 0 : createdAtMs,
     parsed,
     fault: identityFault === undefined ? specFault : fails(identityFault.reason, identityFault.message),
+    isBeyondLimit: object.isBeyondLimit === true,
     claim: undefined,
     isWithheld,
     hasCredential,
@@ -52,9 +53,16 @@ const arrangementIn = ({ namespace }: ConfigRef, parsed: ParsedConfig): Entry['a
 
 type ReadSpec = Pick<Entry, 'parsed' | 'fault' | 'isWithheld' | 'hasCredential'>;
 
+const BEYOND_LIMIT = fails(
+  'LimitReached',
+  'The older objects in this namespace already have the maximum size: delete objects, make them smaller, or use another namespace. ' +
+    'An administrator can raise namespaceBytesMax in the settings of the operator.',
+);
+
 const SERVED = { isWithheld: false, hasCredential: false } as const;
 
 const readSpec = (object: ConfigResource, settings: TranslateSettings): ReadSpec => {
+  if (object.isBeyondLimit === true) return { parsed: undefined, fault: BEYOND_LIMIT, ...SERVED };
   try {
     const result = parseObject(object);
     if (!result.ok) {

@@ -1,4 +1,5 @@
 import {
+  configKey,
   LIMITS,
   type ConfigKind,
   type ConfigObject,
@@ -52,6 +53,22 @@ describe('a flush', () => {
     expect(put.map((object) => (object as { generation?: number }).generation)).toEqual([2]);
     expect(verdicts).toHaveLength(1);
   });
+
+  it.each([account, project, endpoint('a')])(
+    'withdraws a $kind beyond the limit of its namespace, and serves it again',
+    (object) => {
+      const translator = translatorOf(account, project, endpoint('a'));
+      const { metadata } = object;
+      translator.put({ ...object, metadata: { ...metadata, labels: {} }, spec: undefined, isBeyondLimit: true });
+      const withdrawn = translator.flush();
+      expect(withdrawn.remove).toContain(configKey({ kind: object.kind as ConfigKind, uid: metadata.uid }));
+      expect(translator.verdict(metadata.uid)?.accepted).toMatchObject({ ok: false, reason: 'LimitReached' });
+      translator.put(object);
+      const { put } = translator.flush();
+      expect(put.map(({ uid }) => uid)).toContain(metadata.uid);
+      expect(translator.verdict(metadata.uid)?.accepted.ok).toBe(true);
+    },
+  );
 
   it('changes only the Account after its key is rotated', () => {
     const translator = translatorOf(account, project, endpoint('a'));

@@ -103,7 +103,9 @@ export class Translator implements ServiceListener {
     const { kind, metadata } = object;
     const ref: ObjectRef = { kind, namespace: metadata.namespace, name: metadata.name };
     const known = this.#entries.get(keyOf(ref));
-    if (known?.uid === metadata.uid && known.generation >= metadata.generation) return;
+    const isBeyondLimit = object.isBeyondLimit === true;
+    if (known?.uid === metadata.uid && known.isBeyondLimit === isBeyondLimit && known.generation >= metadata.generation)
+      return;
     const entry = readEntry(object, this.#settings);
     if (known?.uid === metadata.uid) {
       entry.evaluation = known.evaluation;

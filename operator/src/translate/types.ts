@@ -131,6 +131,7 @@ export interface Entry extends Claimant {
   readonly parsed: ParsedConfig | undefined;
   /** The problem with the object itself, regardless of other objects. */
   readonly fault: Finding | undefined;
+  readonly isBeyondLimit: boolean;
   /**
    * Whether this is an Endpoint that only a later version can serve, because it has fields or values that this version does not
    * know. `parsed` has its path, method and Project. Gateways respond to its requests with 503.

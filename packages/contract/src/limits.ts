@@ -83,6 +83,11 @@ export const LIMITS = {
    * gateway compares a path with each arrangement.
    */
   arrangementsMax: 32,
+  /**
+   * The size of the objects of a namespace as JSON, and 8 KiB more for each of them. The operator uses only the oldest objects up to
+   * this limit. It is enough for 10,000 Endpoints of 5 KB each. The operator and each gateway keep them in memory.
+   */
+  namespaceBytesMax: 128 * 1024 * 1024,
   displayNameLengthMax: 128,
   mockHeadersMax: 64,
   responsesMax: 32,

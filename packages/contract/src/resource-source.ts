@@ -31,6 +31,8 @@ export interface ResourceObject {
   readonly status?: unknown;
   /** Set if the object cannot be used under its identity. The uid of such an object differs from that of every other object. */
   readonly identityFault?: IdentityFault;
+  /** Set if the objects of the namespace are too large. Such an object has no spec. See `LIMITS.namespaceBytesMax`. */
+  readonly isBeyondLimit?: true;
 }
 
 export interface IdentityFault {
