@@ -8,7 +8,6 @@ import { GatewayController } from './gateways/gateway-controller.ts';
 import { AccountKeyController } from './keys/account-key-controller.ts';
 import { KeyRegenerationController } from './keys/key-regeneration-controller.ts';
 import { KeyChanges } from './keys/key-changes.ts';
-import { KeySecretOwners } from './keys/key-secret-owners.ts';
 import type { LeaderParts } from './operator-parts.ts';
 import { PurgeController } from './purge/purge-controller.ts';
 import { undelivered } from './purge/undelivered.ts';
@@ -75,7 +74,6 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
     secrets,
     new ConfigPublisher({ ...context, log, server, gateways, quota, refusals }),
     new KeyChanges({ ...context, gateways }),
-    new KeySecretOwners({ ...context, owner: (uid) => keys.owner(uid) }),
     statuses,
     lastRequests,
     quota,

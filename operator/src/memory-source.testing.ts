@@ -164,10 +164,6 @@ export class MemorySource implements ResourceSource {
     this.secrets.set(key, data);
   }
 
-  async releaseSecret(_namespace: string, name: string): Promise<void> {
-    await this.disturb('releaseSecret', name);
-  }
-
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
     this.events.push({ ...event, name: object.metadata.name });
     return Promise.resolve();

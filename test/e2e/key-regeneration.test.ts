@@ -166,18 +166,4 @@ describe('kubectl create with a KeyRegeneration', () => {
     expect(metadata.generation).toBe(2);
     expect(status).toMatchObject({ phase: 'Completed' });
   });
-
-  test.each([
-    { name: 'third', type: 'Complete', status: 'True', reason: 'Succeeded', now: ['Complete'] },
-    { name: 'first', type: 'Complete', status: 'False', reason: 'Failed', now: ['Failed', 'Stalled'] },
-  ])('that ended as $type=$status $reason under an earlier version is $now', async ({ name, now, ...end }) => {
-    const common = { message: 'why', observedGeneration: 1, lastTransitionTime: new Date().toISOString() };
-    const accepted = { ...common, type: 'Accepted', status: 'True', reason: 'Accepted' };
-    const patch = JSON.stringify({ status: { conditions: [accepted, { ...common, ...end }] } });
-    const options = ['-n', tenant.namespace, '--subresource=status', '--type=merge', '-p', patch];
-    expect(await cluster.kubectl(['patch', `mkr/${name}`, ...options])).toMatchObject({ code: 0 });
-    expect(await wait(name, now[0] ?? '')).toBe(0);
-    const seen = await tenant.get('KeyRegeneration', name);
-    expect(seen.status?.conditions?.map(({ type }) => type)).toEqual(['Accepted', ...now]);
-  });
 });

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { GROUP_VERSION, RESOURCES, type Condition, type Kind } from '@standin/contract';
+import { RESOURCES, type Condition, type Kind } from '@standin/contract';
 import { conditionsIn, parseManifest } from '@standin/crds';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { endedOperation } from '../../operator/src/operations/operation-conditions.ts';
 import type { ProgrammedState } from '../../operator/src/gateways/gateway-record.ts';
 import {
   pending,
@@ -232,29 +231,6 @@ describe('kstatus', () => {
     const status = served('Endpoint', PROGRAMMED)(contextAt([]));
     const changed = { ...exampleOf('Endpoint'), metadata: { name: 'a', generation: 2 }, status };
     expect(await kstatusOf([changed])).toEqual(['InProgress']);
-  });
-
-  it('says that the one-time operations of an earlier version failed, after the operator has converted them', async () => {
-    const earlier = (kind: Kind, status: 'True' | 'False') => {
-      const common = { reason: 'Failed', message: 'no', observedGeneration: 1, lastTransitionTime: NOW };
-      const metadata = {
-        generation: 1,
-        name: 'a',
-        namespace: 'shop',
-        uid: 'uid',
-        resourceVersion: '1',
-        creationTimestamp: NOW,
-      };
-      const conditions = endedOperation({
-        metadata,
-        status: { conditions: [{ ...common, type: 'Complete', status }] },
-      })?.conditions;
-      return { apiVersion: GROUP_VERSION, kind, metadata, status: { observedGeneration: 1, conditions } };
-    };
-    expect(await kstatusOf([earlier('Replay', 'True'), earlier('KeyRegeneration', 'False')])).toEqual([
-      'Failed',
-      'Failed',
-    ]);
   });
 });
 

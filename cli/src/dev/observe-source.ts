@@ -56,7 +56,6 @@ export const observeSource = (
       readSecret: (namespace, name, dataKey) => inner.readSecret(namespace, name, dataKey),
       readSigningSecret: (namespace, name) => inner.readSigningSecret(namespace, name),
       createSecret: (owner, name, data) => inner.createSecret(owner, name, data),
-      releaseSecret: (namespace, name) => inner.releaseSecret(namespace, name),
       replaceSecret: (owner, name, data, mark) => inner.replaceSecret(owner, name, data, mark),
       recordEvent: (object, event) => inner.recordEvent(object, event),
     },

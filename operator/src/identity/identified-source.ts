@@ -151,10 +151,6 @@ class IdentifiedSource implements ResourceSource {
     return this.#source.replaceSecret(...given);
   }
 
-  releaseSecret(...given: Parameters<ResourceSource['releaseSecret']>): Promise<void> {
-    return this.#source.releaseSecret(...given);
-  }
-
   /** Records the Event under the uid that the API server assigned to the object, by which `kubectl describe` finds Events. */
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
     const live = this.#live.get(object.metadata.namespace)?.get(entryName(refOf(object)));

@@ -133,17 +133,6 @@ describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
     await expect.poll(() => source.has(kind, 'once')).toBe(false);
   });
 
-  it('that an earlier version ended gets the conditions of this one, once', async () => {
-    put(kind, { status: { phase: 'Failed', ...statusOf('Complete', 'Failed') } });
-    await expect
-      .poll(() => summary(kind))
-      .toEqual(['Accepted=True Accepted', 'Failed=True Failed', 'Stalled=True Failed']);
-    await passDays(0.5);
-    await controller.stop();
-    expect(source.statusWrites).toHaveLength(1);
-    expect(source.object(kind, 'once').status).toMatchObject({ phase: 'Failed' });
-  });
-
   it('that was changed after its end is reported at its new generation', async () => {
     put(kind);
     source.put(kind, 'once', { ...SPECS[kind], ttlSecondsAfterFinished: 5 });

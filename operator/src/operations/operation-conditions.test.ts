@@ -44,22 +44,18 @@ describe('the conditions of an operation', () => {
 });
 
 describe('the end of an operation', () => {
-  const endOf = (type: string, status: string, reason: string, more: object = {}) => {
+  const endOf = (type: string, status: string, reason: string) => {
     const common = { message: 'why', observedGeneration: 1, lastTransitionTime: BEFORE };
     const conditions = [
       { ...common, type: 'Accepted', status: 'True', reason: 'Accepted' },
       { ...common, type, status, reason },
     ];
-    return endedOperation({ metadata, status: { conditions, ...more } });
+    return endedOperation({ metadata, status: { conditions } });
   };
 
   it.each([
     ['Complete', 'True', 'Succeeded', ['Complete=True Succeeded']],
     ['Failed', 'True', 'Cancelled', ['Failed=True Cancelled']],
-    // Conditions as earlier versions wrote them.
-    ['Complete', 'True', 'Failed', ['Failed=True Failed', 'Stalled=True Failed']],
-    ['Complete', 'True', 'Cancelled', ['Failed=True Cancelled']],
-    ['Complete', 'False', 'Failed', ['Failed=True Failed', 'Stalled=True Failed']],
   ])('is read from %s=%s %s', (type, status, reason, expected) => {
     const ended = endOf(type, status, reason);
     expect(summaryOf(ended?.conditions)).toEqual(
@@ -71,19 +67,10 @@ describe('the end of an operation', () => {
     expect(ended?.endedAt).toBe(BEFORE);
   });
 
-  it('is the refusal, if an earlier version refused the operation after it had waited', () => {
-    const ended = endOf('Complete', 'False', 'Failed', { refusedAt: NOW });
-    expect(ended?.endedAt).toBe(NOW);
-    expect(summaryOf(ended?.conditions)).toContain(`Failed=True Failed ${NOW}`);
-  });
-
   it.each([
     ['Reconciling', 'True', 'Running'],
     ['Ready', 'True', 'Ready'],
-    // Conditions as earlier versions wrote them.
-    ['Complete', 'Unknown', 'Pending'],
     ['Complete', 'False', 'Running'],
-    ['Complete', 'False', 'Suspended'],
   ])('is not read from %s=%s %s', (type, status, reason) => {
     expect(endOf(type, status, reason)).toBeUndefined();
   });

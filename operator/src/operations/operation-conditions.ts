@@ -1,5 +1,5 @@
 import type { Condition, ConditionReason, ConditionType, ResourceObject } from '@standin/contract';
-import { conditionsIn, readStatus } from '@standin/crds';
+import { conditionsIn } from '@standin/crds';
 import { conditionOf, type ConditionContext } from '../status/conditions.ts';
 import type { Finding } from '../translate/index.ts';
 
@@ -36,16 +36,9 @@ export interface Ended {
   readonly endedAt: string;
 }
 
-const ENDS: ReadonlySet<ConditionReason> = new Set(['Succeeded', 'Failed', 'Cancelled']);
+const isEnd = ({ type, status }: Condition): boolean => (type === 'Complete' || type === 'Failed') && status === 'True';
 
-const isEnd = ({ type, status, reason }: Condition): boolean =>
-  (type === 'Failed' && status === 'True') || (type === 'Complete' && ENDS.has(reason));
-
-/**
- * Returns how and when an operation ended, or undefined if the operation has not ended or the object is not an operation.
- *
- * Earlier versions wrote a `Complete` condition with the reason Failed or Cancelled. It is converted to a `Failed` condition.
- */
+/** Returns how and when an operation ended, or undefined if the operation has not ended or the object is not an operation. */
 export const endedOperation = ({
   metadata,
   status,
@@ -55,10 +48,5 @@ export const endedOperation = ({
     observedGeneration: metadata.generation,
   }));
   const end = conditions.find(isEnd);
-  if (end === undefined) return undefined;
-  if (end.type === 'Failed' || end.reason === 'Succeeded') return { conditions, endedAt: end.lastTransitionTime };
-  const endedAt = readStatus('KeyRegeneration', status).refusedAt ?? end.lastTransitionTime;
-  const failed: Condition = { ...end, type: 'Failed', status: 'True', lastTransitionTime: endedAt };
-  const failure = isStalled(failed) ? [failed, { ...failed, type: 'Stalled' as const }] : [failed];
-  return { conditions: conditions.flatMap((condition) => (condition === end ? failure : [condition])), endedAt };
+  return end && { conditions, endedAt: end.lastTransitionTime };
 };

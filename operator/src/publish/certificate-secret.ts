@@ -69,9 +69,8 @@ const toData = ({ caBundle, ca, nextCa, operator, gateway, dashboard }: Certific
   'operator.key': encode(operator.key),
   'gateway.crt': encode(gateway.cert),
   'gateway.key': encode(gateway.key),
-  ...(dashboard === undefined
-    ? {}
-    : { 'dashboard.crt': encode(dashboard.cert), 'dashboard.key': encode(dashboard.key) }),
+  'dashboard.crt': encode(dashboard.cert),
+  'dashboard.key': encode(dashboard.key),
 });
 
 const fromData = (data: Readonly<Record<string, string>>): unknown => {
@@ -82,6 +81,6 @@ const fromData = (data: Readonly<Record<string, string>>): unknown => {
     ...(data['next-ca.crt'] === undefined ? {} : { nextCa: pair('next-ca') }),
     operator: pair('operator'),
     gateway: pair('gateway'),
-    ...(data['dashboard.crt'] === undefined ? {} : { dashboard: pair('dashboard') }),
+    dashboard: pair('dashboard'),
   };
 };

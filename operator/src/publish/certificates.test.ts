@@ -55,12 +55,3 @@ test('a new CA is trusted for a day before it signs certificates, and the old on
   expect(promoted.caBundle).toContain(first.ca.cert);
   expect(new X509Certificate(promoted.gateway.cert).checkIssued(new X509Certificate(promoted.ca.cert))).toBe(true);
 });
-
-test('certificates of a version without dashboards are completed', async () => {
-  const { dashboard, ...earlier } = await planCertificates(undefined, now);
-  const completed = await planCertificates(earlier, now);
-  expect(dashboard).toBeDefined();
-  expect(completed.ca).toEqual(earlier.ca);
-  const { subject } = new X509Certificate(completed.dashboard?.cert ?? '');
-  expect(subject).toBe('CN=standin-dashboard');
-});

@@ -24,8 +24,7 @@ export const certificatesSchema = z
     nextCa: keyPair.optional(),
     operator: keyPair,
     gateway: keyPair,
-    /** Undefined if an earlier version wrote the certificates. */
-    dashboard: keyPair.optional(),
+    dashboard: keyPair,
   })
   .readonly();
 
@@ -76,7 +75,7 @@ export const planCertificates = async (current: Certificates | undefined, now: D
     return { ...current, nextCa: next, caBundle: `${ca.cert}\n${next.cert}` };
   }
   const { operator, gateway, dashboard } = current;
-  if ([operator, gateway, dashboard].every((leaf) => leaf !== undefined && !isDue(leaf, now))) return current;
+  if ([operator, gateway, dashboard].every((leaf) => !isDue(leaf, now))) return current;
   return { ...current, ...(await makeLeaves(ca, now)) };
 };
 

@@ -126,10 +126,6 @@ class DirectorySource implements LocatingSource {
     return this.#manifests.replaceSecret(owner, name, data, mark);
   }
 
-  releaseSecret(): Promise<void> {
-    return this.#manifests.releaseSecret();
-  }
-
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
     return this.#manifests.recordEvent(object, event);
   }

@@ -221,11 +221,6 @@ export class FolderSource implements LocatingSource {
     await this.#secrets.replace(namespace, name, { owner: { kind: owner.kind, name: ownerName, uid }, data, mark });
   }
 
-  /** Does nothing, because Secrets in a directory have no owner references. */
-  releaseSecret(): Promise<void> {
-    return Promise.resolve();
-  }
-
   recordEvent({ kind, metadata: { namespace, name } }: ResourceObject, event: SourceEvent): Promise<void> {
     const { type, reason, message } = event;
     const level = type === 'Warning' ? 'warn' : 'info';

@@ -1,6 +1,5 @@
 import {
   API_GROUP,
-  GROUP_VERSION,
   KINDS,
   LIMITS,
   OPERATOR_FIELD_MANAGER,
@@ -66,7 +65,6 @@ const secretPath = (namespace: string, name?: string): string => {
 };
 
 type Secret = KubeObject & {
-  readonly metadata: { readonly ownerReferences?: readonly { readonly apiVersion: string }[] };
   readonly data?: Readonly<Record<string, string>>;
 };
 
@@ -245,22 +243,6 @@ class KubernetesSource implements ResourceSource {
     await asSecretError(namespace, write()).catch((error: unknown) => {
       throw withoutQuote(error, name);
     });
-  }
-
-  async releaseSecret(namespace: string, name: string): Promise<void> {
-    const path = secretPath(namespace, name);
-    const release = async (): Promise<void> => {
-      const secret = await this.#client.get<Secret>(path).catch(undefinedIfNotFound);
-      if (secret === undefined) return;
-      const { ownerReferences = [] } = secret.metadata;
-      const others = ownerReferences.filter(({ apiVersion }) => apiVersion !== GROUP_VERSION);
-      if (!isGenerated(secret) || others.length === ownerReferences.length) return;
-      const released = { ...secret, metadata: { ...secret.metadata, ownerReferences: others } };
-      await this.#client.replace(path, released, objectVersion(secret), {
-        query: { fieldManager: OPERATOR_FIELD_MANAGER },
-      });
-    };
-    await asSecretError(namespace, release());
   }
 
   recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {

@@ -21,10 +21,7 @@ const recordSchema = z.strictObject({
  * continues.
  */
 const lastingStatus = z.object({ apiKey: z.object({ regenerations: z.array(z.string()) }) });
-const goneSchema = z.union([
-  z.number().int().positive(),
-  z.strictObject({ generation: z.number().int().positive(), status: lastingStatus }),
-]);
+const goneSchema = z.strictObject({ generation: z.number().int().positive(), status: lastingStatus.optional() });
 const fileSchema = z.strictObject({
   version: z.literal(1),
   /** The last assigned resourceVersion. */
@@ -109,14 +106,14 @@ export class ObjectRecords {
   see(object: ManifestObject): boolean {
     const { key, metadata, spec, unknownFields } = object;
     const before = this.#records.get(key);
-    const gone = this.#gone.get(key) ?? 0;
+    const gone = this.#gone.get(key);
     const objectSha256 = sha256([metadata, spec, unknownFields]);
     if (before?.objectSha256 === objectSha256) return false;
     const specSha256 = sha256(spec);
-    const generation = before?.generation ?? (typeof gone === 'number' ? gone : gone.generation);
+    const generation = before?.generation ?? gone?.generation ?? 0;
     this.#gone.delete(key);
     this.#set(key, {
-      ...(typeof gone === 'number' ? before : { status: gone.status }),
+      ...(gone?.status === undefined ? before : { status: gone.status }),
       firstSeen: before?.firstSeen ?? this.#nextFirstSeen(),
       generation: before?.specSha256 === specSha256 ? generation : generation + 1,
       specSha256,
@@ -137,7 +134,7 @@ export class ObjectRecords {
     this.#gone.delete(key);
     const { generation } = record;
     const status = lastingStatus.safeParse(record.status).data;
-    this.#gone.set(key, status === undefined ? generation : { generation, status });
+    this.#gone.set(key, { generation, status });
     const oldest = this.#gone.keys().next();
     if (this.#gone.size > GONE_MAX && oldest.done !== true) this.#gone.delete(oldest.value);
     this.#changed();

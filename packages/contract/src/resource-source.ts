@@ -198,12 +198,6 @@ export interface ResourceSource {
   ): Promise<void>;
 
   /**
-   * Removes the owner references that earlier versions set on Secrets, because Kubernetes would delete such a Secret with its
-   * owner. Does not change a Secret that users created. Does nothing for a directory.
-   */
-  releaseSecret(namespace: string, name: string): Promise<void>;
-
-  /**
    * Records an event on a best-effort basis. Never rejects. In Kubernetes, the record is an Event, and repeats are aggregated. For
    * a directory, it is a log line.
    */

@@ -197,7 +197,7 @@ export const purgeReplayResults = async (
   if (running !== undefined) return running;
   const inRange = (column: string): string =>
     `${column} >= fromUnixTimestamp64Micro({since:Int64}, 'UTC') AND ${column} < fromUnixTimestamp64Micro({until:Int64}, 'UTC')`;
-  const results = `project_uid = {projectUid:String} AND namespace = {namespace:String} AND project IN ({project:String}, '')
+  const results = `project_uid = {projectUid:String} AND namespace = {namespace:String} AND project = {project:String}
       AND ${inRange('request_received_at')}`;
   const params = { projectUid, namespace, project, since: sinceUs, until: untilUs };
   const sql = `SELECT DISTINCT request_id FROM ${table.everywhere} WHERE ${results}

@@ -106,9 +106,8 @@ const decodeAnswer = (reader: RowBinaryReader): ReplayedExchange => {
   };
 };
 
-/** Rows of earlier versions have no project name. */
 const OF_PROJECT =
-  "project_uid = {projectUid:String} AND namespace = {namespace:String} AND project IN ({project:String}, '') AND expires_at > now()";
+  'project_uid = {projectUid:String} AND namespace = {namespace:String} AND project = {project:String} AND expires_at > now()';
 const OF_REPLAY = `${OF_PROJECT} AND replay_uid = {replayUid:String}`;
 /** Selects the last attempt to send each request. */
 const LAST_ATTEMPT = 'ORDER BY request_id, sent_at DESC LIMIT 1 BY request_id';
