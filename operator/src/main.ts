@@ -18,7 +18,7 @@ import { identifiedSource } from './identity/identified-source.ts';
 import { identitySecrets } from './identity/identity-secrets.ts';
 import { LEASE_NAME } from './publish/leadership.ts';
 import { ledgerConfigMaps } from './quota/ledger-store.ts';
-import { reflectorLogger } from './reflector-logger.ts';
+import { logRefusals } from './log-refusals.ts';
 import { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
 import { kubernetesServices, kubernetesSource } from './sources/index.ts';
 
@@ -50,8 +50,12 @@ const start = async (settings: OperatorSettings, logger: Logger): Promise<Runnin
     namespaceSelector === undefined
       ? undefined
       : new SelectedNamespaces({
-          ...{ client, labelSelector: namespaceSelector, registry, signal: ending.signal },
-          logger: reflectorLogger(logger, 'namespaces', undefined),
+          client,
+          labelSelector: namespaceSelector,
+          onRefused: logRefusals(logger, 'namespaces', undefined),
+          logger,
+          registry,
+          signal: ending.signal,
         });
   const cluster = { client, namespaces, selected, logger, registry };
   const identities = identitySecrets(client, settings.namespace);

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { KINDS, RESOURCES, SourceError, type Kind, type ObjectRef } from '@standin/contract';
-import { ApiError, collectionPath, nameOnly, Reflector, type KubeLogger, type KubeObject } from '@standin/kube';
+import { ApiError, collectionPath, nameOnly, Reflector, type KubeObject } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { AccessReviews } from './access-reviews.ts';
 import type { ClusterUser } from './cluster-user.ts';
@@ -77,7 +77,11 @@ export class LiveChanges {
     const tell: OnChange = (ref) => {
       for (const listener of topic.listeners) listener(ref);
     };
-    const logger = endOnUnauthorized(this.#logger, (error) => this.#close(key, topic, error));
+    // The reflector itself would retry forever.
+    const onRefused = (error: unknown): void => {
+      if (error instanceof ApiError && error.status === 401)
+        this.#close(key, topic, new SourceError('Unauthorized', error.message, { cause: error }));
+    };
     for (const kind of kinds) {
       let isSynced = false;
       const changed = ({ metadata: { name, namespace = '' } }: KubeObject): void => {
@@ -86,9 +90,15 @@ export class LiveChanges {
       const path = collectionPath(kind, namespace);
       const handler = { put: changed, remove: changed };
       const reflector = new Reflector<KubeObject>({
-        ...{ client, path, resource: kind, namespace, handler, logger },
+        client,
+        path,
+        resource: kind,
+        namespace,
+        handler,
         // Names are sufficient, because pages read changed objects again.
         transform: nameOnly,
+        onRefused,
+        logger: this.#logger,
       });
       reflector.synced.then(
         () => {
@@ -108,30 +118,6 @@ export class LiveChanges {
     topic.ended.abort(reason);
   }
 }
-
-/**
- * Returns a logger for reflectors that calls `end` when a reflector logs that the API server has rejected the token. The reflector
- * itself would retry forever.
- */
-const endOnUnauthorized = (logger: Logger, end: (error: SourceError) => void): KubeLogger => {
-  const look = (fields: object): void => {
-    const { err } = fields as { err?: unknown };
-    if (err instanceof ApiError && err.status === 401)
-      end(new SourceError('Unauthorized', err.message, { cause: err }));
-  };
-  return {
-    debug: (fields, message) => {
-      look(fields);
-      logger.debug(fields, message);
-    },
-    info: (fields, message) => logger.info(fields, message),
-    warn: (fields, message) => {
-      look(fields);
-      logger.debug(fields, message);
-    },
-    error: (fields, message) => logger.error(fields, message),
-  };
-};
 
 const abortOf = async (signals: readonly AbortSignal[]): Promise<void> => {
   const signal = AbortSignal.any([...signals]);

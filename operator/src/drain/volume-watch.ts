@@ -1,7 +1,7 @@
 import { Reflector, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { reflectorLogger } from '../reflector-logger.ts';
+import { logRefusals } from '../log-refusals.ts';
 import { CLAIM_UID_LABEL, claimUidOf, toDrainJob } from './drain-job.ts';
 import type { DrainJob, Use } from './judge-volume-claim.ts';
 import {
@@ -150,7 +150,8 @@ export class VolumeWatch {
       ...{ client, namespace, registry, resource: plural },
       path: resourcePath({ group: group ?? '', version: 'v1', plural, namespace }),
       handler: { put, remove },
-      logger: reflectorLogger(logger, group === undefined ? plural : `${plural}.${group}`, namespace),
+      onRefused: logRefusals(logger, group === undefined ? plural : `${plural}.${group}`, namespace),
+      logger,
     });
   }
 

@@ -2,7 +2,7 @@ import type { ServiceListener, ServiceObject, ServiceSource } from '@standin/con
 import { Reflector, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { reflectorLogger } from '../reflector-logger.ts';
+import { logRefusals } from '../log-refusals.ts';
 
 interface KubernetesServicesOptions {
   readonly client: KubeClient;
@@ -58,6 +58,7 @@ const watch = async (
   { client, logger, registry }: KubernetesServicesOptions,
 ): Promise<void> => {
   const refused = Promise.withResolvers<undefined>();
+  const logRefusal = logRefusals(logger, 'services', namespace);
   const reflector = new Reflector<KubeObject>({
     client,
     path: resourcePath({ group: '', version: 'v1', plural: 'services', namespace }),
@@ -68,12 +69,13 @@ const watch = async (
       remove: (object) => listener.removeService((object as KeptService).service),
     },
     transform: keep,
-    onRefused: () => {
+    onRefused: (error) => {
+      logRefusal(error);
       listener.servicesIn(namespace, missingRight(namespace));
       refused.resolve(undefined);
     },
     onWatching: () => listener.servicesIn(namespace, undefined),
-    logger: reflectorLogger(logger, 'services', namespace),
+    logger,
     registry,
   });
   reflector.run(signal).catch((error: unknown) => logger.error({ err: error }, 'reflector ended'));

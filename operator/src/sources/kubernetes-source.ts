@@ -34,7 +34,7 @@ import {
 } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { reflectorLogger } from '../reflector-logger.ts';
+import { logRefusals } from '../log-refusals.ts';
 import { asSecretError } from '../secret-rights.ts';
 import { KubernetesEvents } from './kubernetes-events.ts';
 import { NamespaceLimit, withoutContent, type KubeResource } from './namespace-limit.ts';
@@ -132,7 +132,8 @@ class KubernetesSource implements ResourceSource {
           transform: (object) => toResourceObject(kind, object),
           // `NamespaceLimit` keeps the content.
           kept: withoutContent,
-          logger: reflectorLogger(logger, `${plural}.${API_GROUP}`, namespace),
+          onRefused: logRefusals(logger, `${plural}.${API_GROUP}`, namespace),
+          logger,
           registry,
         });
       }),

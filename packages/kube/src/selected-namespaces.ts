@@ -11,6 +11,8 @@ export interface SelectedNamespacesOptions {
   readonly client: KubeClient;
   /** In the syntax of the API, for example `standin.dev/serve=true,team in (a,b)`. */
   readonly labelSelector: string;
+  /** See `ReflectorOptions.onRefused`. */
+  readonly onRefused?: (error: unknown) => void;
   readonly logger: KubeLogger;
   readonly registry?: Registry;
   /** Ends the watch when it aborts. */
@@ -29,11 +31,17 @@ export class SelectedNamespaces {
   readonly #logger: KubeLogger;
   #isSynced = false;
 
-  constructor({ client, labelSelector, logger, registry, signal }: SelectedNamespacesOptions) {
+  constructor({ client, labelSelector, onRefused, logger, registry, signal }: SelectedNamespacesOptions) {
     this.#logger = logger;
     const reflector = new Reflector<KubeObject>({
-      ...{ client, path: resourcePath({ group: '', version: 'v1', plural: 'namespaces' }), resource: 'namespaces' },
-      ...{ query: { labelSelector }, transform: nameOnly, logger, registry },
+      client,
+      path: resourcePath({ group: '', version: 'v1', plural: 'namespaces' }),
+      resource: 'namespaces',
+      query: { labelSelector },
+      transform: nameOnly,
+      onRefused,
+      logger,
+      registry,
       handler: {
         put: ({ metadata: { name } }) => {
           if (this.#names.has(name)) return;
