@@ -57,9 +57,7 @@ beforeEach(async () => {
     },
     holdsIdentity: (claimed) => isDeepStrictEqual(claimed, { kind: 'Project', ...PROJECT }),
   });
-  const { dashboard } = certificates;
-  if (dashboard === undefined) throw new Error('there is no certificate for the dashboard');
-  await writePair(dashboard);
+  await writePair(certificates.dashboard);
 });
 afterEach(() => Promise.all([follower.close(), leader.close()]));
 
