@@ -147,6 +147,98 @@ test('an identity that was moved to another namespace keeps its URI, and the for
   expect(reasonOf(again)).toBe('Conflicted');
 });
 
+describe('an identity that is moved to another namespace gets its claims from an object that took them over', () => {
+  const moved = (object: ResourceObject, to: ResourceObject): ResourceObject => ({
+    ...to,
+    metadata: { ...to.metadata, uid: object.metadata.uid },
+  });
+  const waiting = make(
+    'Project',
+    'waiting',
+    { accountRef: { name: 'team' }, uri: URI },
+    { namespace: 'b', uid: 'waiting', creationTimestamp: '2025-01-01T00:00:00Z' },
+  );
+
+  test('if they are to a URI, also at the next leader', async () => {
+    const shop = project('b', 1);
+    const former = await lead(a, b, shop);
+    former.desired.put(waiting);
+    former.desired.remove(shop);
+    await vi.waitFor(() => expect(former.reasonOf(waiting)).toBe('Accepted'));
+    await former.controller.stop();
+    const adopted = moved(shop, project('a', 5));
+    const next = await lead(a, b, waiting, adopted);
+    expect([next.reasonOf(adopted), next.reasonOf(waiting)]).toEqual(['Accepted', 'Conflicted']);
+    next.desired.remove(adopted);
+    next.desired.flush();
+    expect(next.reasonOf(waiting)).toBe('Conflicted');
+  });
+
+  test('if they are to a URI and a third object took them over from the second one', async () => {
+    const shop = project('b', 1);
+    const third = { ...waiting, metadata: { ...waiting.metadata, name: 'third', uid: 'third' } };
+    const { desired, reasonOf } = await lead(a, b, shop);
+    desired.put(waiting);
+    desired.remove(shop);
+    await vi.waitFor(() => expect(reasonOf(waiting)).toBe('Accepted'));
+    desired.put(third);
+    desired.remove(waiting);
+    await vi.waitFor(() => expect(reasonOf(third)).toBe('Accepted'));
+    const adopted = moved(shop, project('a', 5));
+    desired.put(adopted);
+    await vi.waitFor(() => expect([reasonOf(adopted), reasonOf(third)]).toEqual(['Accepted', 'Conflicted']));
+  });
+
+  test('if they are to a URI with a prefix that the former namespace reserves', async () => {
+    const shop = project('b', 1);
+    const reserving = make(
+      'Account',
+      'reserving',
+      { uriPrefix: 'shop-' },
+      { namespace: 'b', uid: 'reserving', creationTimestamp: '2026-01-02T00:00:00Z' },
+    );
+    const { desired, reasonOf } = await lead(a, b, shop, reserving);
+    desired.put(waiting);
+    desired.remove(shop);
+    await vi.waitFor(() => expect(reasonOf(waiting)).toBe('Accepted'));
+    const adopted = moved(shop, project('a', 5));
+    desired.put(adopted);
+    await vi.waitFor(() => expect(reasonOf(adopted)).toBe('Accepted'));
+  });
+
+  test('if they are to a key and a prefix', async () => {
+    const prefixed = (namespace: string, uid: string, name = 'team'): ResourceObject =>
+      make('Account', name, { uriPrefix: 'shop-' }, { namespace, uid });
+    const own = prefixed('b', 'own');
+    const other = prefixed('b', 'other', 'other');
+    const { desired, translator, keyed } = await lead(own);
+    desired.put(other);
+    keyed(other, '0');
+    desired.remove(own);
+    const stateOf = ({ metadata: { uid } }: ResourceObject) => {
+      const { accepted, resolvedRefs } = translator.verdict(uid) ?? {};
+      return [accepted?.message.includes('is not reserved'), resolvedRefs?.reason];
+    };
+    await vi.waitFor(() => expect(stateOf(other)).toEqual([false, 'ResolvedRefs']));
+    const adopted = prefixed('a', 'own');
+    desired.put(adopted);
+    keyed(adopted, '0');
+    await vi.waitFor(() => expect(stateOf(adopted)).toEqual([false, 'ResolvedRefs']));
+    expect(stateOf(other)).toEqual([true, 'Conflicted']);
+  });
+
+  test('but not if it is applied again in its own namespace', async () => {
+    const shop = project('b', 1);
+    const { desired, reasonOf } = await lead(a, b, shop);
+    desired.put(waiting);
+    desired.remove(shop);
+    await vi.waitFor(() => expect(reasonOf(waiting)).toBe('Accepted'));
+    desired.put(shop);
+    desired.flush();
+    expect([reasonOf(shop), reasonOf(waiting)]).toEqual(['Conflicted', 'Accepted']);
+  });
+});
+
 test('a claim lapses 30 days after its holder was deleted', async () => {
   const shop = project('b', 1);
   const newer = project('a', 2);

@@ -111,16 +111,18 @@ export class ClaimController implements Controller {
 
   /** Resolves with false if another operator has changed records, so that the translator must decide again. */
   async #record(): Promise<boolean> {
-    const { desired, translator } = this.#options;
+    const { desired, translator, clock = Date.now } = this.#options;
     const records = this.#records;
     const claims = translator.unrecorded();
     if (claims.length === 0 || records === undefined) return true;
+    const now = clock();
+    const { prefixes = [], others = [] } = Object.groupBy(claims, ({ claim }) =>
+      isPrefixClaim(claim) ? 'prefixes' : 'others',
+    );
     let isWritten = false;
     try {
       // A URI is recorded before a prefix, because the prefix would otherwise reserve the URI of an older Project.
-      isWritten =
-        (await records.record(claims.filter(({ claim }) => !isPrefixClaim(claim)))) &&
-        (await records.record(claims.filter(({ claim }) => isPrefixClaim(claim))));
+      isWritten = (await records.record(others, now)) && (await records.record(prefixes, now));
     } finally {
       // If a write failed, other shards may have been written.
       if (!this.#isStopped) {

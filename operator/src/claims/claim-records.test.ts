@@ -7,6 +7,7 @@ const KEY = Buffer.alloc(32, 1);
 const CLAIM = 'uri shop-0123456789ab';
 const A = { claim: CLAIM, uid: 'uid-a', namespace: 'a' };
 const B = { claim: CLAIM, uid: 'uid-b', namespace: 'b' };
+const NOW = Date.UTC(2026, 5, 1);
 
 let store: MemoryClaims;
 const read = () => ClaimRecords.read(store, KEY);
@@ -28,30 +29,44 @@ it('is spread over all shards', () => {
 test('a recorded claim is read by the next leader', async () => {
   const records = await read();
   expect(records.get(CLAIM)).toBeUndefined();
-  expect(await records.record([A])).toBe(true);
+  expect(await records.record([A], NOW)).toBe(true);
   const record = { uid: 'uid-a', namespace: 'a', absentSince: undefined };
   expect([records.get(CLAIM), (await read()).get(CLAIM)]).toEqual([record, record]);
 });
 
 test('of two leaders that record the same claim, one gets it, and the other reads who has it', async () => {
   const [former, current] = [await read(), await read()];
-  expect(await Promise.all([current.record([B]), former.record([A])])).toEqual([true, false]);
+  expect(await Promise.all([current.record([B], NOW), former.record([A], NOW)])).toEqual([true, false]);
   expect(former.get(CLAIM)).toMatchObject({ uid: 'uid-b' });
+  expect(store.texts()).toEqual(['uid-b b']);
+});
+
+test('the first object of a namespace that lost a claim to another one is kept until it lapses', async () => {
+  const records = await read();
+  for (const uid of ['first', 'second', 'third']) await records.record([{ ...A, uid }], NOW);
+  expect(store.texts()).toEqual(['third a - first 2026-06-01T00:00:00.000Z']);
+  const record = { uid: 'third', namespace: 'a', absentSince: undefined, former: 'first', formerSince: NOW };
+  const next = await read();
+  expect(next.get(CLAIM)).toEqual(record);
+  const sweepAt = (now: number) => [...planSweep(next.entries(), new Set([records.nameOf(CLAIM)]), now).values()];
+  expect(sweepAt(NOW + LIMITS.claimKeptMs - 1)).toEqual([]);
+  expect(sweepAt(NOW + LIMITS.claimKeptMs)).toEqual([{ uid: 'third', namespace: 'a', absentSince: undefined }]);
+  await next.record([B], NOW);
   expect(store.texts()).toEqual(['uid-b b']);
 });
 
 test('a shard that was deleted is written again with the next change', async () => {
   const records = await read();
-  await records.record([A]);
+  await records.record([A], NOW);
   store.shards.clear();
   const other = { ...B, claim: sameShardAs(CLAIM) };
-  expect(await records.record([other])).toBe(false);
-  expect(await records.record([other])).toBe(true);
+  expect(await records.record([other], NOW)).toBe(false);
+  expect(await records.record([other], NOW)).toBe(true);
   expect(store.texts().toSorted()).toEqual(['uid-a a', 'uid-b b']);
 });
 
 test('an entry that someone edited counts as no record', async () => {
-  await (await read()).record([A]);
+  await (await read()).record([A], NOW);
   const [[shard, { version }] = ['', { version: '' }]] = store.shards;
   store.shards.set(shard, { version, entries: new Map([[recordName(KEY, CLAIM), 'nonsense']]) });
   expect((await read()).get(CLAIM)).toBeUndefined();
@@ -66,7 +81,6 @@ const sameShardAs = (claim: string): string => {
 };
 
 describe('a sweep', () => {
-  const NOW = Date.UTC(2026, 5, 1);
   const recordsOf = (count: number, more: Partial<ClaimRecord> = {}) =>
     Array.from({ length: count }, (_, n): [string, ClaimRecord] => [
       `r${n}`,

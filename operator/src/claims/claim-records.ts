@@ -6,6 +6,8 @@ import { isOtherVersion, type ClaimStore, type ShardEntries } from './claim-stor
 /** A claim of one object. While the object does not claim it, `absentSince` is when this was first seen, in milliseconds since the epoch. */
 export interface ClaimRecord extends Holder {
   readonly absentSince: number | undefined;
+  /** When another object took the claim over from `former`, in milliseconds since the epoch. */
+  readonly formerSince?: number | undefined;
 }
 
 interface Shard {
@@ -34,16 +36,23 @@ export const recordName = (installationKey: Uint8Array, claim: string): string =
 export const shardOf = (name: string): string =>
   (Number.parseInt(name.slice(0, 2), 16) % LIMITS.claimShards).toString().padStart(2, '0');
 
-/** Formats a record as `UID NAMESPACE` or `UID NAMESPACE ABSENT-SINCE`. */
-const textOf = ({ uid, namespace, absentSince }: ClaimRecord): string =>
-  [uid, namespace, ...(absentSince === undefined ? [] : [new Date(absentSince).toISOString()])].join(' ');
+/** Stands for an object that is not absent, in a record with a former one. */
+const PRESENT = '-';
+const timeText = (time: number | undefined): string => (time === undefined ? PRESENT : new Date(time).toISOString());
+
+/** Formats a record as `UID NAMESPACE`, `UID NAMESPACE ABSENT-SINCE` or `UID NAMESPACE ABSENT-SINCE FORMER FORMER-SINCE`. */
+const textOf = ({ uid, namespace, absentSince, former, formerSince }: ClaimRecord): string => {
+  if (former !== undefined) return [uid, namespace, timeText(absentSince), former, timeText(formerSince)].join(' ');
+  return [uid, namespace, ...(absentSince === undefined ? [] : [timeText(absentSince)])].join(' ');
+};
 
 /** Returns undefined if a person has edited the text and it is not a record. */
 const recordOf = (text: string): ClaimRecord | undefined => {
-  const [uid = '', namespace = '', absentSince] = text.split(' ');
-  const time = absentSince === undefined ? undefined : Date.parse(absentSince);
-  if (uid === '' || namespace === '' || Number.isNaN(time)) return undefined;
-  return { uid, namespace, absentSince: time };
+  const [uid = '', namespace = '', ...more] = text.split(' ');
+  const [absent = PRESENT, former, since = PRESENT] = more;
+  const [absentSince, formerSince] = [absent, since].map((time) => (time === PRESENT ? undefined : Date.parse(time)));
+  if (uid === '' || namespace === '' || Number.isNaN(absentSince) || Number.isNaN(formerSince)) return undefined;
+  return { uid, namespace, absentSince, ...(former !== undefined && { former, formerSince }) };
 };
 
 const recordsIn = (entries: ShardEntries): ReadonlyMap<string, ClaimRecord> =>
@@ -54,13 +63,34 @@ const recordsIn = (entries: ShardEntries): ReadonlyMap<string, ClaimRecord> =>
     }),
   );
 
+/** Returns the record without its former object if that lost the claim too long ago. */
+const withoutLapsed = (record: ClaimRecord, now: number): ClaimRecord => {
+  const { former, formerSince = now, ...rest } = record;
+  return former === undefined || now - formerSince < LIMITS.claimKeptMs ? record : rest;
+};
+
+/**
+ * Returns the former object of a claim that `holder` gets. If several objects of a namespace take the claim over from each other, it is
+ * the first one, so that the namespace cannot make the records forget it.
+ */
+const takenOver = (
+  before: ClaimRecord | undefined,
+  holder: Holder,
+  now: number,
+): Pick<ClaimRecord, 'former' | 'formerSince'> => {
+  if (before?.namespace !== holder.namespace) return {};
+  const { former = before.uid, formerSince = now } = before;
+  return former === holder.uid ? {} : { former, formerSince };
+};
+
 /** The changes of records, by name. Undefined removes a record. */
 export type RecordChanges = ReadonlyMap<string, ClaimRecord | undefined>;
 
 /**
  * Returns how the records change with time. A record whose object no longer claims it is marked, kept for `claimKeptMs`, and then
- * removed. If a namespace has more than `absentClaimsPerNamespaceMax` of them, the oldest are removed earlier, but never before a
- * second sweep, because objects may be absent only for a moment.
+ * removed. A former object is removed from its record after the same time. If a namespace has more than
+ * `absentClaimsPerNamespaceMax` marked records, the oldest are removed earlier, but never before a second sweep, because objects may be
+ * absent only for a moment.
  *
  * @param claimed the names of the records whose object claims them
  */
@@ -71,10 +101,11 @@ export const planSweep = (
 ): RecordChanges => {
   const changes = new Map<string, ClaimRecord | undefined>();
   const absent: (readonly [name: string, record: ClaimRecord, since: number])[] = [];
-  for (const [name, record] of records) {
+  for (const [name, before] of records) {
+    const record = withoutLapsed(before, now);
     const { absentSince } = record;
     if (!claimed.has(name)) absent.push([name, record, absentSince ?? now]);
-    else if (absentSince !== undefined) changes.set(name, { ...record, absentSince: undefined });
+    else if (absentSince !== undefined || record !== before) changes.set(name, { ...record, absentSince: undefined });
   }
   const byNamespace = Map.groupBy(absent, ([, { namespace }]) => namespace);
   for (const group of byNamespace.values()) {
@@ -134,9 +165,10 @@ export class ClaimRecords {
   }
 
   /** Records claims for the objects in them. Resolves with false if records were changed by another process, and read again. */
-  record(claims: Iterable<Claim>): Promise<boolean> {
+  record(claims: Iterable<Claim>, now: number): Promise<boolean> {
     const records = Array.from(claims, ({ claim, uid, namespace }) => {
-      return [this.nameOf(claim), { uid, namespace, absentSince: undefined }] as const;
+      const former = takenOver(this.get(claim), { uid, namespace }, now);
+      return [this.nameOf(claim), { uid, namespace, absentSince: undefined, ...former }] as const;
     });
     return this.write(new Map(records));
   }

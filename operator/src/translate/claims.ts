@@ -10,7 +10,16 @@ export interface Claimant {
 export interface Holder {
   readonly uid: string;
   readonly namespace: string;
+  /**
+   * The object of the same namespace that had the claim before. If its identity is moved to another namespace, it gets the claim
+   * back. Otherwise, the former namespace could keep the claim with another object.
+   */
+  readonly former?: string | undefined;
 }
+
+/** Returns whether an object has a recorded claim, or had it before its identity was moved to another namespace. */
+export const isRecordedFor = ({ uid, namespace, former }: Holder, claimant: Claimant): boolean =>
+  claimant.uid === uid || (claimant.uid === former && claimant.ref.namespace !== namespace);
 
 /** Returns for which object a claim, such as `uri shop`, is recorded. Undefined if it is not recorded. */
 export type Holders = (claim: string) => Holder | undefined;
@@ -32,9 +41,9 @@ interface Claimants<T> {
 }
 
 /**
- * Tracks which objects claim what. The object for which a claim is recorded prevails. If it does not claim it now, the oldest other
- * claimant of its namespace does. The oldest of all claimants prevails only if the claim is not recorded. Finds the holder in constant
- * time, because anyone can create many objects that claim the same.
+ * Tracks which objects claim what. The object for which a claim is recorded prevails (see `Holder`). If it does not claim it now, the
+ * oldest other claimant of its namespace does. The oldest of all claimants prevails only if the claim is not recorded. Finds the
+ * holder in constant time, because anyone can create many objects that claim the same.
  */
 export class Claims<T extends Claimant> {
   readonly #claimants = new Map<string, Claimants<T>>();
@@ -50,6 +59,8 @@ export class Claims<T extends Claimant> {
     if (claimants === undefined) return undefined;
     const recorded = this.#recorded(claim);
     if (recorded === undefined) return claimants.all[0];
+    const former = recorded.former === undefined ? undefined : claimants.byUid.get(recorded.former);
+    if (former !== undefined && isRecordedFor(recorded, former)) return former;
     return claimants.byUid.get(recorded.uid) ?? claimants.byNamespace.get(recorded.namespace)?.[0];
   }
 

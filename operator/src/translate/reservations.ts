@@ -1,4 +1,4 @@
-import { byAge, Claims, type Holders } from './claims.ts';
+import { byAge, Claims, isRecordedFor, type Holders } from './claims.ts';
 import type { Entry } from './types.ts';
 
 /** Returns the URI that a Project pins. Derived URIs contain no hyphen, and every prefix does. */
@@ -79,7 +79,7 @@ export class Reservations {
     const { namespace } = entry.ref;
     if (text === undefined || claim === undefined) return false;
     const own = this.#recorded(claim);
-    if (own !== undefined && (own.uid === entry.uid || own.namespace === namespace)) return false;
+    if (own !== undefined && (isRecordedFor(own, entry) || own.namespace === namespace)) return false;
     let oldest: Entry | undefined;
     for (const prefix of [...prefixesOf(text)].reverse()) {
       const holder = this.#claims.holder(prefixClaim(prefix));
