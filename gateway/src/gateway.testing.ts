@@ -126,8 +126,8 @@ export const oldestOf = (holder: { addOldest(to: OldestRequests): void }, projec
   const oldest = new OldestRequests();
   holder.addOldest(oldest);
   const { byProject, ofAnyProject } = oldest;
-  const known = projectUid === undefined ? [...byProject.values()] : [byProject.get(projectUid) ?? Infinity];
-  return Math.min(ofAnyProject, ...known);
+  const known = [...byProject].filter(([uid]) => projectUid === undefined || uid === projectUid);
+  return Math.min(ofAnyProject, ...known.map(([, { receivedMs }]) => receivedMs));
 };
 
 export const quiet = pino({ level: 'silent' });

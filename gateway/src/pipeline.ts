@@ -125,7 +125,7 @@ export class Pipeline {
 
   /** Adds the requests that may not be recorded yet. */
   addOldest(to: OldestRequests): void {
-    for (const { startedMs, projectUid } of this.#running) to.add(startedMs, projectUid);
+    for (const { startedMs, project } of this.#running) to.add(startedMs, project?.uid, project?.namespace);
   }
 
   /** Resolves when no request is running. */
@@ -261,7 +261,7 @@ export class Pipeline {
       if (authenticated instanceof Refusal) return authenticated;
       route = match(head, authenticated, table);
       if (route instanceof Refusal) return route;
-      exchange.projectUid = route.project.uid;
+      exchange.project = route.project;
 
       const { namespace } = route.account;
       const refusal = this.#enter(exchange, namespace) ?? this.#hold(exchange, head.headerBytes);

@@ -78,7 +78,12 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
     lastRequests,
     quota,
     new OrphanedLedgers({ ...context, store: ledgers }),
-    new ShareController({ ...context, store, prepareStore, deliveredUpTo: (uid) => gateways.deliveredUpTo(uid) }),
+    new ShareController({
+      ...context,
+      store,
+      prepareStore,
+      deliveredUpTo: (project) => gateways.deliveredUpTo(project),
+    }),
     replays,
     regenerations,
     new PurgeController({

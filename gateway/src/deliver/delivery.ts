@@ -106,9 +106,9 @@ export class Delivery {
     return this.#quarantine.count;
   }
 
-  /** The projects of the rows in quarantine. Undefined stands for rows and records whose project is unknown. */
-  get quarantinedProjects(): ReadonlySet<string | undefined> {
-    return this.#quarantine.projectUids;
+  /** See `Quarantine.namespaces`. */
+  get quarantinedProjects(): ReadonlyMap<string | undefined, string> {
+    return this.#quarantine.namespaces;
   }
 
   start(): void {

@@ -32,6 +32,8 @@ export interface Quarantined extends Readonly<z.infer<typeof description>> {
   readonly problem?: string;
 }
 
+type Project = Pick<LogRow, 'projectUid' | 'namespace'>;
+
 /** Relative to the spool folder. */
 const FOLDER = 'quarantine';
 const BYTES_SUFFIX = '.bin';
@@ -43,7 +45,7 @@ const DESCRIPTION_SUFFIX = '.json';
 export class Quarantine {
   readonly #folder: string;
   /** The project of the row in each file. Undefined if the file contains damaged bytes or a row that cannot be decoded. */
-  readonly #projects = new Map<string, string | undefined>();
+  readonly #projects = new Map<string, Project | undefined>();
 
   constructor(spoolDir: string) {
     this.#folder = path.join(spoolDir, FOLDER);
@@ -54,9 +56,9 @@ export class Quarantine {
     return this.#projects.size;
   }
 
-  /** The projects of the rows. Undefined stands for bytes whose project is unknown. */
-  get projectUids(): ReadonlySet<string | undefined> {
-    return new Set(this.#projects.values());
+  /** The namespaces of the rows' projects, by the uid of the project. Undefined stands for bytes whose project is unknown. */
+  get namespaces(): ReadonlyMap<string | undefined, string> {
+    return new Map(Array.from(this.#projects.values(), (project) => [project?.projectUid, project?.namespace ?? '']));
   }
 
   /** Finds the existing files. */
@@ -66,7 +68,7 @@ export class Quarantine {
     for (const name of names) {
       if (this.#projects.has(name)) continue;
       const { row } = await readEntry(path.join(this.#folder, name));
-      this.#projects.set(name, row?.projectUid);
+      this.#projects.set(name, projectIn(row));
     }
   }
 
@@ -86,7 +88,7 @@ export class Quarantine {
     const text = JSON.stringify({ ...about, at: new Date().toISOString() });
     await replaceFile(path.join(this.#folder, `${name}${DESCRIPTION_SUFFIX}`), text, { mode: 0o600 });
     await replaceFile(path.join(this.#folder, `${name}${BYTES_SUFFIX}`), bytes, { mode: 0o600 });
-    this.#projects.set(`${name}${BYTES_SUFFIX}`, rowOf(about, bytes)?.projectUid);
+    this.#projects.set(`${name}${BYTES_SUFFIX}`, projectIn(rowOf(about, bytes)));
   }
 }
 
@@ -141,6 +143,10 @@ const rowOf = (
     return undefined;
   }
 };
+
+/** Without the rest of the row, which may be large. */
+const projectIn = (row: LogRow | undefined): Project | undefined =>
+  row && { projectUid: row.projectUid, namespace: row.namespace };
 
 const filesIn = async (folder: string): Promise<string[]> => {
   try {

@@ -1,17 +1,17 @@
 import { LIMITS } from '@standin/contract';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { OldestRequests } from '../request/oldest-requests.ts';
 import { undeliveredOf } from './undelivered.ts';
 
 const NOW_MS = 1_000_000;
 /** A part of the gateway with requests of these ages, in milliseconds. */
-const holder = (...requests: (readonly [ageMs: number, projectUid?: string])[]) => ({
+const holder = (...requests: (readonly [ageMs: number, projectUid?: string, namespace?: string])[]) => ({
   addOldest: (to: OldestRequests) => {
-    for (const [ageMs, projectUid] of requests) to.add(NOW_MS - ageMs, projectUid);
+    for (const [ageMs, projectUid, namespace] of requests) to.add(NOW_MS - ageMs, projectUid, namespace);
   },
 });
 const report = (holders: Parameters<typeof undeliveredOf>[0], ...quarantined: (string | undefined)[]) =>
-  undeliveredOf(holders, new Set(quarantined), NOW_MS);
+  undeliveredOf(holders, new Map(quarantined.map((uid) => [uid, 'a'])), NOW_MS);
 const named = (uid: string, ageMs: number, hasQuarantine = false) => ({ uid, ageMs, hasQuarantine });
 
 test('without requests, everything is delivered', () => {
@@ -42,16 +42,31 @@ test('a project with files in quarantine is named, unless it is unknown whose th
   expect(report([], undefined)).toEqual({ ageMs: 0, hasQuarantine: true, projects: [] });
 });
 
-test('of too many projects, those with the oldest requests are named, and the others share the age of their oldest', () => {
+describe('of too many projects', () => {
   const max = LIMITS.undeliveredProjectsMax;
-  const all = Array.from({ length: max + 2 }, (_, n) => [10_000 + n, `p${n}`] as const);
-  const { ageMs, projects = [] } = report([holder(...all)]) ?? {};
-  expect([ageMs, projects.length, projects[0], projects.at(-1)]).toEqual([
-    10_001,
-    max,
-    named(`p${max + 1}`, 10_000 + max + 1),
-    named('p2', 10_002),
-  ]);
-  const { hasQuarantine } = report([], ...all.map(([, uid]) => uid)) ?? {};
-  expect(hasQuarantine).toBe(true);
+  const crowd = Array.from({ length: max }, (_, n) => [10_000 + n, `p${n}`, 'crowded'] as const);
+
+  test('all of one namespace are named', () => {
+    const { ageMs, projects = [], namespaces } = report([holder(...crowd, [500, 'quick', 'a'])]) ?? {};
+    expect([ageMs, projects.length, namespaces]).toEqual([500, max, undefined]);
+  });
+
+  test('a namespace has a share of the names, and its other projects share the age of their oldest request', () => {
+    const { ageMs, projects = [], namespaces } = report([holder(...crowd, [2_000, 'other', 'a'])]) ?? {};
+    expect([ageMs, namespaces]).toEqual([
+      0,
+      [{ namespace: 'crowded', ageMs: 10_000 + max / 2 - 1, hasQuarantine: false }],
+    ]);
+    expect([projects.length, projects[0], projects.at(-1)]).toEqual([
+      max / 2 + 1,
+      named(`p${max - 1}`, 10_000 + max - 1),
+      named('other', 2_000),
+    ]);
+  });
+
+  test('those with files in quarantine count towards the share of their namespace', () => {
+    const files = crowd.map(([, uid]) => uid);
+    const { hasQuarantine, namespaces } = report([holder([2_000, 'other', 'b'])], ...files) ?? {};
+    expect([hasQuarantine, namespaces]).toEqual([false, [{ namespace: 'a', ageMs: 0, hasQuarantine: true }]]);
+  });
 });

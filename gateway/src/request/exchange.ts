@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { HeaderPair } from '@standin/contract';
+import type { HeaderPair, ProjectConfig } from '@standin/contract';
 import { httpDate, wallClockUs } from './clock.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -67,7 +67,7 @@ export class Exchange {
   /** Whether the caller waits for `100 Continue` before it sends its body. */
   awaitsContinue = false;
   /** The project that the request is for. Undefined until it is matched. */
-  projectUid: string | undefined;
+  project: Pick<ProjectConfig, 'uid' | 'namespace'> | undefined;
   /** The position among the running requests. */
   runningIndex = -1;
   readonly timeoutMs: number;

@@ -52,7 +52,7 @@ export class SignedRequests {
     const route = matchSigned(head, table);
     if (route === undefined) return KEY_MISSING;
     if (route instanceof Refusal) return route;
-    exchange.projectUid = route.project.uid;
+    exchange.project = route.project;
     const { credential } = route.endpoint;
     const started = this.#start(exchange, head, credential);
     if (started instanceof Refusal) return started;

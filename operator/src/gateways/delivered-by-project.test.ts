@@ -21,8 +21,9 @@ const report = (gateway: string, ageMs?: number, more: Partial<Undelivered> = {}
   const undelivered = ageMs === undefined ? undefined : { ageMs, hasQuarantine: false, projects: [], ...more };
   states.acknowledged({ gateway, instance: `${gateway}-1`, revision: '3.1', rejected: [], undelivered }, now);
 };
-const deliveredUpTo = (projectUid: string): number => states.deliveredUpTo(projectUid);
-const undelivered = (before: number): readonly string[] => states.undelivered({ projectUid: 'p', before });
+const deliveredUpTo = (projectUid: string, namespace = 'a'): number => states.deliveredUpTo({ projectUid, namespace });
+const undelivered = (before: number, projectUid = 'p', namespace = 'a'): readonly string[] =>
+  states.undelivered({ projectUid, namespace, before });
 
 test('what gateways have delivered is known for each project, so that a running request holds up only its own project', () => {
   join('a');
@@ -33,7 +34,7 @@ test('what gateways have delivered is known for each project, so that a running 
   expect([deliveredUpTo('p'), deliveredUpTo('q')]).toEqual([99_000 - ACK_MS, 10_000 - ACK_MS]);
   const before = 50_000;
   expect(undelivered(before)).toEqual([]);
-  expect(states.undelivered({ projectUid: 'q', before })).toEqual(['gateway a']);
+  expect(undelivered(before, 'q')).toEqual(['gateway a']);
   pass(2_000);
   report('a', 0);
   expect([deliveredUpTo('p'), deliveredUpTo('q')]).toEqual([100_000 - ACK_MS, 100_000 - ACK_MS]);
@@ -61,5 +62,30 @@ test('what is delivered leaves out the files in quarantine, which hold up only t
   pass(10_000);
   report('a', 0, { projects: [{ uid: 'q', ageMs: 0, hasQuarantine: true }] });
   expect(undelivered(0)).toEqual([]);
-  expect(states.undelivered({ projectUid: 'q', before: 0 })).toEqual(['gateway a, which has files in quarantine']);
+  expect(undelivered(0, 'q')).toEqual(['gateway a, which has files in quarantine']);
+});
+
+test('a namespace with too many projects to name holds up only its own projects', () => {
+  const crowded = (ageMs: number, hasQuarantine = false) => ({
+    namespaces: [{ namespace: 'crowded', ageMs, hasQuarantine }],
+  });
+  join('a');
+  pass(100_000);
+  report('a', 1_000, { projects: [{ uid: 'q', ageMs: 90_000, hasQuarantine: false }], ...crowded(80_000) });
+  expect([deliveredUpTo('p'), deliveredUpTo('q', 'crowded'), deliveredUpTo('r', 'crowded')]).toEqual([
+    99_000 - ACK_MS,
+    10_000 - ACK_MS,
+    20_000 - ACK_MS,
+  ]);
+  expect([undelivered(50_000), undelivered(50_000, 'r', 'crowded')]).toEqual([[], ['gateway a']]);
+  // q still has its request, but other projects of the namespace are named.
+  report('a', 1_000, crowded(95_000, true));
+  expect([deliveredUpTo('p'), deliveredUpTo('q', 'crowded')]).toEqual([99_000 - ACK_MS, 5_000 - ACK_MS]);
+  expect(undelivered(0, 'r', 'crowded')).toEqual(['gateway a, which has files in quarantine']);
+  // A report that took longer to arrive says nothing about requests that were received after it.
+  report('a', 60_000);
+  expect([deliveredUpTo('p'), deliveredUpTo('r', 'crowded')]).toEqual([99_000 - ACK_MS, 40_000 - ACK_MS]);
+  pass(10_000);
+  report('a', 0);
+  expect([deliveredUpTo('p'), deliveredUpTo('r', 'crowded')]).toEqual([110_000 - ACK_MS, 110_000 - ACK_MS]);
 });

@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
 import type { GatewayMemory } from './gateway-memory.ts';
 import type { IsGatewayGone } from './gateway-pods.ts';
-import type { Cut, KnownGateway, ProgrammedState, ReceivedAck } from './gateway-record.ts';
+import type { Cut, KnownGateway, ProgrammedState, ReceivedAck, WantedProject } from './gateway-record.ts';
 import type { Effects } from './gateway-record.ts';
 import { GatewayStates } from './gateway-states.ts';
 
@@ -154,8 +154,8 @@ export class GatewayController implements Controller {
    * The log has every request of the project that the gateways received before this time, except those in quarantine. In
    * milliseconds of `systemClock.now()`. See `GatewayStates.deliveredUpTo`.
    */
-  deliveredUpTo(projectUid: string): number {
-    return this.#states.deliveredUpTo(projectUid);
+  deliveredUpTo(project: WantedProject): number {
+    return this.#states.deliveredUpTo(project);
   }
 
   /**
@@ -163,7 +163,7 @@ export class GatewayController implements Controller {
    * the log. The time is in milliseconds of `systemClock.now()`. Omits expired gateways for which `isJudged` returns true.
    */
   undelivered(
-    wanted: { readonly projectUid: string; readonly before: number },
+    wanted: WantedProject & { readonly before: number },
     isJudged: (gateway: string) => boolean,
   ): readonly string[] {
     return this.#states.undelivered(wanted, isJudged);

@@ -60,11 +60,27 @@ interface Delivered {
   readonly upTo: number;
   /** The earlier times of the projects with a request that takes longer, by their uid. */
   readonly projects: ReadonlyMap<string, number>;
+  /** The earlier times of the namespaces that had too many such projects to name. They apply to all projects of the namespace. */
+  readonly namespaces: ReadonlyMap<string, number>;
   /** The projects that may have files in quarantine. `all` if every project may have one. */
   readonly quarantined: ReadonlySet<string> | 'all';
+  /** The namespaces of which every project may have one. */
+  readonly quarantinedNamespaces: ReadonlySet<string>;
 }
 
-const NOTHING_DELIVERED: Delivered = { upTo: -Infinity, projects: new Map(), quarantined: new Set() };
+const NOTHING_DELIVERED: Delivered = {
+  upTo: -Infinity,
+  projects: new Map(),
+  namespaces: new Map(),
+  quarantined: new Set(),
+  quarantinedNamespaces: new Set(),
+};
+
+/** The project whose requests must be delivered. */
+export interface WantedProject {
+  readonly projectUid: string;
+  readonly namespace: string;
+}
 
 /** One process of a gateway, or only the name of a gateway that the previous leader knew. */
 export interface Process {
@@ -144,29 +160,42 @@ export const stateOf = (
 
 /** The log has every request of the project that the gateway received before this time, except those in quarantine. */
 export const deliveredUpTo = (
-  { delivered: { upTo, projects } }: Pick<Process, 'delivered'>,
-  projectUid: string,
-): number => projects.get(projectUid) ?? upTo;
+  { delivered: { upTo, projects, namespaces } }: Pick<Process, 'delivered'>,
+  { projectUid, namespace }: WantedProject,
+): number => Math.min(projects.get(projectUid) ?? upTo, namespaces.get(namespace) ?? Infinity);
 
 /**
  * Records what a gateway reports. An earlier report stays true, and a later one may be older, because it took longer to arrive. So
- * each project's time never decreases.
+ * each project's time never decreases, unless its namespace has too many projects to name.
  *
  * @param reportedAt the time before which the report was made
  */
 export const recordDelivered = (process: Process, undelivered: Undelivered | undefined, reportedAt: number): void => {
   const { projects: before, upTo: beforeAll } = process.delivered;
   if (undelivered === undefined) return;
-  const { ageMs, hasQuarantine, projects: reported } = undelivered;
+  const { ageMs, hasQuarantine, projects: reported, namespaces: crowded = [] } = undelivered;
   const now = new Map(reported.map(({ uid, ageMs: ms }) => [uid, reportedAt - ms]));
   const upTo = Math.max(beforeAll, reportedAt - ageMs);
   const projects = new Map<string, number>();
   for (const uid of new Set([...before.keys(), ...now.keys()])) {
-    const own = Math.max(deliveredUpTo(process, uid), now.get(uid) ?? reportedAt - ageMs);
+    const own = Math.max(before.get(uid) ?? beforeAll, now.get(uid) ?? reportedAt - ageMs);
     if (own < upTo) projects.set(uid, own);
   }
   const inQuarantine = reported.filter((project) => project.hasQuarantine).map(({ uid }) => uid);
-  process.delivered = { upTo, projects, quarantined: hasQuarantine ? 'all' : new Set(inQuarantine) };
+  const namespaces = new Map<string, number>();
+  for (const [namespace, upToBefore] of process.delivered.namespaces) {
+    const own = Math.max(upToBefore, reportedAt - ageMs);
+    if (own < upTo) namespaces.set(namespace, own);
+  }
+  // Not the later of both times, because the report before may have named projects that this one does not name.
+  for (const { namespace, ageMs: ms } of crowded) namespaces.set(namespace, reportedAt - ms);
+  process.delivered = {
+    upTo,
+    projects,
+    namespaces,
+    quarantined: hasQuarantine ? 'all' : new Set(inQuarantine),
+    quarantinedNamespaces: new Set(crowded.filter((others) => others.hasQuarantine).map(({ namespace }) => namespace)),
+  };
 };
 
 /**
@@ -176,16 +205,17 @@ export const recordDelivered = (process: Process, undelivered: Undelivered | und
 export const undeliveredBy = (
   processes: Iterable<Process>,
   lost: Iterable<string>,
-  { projectUid, before }: { readonly projectUid: string; readonly before: number },
+  { before, ...wanted }: WantedProject & { readonly before: number },
 ): readonly string[] => {
   const waiting = [...lost].map((name) => `gateway ${name}, which is unreachable`);
   for (const process of processes) {
     const { name, streams, delivered } = process;
-    const { quarantined } = delivered;
+    const { quarantined, quarantinedNamespaces } = delivered;
+    const isQuarantined =
+      quarantined === 'all' || quarantined.has(wanted.projectUid) || quarantinedNamespaces.has(wanted.namespace);
     if (streams.size === 0) waiting.push(`gateway ${name}, which is not connected`);
-    else if (deliveredUpTo(process, projectUid) < before) waiting.push(`gateway ${name}`);
-    else if (quarantined === 'all' || quarantined.has(projectUid))
-      waiting.push(`gateway ${name}, which has files in quarantine`);
+    else if (deliveredUpTo(process, wanted) < before) waiting.push(`gateway ${name}`);
+    else if (isQuarantined) waiting.push(`gateway ${name}, which has files in quarantine`);
   }
   return [...new Set(waiting)].sort();
 };

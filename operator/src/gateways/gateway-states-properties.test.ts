@@ -198,7 +198,7 @@ test('a Purge waits for every gateway that may have undelivered requests, and th
         world.run(one);
         const holding = world.pods.filter(({ hasRequests }) => hasRequests).map(({ name }) => name);
         const named = world.states
-          .undelivered({ projectUid: 'p', before: Infinity })
+          .undelivered({ projectUid: 'p', namespace: 'a', before: Infinity })
           .map((text) => text.slice('gateway '.length).split(',')[0]);
         expect(named).toEqual(expect.arrayContaining(holding));
         expect(world.states.members.map(({ name }) => name)).toEqual(expect.arrayContaining(holding));

@@ -56,9 +56,9 @@ const report = (gateway: string, ageMs?: number, more: Partial<Undelivered> = {}
   const undelivered = ageMs === undefined ? undefined : { ageMs, hasQuarantine: false, projects: [], ...more };
   states.acknowledged({ gateway, instance: `${gateway}-1`, revision: '3.1', rejected: [], undelivered }, now);
 };
-const deliveredUpTo = (): number => states.deliveredUpTo('p');
+const deliveredUpTo = (): number => states.deliveredUpTo({ projectUid: 'p', namespace: 'a' });
 const undelivered = (before: number, isJudged?: (gateway: string) => boolean): readonly string[] =>
-  states.undelivered({ projectUid: 'p', before }, isJudged);
+  states.undelivered({ projectUid: 'p', namespace: 'a', before }, isJudged);
 const ack = (gateway: string, number: number, rejected: UnsupportedObject[] = []): boolean =>
   acknowledge({ gateway, instance: `${gateway}-1`, revision: `3.${number}`, rejected });
 /** Opens a gateway's stream and acknowledges a revision. Returns a function that ends the stream. */

@@ -18,6 +18,7 @@ import {
   type Process,
   type ProgrammedState,
   type ReceivedAck,
+  type WantedProject,
 } from './gateway-record.ts';
 import { Revocations, revokedState, type AnsweringGateways } from './revocations.ts';
 
@@ -111,14 +112,14 @@ export class GatewayStates {
    * The log has every request of the project that the gateways received before this time, except those in quarantine. The time is
    * -Infinity if it is unknown, for example because a gateway is lost or expired, and Infinity if there are no gateways.
    */
-  deliveredUpTo(projectUid: string): number {
+  deliveredUpTo(project: WantedProject): number {
     if (this.#lost.size > 0 || this.#expired.size > 0) return -Infinity;
-    return Math.min(...[...this.#processes.values()].map((process) => deliveredUpTo(process, projectUid)));
+    return Math.min(...[...this.#processes.values()].map((process) => deliveredUpTo(process, project)));
   }
 
   /** See `undeliveredBy`. Omits expired gateways for which `isJudged` returns true. */
   undelivered(
-    wanted: { readonly projectUid: string; readonly before: number },
+    wanted: WantedProject & { readonly before: number },
     isJudged: (gateway: string) => boolean = () => false,
   ): readonly string[] {
     const expired = [...this.#expired].filter((name) => !isJudged(name));

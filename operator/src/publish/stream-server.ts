@@ -73,7 +73,10 @@ const TLS = {
   ...({ requestCert: true, rejectUnauthorized: true, minVersion: 'TLSv1.3' } as const),
   handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
 };
-/** Enough for 1,000 rejected objects, each with a message of 1,000 characters, with worst-case escaping, and for 10,000 projects. */
+/**
+ * Enough for 1,000 rejected objects, each with a message of 1,000 characters, with worst-case escaping, and for 10,000 projects and as
+ * many namespaces.
+ */
 const ACK_BYTES_MAX = 8 * 1024 * 1024;
 /** Time limit for a request's head and body. Responses, such as streams, have no limit. */
 const REQUEST_TIMEOUT_MS = 30_000;

@@ -7,6 +7,7 @@ import type { Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
 import { endedOperation, NO_LOG_STORE } from '../operations/operation-conditions.ts';
 import type { Controller } from '../controller.ts';
+import type { GatewayController } from '../gateways/gateway-controller.ts';
 import type { ReplayController } from '../replay/replay-controller.ts';
 import { contextOf } from '../status/conditions.ts';
 import { StatusWriter } from '../status/status-writer.ts';
@@ -27,7 +28,7 @@ export interface PurgeControllerOptions {
   /** Returns the finding for a Project's `Accepted` condition, or undefined if it is not known. */
   readonly acceptedOf: (projectUid: string) => Finding | undefined;
   /** See `undelivered`. */
-  readonly undelivered: (wanted: { readonly projectUid: string; readonly before: number }) => readonly string[];
+  readonly undelivered: (wanted: Parameters<GatewayController['undelivered']>[0]) => readonly string[];
   readonly replays: Pick<ReplayController, 'storing'>;
   /** Returns the current time in milliseconds since the epoch. */
   readonly clock?: () => number;
@@ -132,7 +133,8 @@ export class PurgeController implements Controller {
     const report = async (facts: PurgeFacts, next: ReconcileResult): Promise<ReconcileResult> =>
       (await this.#report(purge, { ...facts, beforeUs: filter.untilUs })) ?? next;
     const before = (this.#seenAt.get(purge.metadata.uid) ?? Infinity) + BEFORE_MS_MAX;
-    const late = undelivered({ projectUid: filter.projectUid, before });
+    const { projectUid, namespace } = filter;
+    const late = undelivered({ projectUid, namespace, before });
     if (late.length > 0) return report(waiting(late), LATER);
     try {
       await prepareStore();

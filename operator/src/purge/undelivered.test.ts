@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { undelivered } from './undelivered.ts';
 
 const EXPIRED = 'gateway a, which is unreachable';
-const WANTED = { projectUid: 'p', before: 0 };
+const WANTED = { projectUid: 'p', namespace: 'a', before: 0 };
 
 /** Gateways of which `a` is expired. */
 const gateways = (known: number) => ({

@@ -9,7 +9,7 @@ import type { GatewayController } from '../gateways/gateway-controller.ts';
 export const undelivered = (
   gateways: Pick<GatewayController, 'has' | 'known' | 'undelivered'>,
   volumes: Pick<VolumeController, 'undelivered' | 'hasUnused'> | undefined,
-  wanted: { readonly projectUid: string; readonly before: number },
+  wanted: Parameters<GatewayController['undelivered']>[0],
 ): readonly string[] => {
   // The volume of an expired gateway without a pod shows whether it is drained.
   const late = gateways.undelivered(wanted, (gateway) => volumes?.hasUnused(gateway) ?? false);

@@ -7,6 +7,7 @@ import type { Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import { deleteObject, isTracked } from '../delete-object.ts';
+import type { GatewayController } from '../gateways/gateway-controller.ts';
 import { contextOf } from '../status/conditions.ts';
 import { refOf, StatusWriter } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
@@ -30,8 +31,7 @@ export interface ShareControllerOptions {
   readonly store: Pick<LogStore, 'version'> | undefined;
   /** Resolves when the store's tables exist. */
   readonly prepareStore: () => Promise<void>;
-  /** See `GatewayController.deliveredUpTo`. */
-  readonly deliveredUpTo: (projectUid: string) => number;
+  readonly deliveredUpTo: GatewayController['deliveredUpTo'];
   /** Returns the current time in milliseconds since the epoch. */
   readonly clock?: () => number;
 }
@@ -174,7 +174,7 @@ export class ShareController implements Controller {
     if (wasReady && now < this.#outageUntil) return { readiness: WORKING, againMs: LOOK_AGAIN_MS_MAX };
     const since = this.#missingSince.get(uid) ?? now;
     // The delivery time must be read before the lookup, so that the lookup finds everything that was delivered by that time.
-    const isDelivered = deliveredUpTo(entry.projectUid) > since;
+    const isDelivered = deliveredUpTo({ projectUid: entry.projectUid, namespace }) > since;
     try {
       await prepareStore();
       const row = await store.version(entry.requestId);

@@ -104,13 +104,24 @@ export type RejectedObject = z.infer<typeof rejectedObjectSchema>;
 
 /** What a gateway has received and ClickHouse does not have yet. */
 const undeliveredSchema = z.strictObject({
-  /** The age of the oldest such request, in milliseconds, among the projects that `projects` does not name. 0 if there is none. */
+  /**
+   * The age of the oldest such request, in milliseconds, among the projects that neither `projects` nor `namespaces` names. 0 if there
+   * is none.
+   */
   ageMs: z.number().min(0),
   /** Whether files in quarantine may belong to any project. */
   hasQuarantine: z.boolean(),
   projects: z
     .array(z.strictObject({ uid: z.string(), ageMs: z.number().min(0), hasQuarantine: z.boolean() }))
     .max(LIMITS.undeliveredProjectsMax),
+  /**
+   * The namespaces with more such projects than their share of `projects`. The age is that of the oldest request among the projects of
+   * the namespace that `projects` does not name. Absent if there are none.
+   */
+  namespaces: z
+    .array(z.strictObject({ namespace: z.string(), ageMs: z.number().min(0), hasQuarantine: z.boolean() }))
+    .max(LIMITS.undeliveredProjectsMax)
+    .optional(),
 });
 export type Undelivered = z.infer<typeof undeliveredSchema>;
 

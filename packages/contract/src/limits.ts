@@ -242,7 +242,8 @@ export const LIMITS = {
   rejectedObjectsMax: 1_000,
   /**
    * The maximum number of projects that one acknowledgement names because of their undelivered requests. By default, one namespace can
-   * have this many requests in progress. With a smaller value, its long requests would hold up the Purges of other namespaces.
+   * have this many requests in progress. With more projects, each namespace has its share of the names, and the long requests to one of
+   * its projects also hold up the Purges of its other projects that are not named.
    */
   undeliveredProjectsMax: 10_000,
   /**

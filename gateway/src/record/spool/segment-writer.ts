@@ -121,7 +121,7 @@ export class SegmentWriter {
     this.#options.onWaiting(frameBytes);
     // A delayed mock is recorded before its delay.
     const ageMs = Math.max(row.requestUs, row.durationUs - row.delayUs) / 1_000;
-    this.#oldest.add(performance.now() - ageMs, row.projectUid);
+    this.#oldest.add(performance.now() - ageMs, row.projectUid, row.namespace);
     const kept = this.#queue.add(frameBytes, put, mustBeKept);
     this.#start();
     return kept;
