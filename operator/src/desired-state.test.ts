@@ -1,6 +1,6 @@
-import type { ResourceObject } from '@standin/contract';
+import { LIMITS, type ResourceObject, type ServiceObject } from '@standin/contract';
 import { pino } from 'pino';
-import { beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DesiredState } from './desired-state.ts';
 import { operatorSettings, translateSettings } from './settings.ts';
 import { Translator, type Changes, type TranslateSettings } from './translate/index.ts';
@@ -112,4 +112,99 @@ test('nothing is emitted after the end', () => {
   vi.advanceTimersByTime(2 * HOLD_OFF_MS);
   vi.useRealTimers();
   expect(changes).toEqual([]);
+});
+
+describe('a namespace in which small changes affect thousands of objects', () => {
+  const COUNT = LIMITS.dependentsBurst / 2;
+  const resource = (kind: 'Account' | 'Project', name: string, spec: object): ResourceObject => {
+    const made = object(name, 1, spec);
+    return { ...made, kind, metadata: { ...made.metadata, uid: `${kind} ${name}` } };
+  };
+  const account = resource('Account', 'team', {});
+  const project = resource('Project', 'shop', { accountRef: { name: 'team' } });
+  const toService = (name: string): ResourceObject =>
+    object(name, 1, {
+      ...{ projectRef: { name: 'shop' }, displayName: name, slug: `/${name}`, method: 'GET', action: 'Forward' },
+      forward: { serviceRef: { name: 'orders', port: 80 } },
+    });
+  const service = (hasSelector: boolean): ServiceObject => ({
+    ...{ namespace: 'default', name: 'orders', type: 'ClusterIP', isHeadless: false, ports: [80] },
+    hasSelector,
+  });
+  /** Ends the hold-off. Returns how many objects are sent to the gateways again, and how many are removed from them. */
+  const sent = (): readonly [put: number, remove: number] => {
+    vi.advanceTimersByTime(HOLD_OFF_MS);
+    const all = changes.splice(0);
+    return [all.flatMap(({ put }) => put).length, all.flatMap(({ remove }) => remove).length];
+  };
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    desired.servicesIn(undefined, undefined);
+    desired.putService(service(true));
+    for (const each of [account, project]) desired.put(each);
+    for (let n = 0; n < COUNT; n++) desired.put(toService(`e${n}`));
+    desired.synced();
+    changes.splice(0);
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  const flip = (hasSelector: boolean) => {
+    desired.putService(service(hasSelector));
+    return sent();
+  };
+
+  test('loses the trust in a Service at once, and gets it back later if this goes on', () => {
+    expect([false, true, false].map(flip)).toEqual([
+      [COUNT, 0],
+      [COUNT, 0],
+      [COUNT, 0],
+    ]);
+    expect([true, false, true].map(flip)).toEqual([
+      [0, 0],
+      [0, 0],
+      [0, 0],
+    ]);
+    expect(desired.hasPending).toBe(true);
+    vi.advanceTimersByTime((COUNT / LIMITS.dependentsPerSecond) * 1_000);
+    expect(sent()).toEqual([COUNT, 0]);
+    expect([flip(false), desired.hasPending]).toEqual([[COUNT, 0], false]);
+  });
+
+  test('loses an object at once, and gets it back later if this goes on', () => {
+    const remove = () => {
+      desired.remove(project);
+      return sent();
+    };
+    const put = () => {
+      desired.put(project);
+      return sent();
+    };
+    expect([remove(), put(), remove()]).toEqual([
+      [0, COUNT + 1],
+      [COUNT + 1, 0],
+      [0, COUNT + 1],
+    ]);
+    expect([put(), remove(), put()]).toEqual([
+      [0, 0],
+      [0, 0],
+      [0, 0],
+    ]);
+    vi.advanceTimersByTime((COUNT / LIMITS.dependentsPerSecond) * 1_000);
+    expect(sent()).toEqual([COUNT + 1, 0]);
+  });
+
+  test('does not slow down other namespaces, nor an object that is removed while it waits', () => {
+    for (const hasSelector of [false, true, false]) flip(hasSelector);
+    const waiting = { ...project, metadata: { ...project.metadata, generation: 2 } };
+    desired.put({ ...waiting, spec: { accountRef: { name: 'team' }, retentionDays: 7 } });
+    desired.put({ ...account, metadata: { ...account.metadata, namespace: 'other', uid: 'other' } });
+    expect(sent()).toEqual([1, 0]);
+    desired.remove(project);
+    expect(sent()).toEqual([0, COUNT + 1]);
+    vi.advanceTimersByTime(60_000);
+    expect([sent(), desired.hasPending]).toEqual([[0, 0], false]);
+  });
 });

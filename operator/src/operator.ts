@@ -82,7 +82,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   const audit = openAudit(parts, desired.objects, (uid) => leader?.statuses.enqueue(uid));
   const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
   const synced = Promise.all([source.start(desired, signal), parts.services?.start(desired, signal)]).then(() => {
-    desired.flush();
+    desired.synced();
     isSynced = true;
     logger.info({ objects: desired.objects.size }, 'sources synced');
   });

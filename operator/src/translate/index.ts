@@ -2,6 +2,7 @@ export type { Claim, Holder, Holders } from './claims.ts';
 export { upstreamOf } from './endpoint.ts';
 export { retentionInForce } from './project.ts';
 export { isPrefixClaim } from './reservations.ts';
+export { isTrusted } from './services.ts';
 export { translate, type Translation, type World } from './translate.ts';
 export { Translator } from './translator.ts';
 export type {

@@ -34,10 +34,14 @@ describe('an endpoint that forwards to a Service', () => {
       expect(translator.flush().verdicts.map(({ uid }) => uid)).toEqual(['Endpoint a']);
       expect(state(translator)).toEqual([reason, viaService]);
     }
+    translator.takeDependents();
+    translator.putService(service('orders', { ports: [], isHeadless: true }));
+    expect(translator.takeDependents().size).toBe(0);
     translator.putService(service('unrelated'));
     translator.putService(service('orders', { namespace: 'other' }));
     expect(translator.flush()).toEqual(NOTHING);
     translator.removeService(service('orders'));
+    expect([...translator.takeDependents()]).toEqual([['default', 1]]);
     expect(translator.flush().put).toHaveLength(1);
     expect(state(translator)).toEqual(['BackendNotFound', false]);
   });

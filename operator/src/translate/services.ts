@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { listText, type ServiceObject } from '@standin/contract';
 import type { EndpointSpec } from '@standin/crds';
 import { fails } from './findings.ts';
@@ -27,12 +28,22 @@ export class Services {
    */
   readonly #read = new Set<string>();
 
-  put(service: ServiceObject): void {
+  /** Returns whether the Service differs from the known one. */
+  put(service: ServiceObject): boolean {
+    const isNew = !isDeepStrictEqual(this.#services.get(keyOf(service)), service);
     this.#services.set(keyOf(service), service);
+    return isNew;
   }
 
-  remove(service: Named): void {
-    this.#services.delete(keyOf(service));
+  /** Returns whether the Service was known. */
+  remove(service: Named): boolean {
+    return this.#services.delete(keyOf(service));
+  }
+
+  /** Returns whether Endpoints can access the private addresses of the Service (ADR 013), if it has their port. */
+  trusts(service: Named): boolean {
+    const known = this.#services.get(keyOf(service));
+    return known !== undefined && isTrusted(known);
   }
 
   /** See `ServiceListener.servicesIn`. Returns whether this differs from the last call for the namespace. */
@@ -57,6 +68,9 @@ export class Services {
     return notAllowed(service) ?? portFault(service, port);
   }
 }
+
+/** Returns whether Kubernetes fills in the addresses of a Service. */
+export const isTrusted = (service: ServiceObject): boolean => notAllowed(service) === undefined;
 
 const notAllowed = ({ name, type, hasSelector }: ServiceObject): Finding | undefined => {
   const refuse = (what: string): Finding =>

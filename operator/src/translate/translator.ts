@@ -85,6 +85,8 @@ export class Translator implements ServiceListener {
     Project: new Set(),
     Endpoint: new Set(),
   };
+  /** See `takeDependents`. */
+  readonly #dependents = new Map<string, number>();
   /** The gateways' configuration after the last flush. */
   readonly #published = new Map<ConfigKey, ConfigObject>();
   /** The changes in the next flush. The value is undefined if the object is removed. */
@@ -194,13 +196,16 @@ export class Translator implements ServiceListener {
   }
 
   putService(service: ServiceObject): void {
-    this.#services.put(service);
-    this.#touch(this.#children.get(serviceKey(service)));
+    if (this.#services.put(service)) this.#touch(this.#children.get(serviceKey(service)));
   }
 
   removeService(service: ServiceObject): void {
-    this.#services.remove(service);
-    this.#touch(this.#children.get(serviceKey(service)));
+    if (this.#services.remove(service)) this.#touch(this.#children.get(serviceKey(service)));
+  }
+
+  /** See `Services.trusts`. */
+  trusts(service: Pick<ServiceObject, 'namespace' | 'name'>): boolean {
+    return this.#services.trusts(service);
   }
 
   /**
@@ -230,6 +235,16 @@ export class Translator implements ServiceListener {
       this.#dirty[kind].clear();
     }
     return { ...this.#publish(), verdicts };
+  }
+
+  /**
+   * Returns how many objects of each namespace were evaluated again since the last call because another object changed. Each of them
+   * takes time at the operator and may take time at every gateway, however small the change is.
+   */
+  takeDependents(): ReadonlyMap<string, number> {
+    const dependents = new Map(this.#dependents);
+    this.#dependents.clear();
+    return dependents;
   }
 
   /** Returns an object's verdict from the last flush. */
@@ -342,7 +357,12 @@ export class Translator implements ServiceListener {
   }
 
   #touch(entries: Iterable<Entry> = []): void {
-    for (const entry of entries) this.#dirty[entry.ref.kind].add(entry);
+    for (const entry of entries) {
+      const { kind, namespace } = entry.ref;
+      if (this.#dirty[kind].has(entry)) continue;
+      this.#dirty[kind].add(entry);
+      this.#dependents.set(namespace, (this.#dependents.get(namespace) ?? 0) + 1);
+    }
   }
 
   /** Evaluates an entry again. Returns the verdict if it changed. */
