@@ -54,6 +54,19 @@ beforeEach(() => {
 const verdicts = (): string[] =>
   changes.flatMap((each) => each.verdicts.map(({ ref, generation }) => `${ref.name} ${generation}`));
 
+test('an object that exceeds the limit of its namespace, and no longer does, is translated again at the same generation', () => {
+  const reasons = (): unknown[] => changes.flatMap((each) => each.verdicts.map(({ accepted }) => accepted.reason));
+  for (const each of [
+    endpoint('a'),
+    { ...endpoint('a'), spec: undefined, isBeyondLimit: true as const },
+    endpoint('a'),
+  ]) {
+    desired.put(each);
+    desired.flush();
+  }
+  expect(reasons()).toEqual(['Accepted', 'LimitReached', 'Accepted']);
+});
+
 test('changes within the hold-off are emitted together, and a flush ends the hold-off', async () => {
   desired.put(endpoint('a'));
   desired.put(endpoint('b'));

@@ -48,7 +48,7 @@ interface Waiting {
  *
  * A small change can affect thousands of objects, for example all Endpoints that forward to a Service. A namespace in which this
  * happens again and again is slowed down: its changes wait, and only the last one to each object is applied. What takes something away
- * never waits: the removal of an object, another key or secret, and a Service whose addresses can no longer be trusted.
+ * never waits: the removal of an object or of its content, another key or secret, and a Service whose addresses can no longer be trusted.
  */
 export class DesiredState implements SourceListener, ServiceListener {
   readonly #options: DesiredStateOptions;
@@ -88,8 +88,9 @@ export class DesiredState implements SourceListener, ServiceListener {
     // object as outdated.
     if (known !== undefined && generation < known.metadata.generation) translator.remove(refOf(known), uid);
     this.#objects.set(uid, object);
-    if (known?.metadata.generation !== generation)
-      this.#change({ namespace, id: uid, apply: () => translator.put(object) });
+    const change = { namespace, id: uid, apply: () => translator.put(object) };
+    if (object.isBeyondLimit === true) this.#changeNow(change);
+    else if (known?.metadata.generation !== generation || known.isBeyondLimit === true) this.#change(change);
     onSeen(object);
     this.#schedule();
   }
