@@ -85,6 +85,8 @@ describe('a session', () => {
       'refused',
     ],
     ['a review without a user', { review: () => Promise.resolve({}) }, 'refused'],
+    ['a token that the API server still accepts after its expiry', { token: tokenUntil(NOW - 10_000) }, 'refused'],
+    ['a token that expires now', { token: tokenUntil(NOW) }, 'refused'],
     ['an API server that fails', { review: () => Promise.reject(failure(500)) }, 'cluster'],
     ['a token that is too large for a cookie', { isTooLarge: true }, 'large'],
   ])('is refused for %s', async (_, options, expected) => {

@@ -41,7 +41,12 @@ export const establishSession = async (
     );
   }
   const { user } = check;
-  const cookies = cookie.write(sessionOf({ token, refreshToken, user, at: now(), maxAgeMs }), before);
+  const at = now();
+  const session = sessionOf({ token, refreshToken, user, at, maxAgeMs });
+  // The API server accepts tokens for some time after they expire. Browsers would drop the cookie of such a session at once.
+  if (session.expiresAt <= at)
+    return refusal('refused', 'This token has expired. Create a new one. If it is new, check the dashboard’s clock.');
+  const cookies = cookie.write(session, before);
   if (cookies === undefined) {
     return refusal(
       'large',
