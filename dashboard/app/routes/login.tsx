@@ -47,7 +47,7 @@ export const action = async ({ request, context: { signIn } }: ActionFunctionArg
   if (signIn === undefined) return redirect(to);
   const token = textOf('token');
   if (token === '') return data({ error: 'Enter a token.' }, { status: 422 });
-  const result = await signIn.withToken(token, request.headers.get('cookie') ?? undefined);
+  const result = await signIn.withToken(token);
   // The pasted token is not returned, because it is a credential.
   if (!result.ok) return data({ error: result.message }, { status: result.failure === 'cluster' ? 503 : 422 });
   return redirect(to, { headers: result.cookies.map((cookie): [string, string] => ['set-cookie', cookie]) });

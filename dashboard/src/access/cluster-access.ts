@@ -40,8 +40,7 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
     options.oidc &&
     oidc({
       ...{ options: options.oidc, sealer, isSecure, logger },
-      establish: ({ idToken, refreshToken }, before) =>
-        establishSession(establishing, { token: idToken, refreshToken, before }),
+      establish: ({ idToken, refreshToken }) => establishSession(establishing, { token: idToken, refreshToken }),
     });
   const renewed = provider && renewSessions({ refresh: (token) => provider.refresh(token), logger });
 
@@ -56,18 +55,17 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
     return { ...backend, logs: auditReads(backend.logs, audit, reader) };
   };
   const fromCookie = async (request: IncomingMessage): Promise<Session | undefined> => {
-    const header = request.headers.cookie;
     const present = (data: SessionData, cookies: readonly string[]): Session => ({
       user: data.user,
       backend: backendOf(data.token, data.user, request),
       cookies,
     });
-    const data = cookie.read(header);
+    const data = cookie.read(request.headers.cookie);
     if (data === undefined) return undefined;
     const now = Date.now();
     if (data.tokenExpiresAt - RENEW_BEFORE_MS > now) return present(data, []);
     const next = await renewed?.(data);
-    if (next !== undefined) return present(next, cookie.write(next, header) ?? []);
+    if (next !== undefined) return present(next, cookie.write(next) ?? []);
     return data.tokenExpiresAt > now ? present(data, []) : undefined;
   };
   const sessionOf = oncePerRequest(async (request) => {
@@ -81,9 +79,9 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
     sessionOf,
     backendOf: async (request) => (await sessionOf(request))?.backend,
     signIn: {
-      withToken: (token, before) => establishSession(establishing, { token, before }),
+      withToken: (token) => establishSession(establishing, { token }),
       provider,
-      signOut: (before) => cookie.clear(before),
+      signOut: () => cookie.clear(),
     },
   };
 };

@@ -33,7 +33,7 @@ const establish = async ({ token = 'opaque', review = () => Promise.resolve(REVI
       maxAgeMs: MAX_AGE_MS,
       now: () => NOW,
     },
-    { token, refreshToken: options.refreshToken, before: options.before },
+    { token, refreshToken: options.refreshToken },
   );
   return { result, session };
 };

@@ -10,11 +10,10 @@ export interface EstablishParts {
   readonly now?: () => number;
 }
 
-/** A credential that has not been verified yet. `before` is the request's Cookie header. */
+/** A credential that has not been verified yet. */
 export interface Credential {
   readonly token: string;
   readonly refreshToken?: string | undefined;
-  readonly before: string | undefined;
 }
 
 const TOKEN_CHARS_MAX = 16_384;
@@ -24,7 +23,7 @@ const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 /** Asks the API server which user owns the token, and creates a session for that user. */
 export const establishSession = async (
   { userOf, cookie, maxAgeMs, now = Date.now }: EstablishParts,
-  { token, refreshToken, before }: Credential,
+  { token, refreshToken }: Credential,
 ): Promise<SignInResult> => {
   if (token.length > TOKEN_CHARS_MAX || !TOKEN.test(token)) {
     return refusal(
@@ -46,7 +45,7 @@ export const establishSession = async (
   // The API server accepts tokens for some time after they expire. Browsers would drop the cookie of such a session at once.
   if (session.expiresAt <= at)
     return refusal('refused', 'This token has expired. Create a new one. If it is new, check the dashboard’s clock.');
-  const cookies = cookie.write(session, before);
+  const cookies = cookie.write(session);
   if (cookies === undefined) {
     return refusal(
       'large',

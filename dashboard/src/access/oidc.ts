@@ -21,7 +21,7 @@ export interface OidcParts {
   readonly sealer: Sealer;
   readonly isSecure: boolean;
   /** Creates a session from the provider's tokens. */
-  readonly establish: (tokens: Tokens, before: string | undefined) => Promise<SignInResult>;
+  readonly establish: (tokens: Tokens) => Promise<SignInResult>;
   readonly logger: Logger;
 }
 
@@ -80,14 +80,14 @@ export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts
       });
       return { location: href, cookies: [flowCookie(sealer.seal(JSON.stringify(flow), name), FLOW_S_MAX)] };
     },
-    finish: async (callback, before) => {
-      const sealed = readCookies(before).get(name) ?? '';
+    finish: async (callback, cookies) => {
+      const sealed = readCookies(cookies).get(name) ?? '';
       const plain = sealer.open(sealed, name);
       const flow = plain === undefined ? undefined : flowSchema.safeParse(JSON.parse(plain)).data;
       const to = returnPath(flow?.to);
       if (flow === undefined) return { to, result: failed('stale', 'no sign-in is in progress in this browser') };
       try {
-        const result = await establish(await exchange(callback, flow), before);
+        const result = await establish(await exchange(callback, flow));
         return { to, result: result.ok ? { ...result, cookies: [...result.cookies, flowCookie('', 0)] } : result };
       } catch (error) {
         logger.warn({ err: error }, 'sign-in rejected by the identity provider');

@@ -27,13 +27,10 @@ export interface SessionCookieOptions {
 export interface SessionCookie {
   /** Returns the session. Returns undefined if there is none, if it was not sealed by this dashboard, or if it has expired. */
   read(cookies: string | undefined): SessionData | undefined;
-  /**
-   * Returns Set-Cookie values, or undefined if the session is larger than browsers and servers accept. `before` is the request's
-   * Cookie header.
-   */
-  write(session: SessionData, before: string | undefined): readonly string[] | undefined;
+  /** Returns Set-Cookie values, or undefined if the session is larger than browsers and servers accept. */
+  write(session: SessionData): readonly string[] | undefined;
   /** Returns Set-Cookie values that end the session. */
-  clear(before: string | undefined): readonly string[];
+  clear(): readonly string[];
 }
 
 /** Browsers store up to 4,096 bytes per cookie, including its name and attributes. */
@@ -47,15 +44,16 @@ const PARTS_MAX = 3;
  */
 export const sessionCookie = ({ sealer, isSecure, now = Date.now }: SessionCookieOptions): SessionCookie => {
   const name = isSecure ? '__Host-standin-session' : 'standin-session';
-  const partName = (index: number): string => (index === 0 ? name : `${name}.${index}`);
-  const partNames = Array.from({ length: PARTS_MAX }, (_, index) => partName(index));
-  const set = (index: number, value: string, maxAgeS: number): string =>
-    setCookie(partName(index), value, { maxAgeS, sameSite: 'Strict', isSecure });
-  /** Returns Set-Cookie values that clear the parts that the browser still has, starting with part `first`. */
-  const clearFrom = (first: number, before: string | undefined): string[] => {
-    const present = readCookies(before);
-    return partNames.flatMap((part, index) => (index >= first && present.has(part) ? [set(index, '', 0)] : []));
-  };
+  const partNames = Array.from({ length: PARTS_MAX }, (_, index) => (index === 0 ? name : `${name}.${index}`));
+  /**
+   * Sets all parts, and clears those that are empty. The browser may have parts that it did not send with the request, because
+   * another tab has signed in since. They would make the new session unreadable.
+   */
+  const set = (sealed: string, maxAgeS: number): readonly string[] =>
+    partNames.map((part, index) => {
+      const value = sealed.slice(index * PART_CHARS_MAX, (index + 1) * PART_CHARS_MAX);
+      return setCookie(part, value, { maxAgeS: value === '' ? 0 : maxAgeS, sameSite: 'Strict', isSecure });
+    });
   return {
     read: (header) => {
       const cookies = readCookies(header);
@@ -63,17 +61,11 @@ export const sessionCookie = ({ sealer, isSecure, now = Date.now }: SessionCooki
       const session = sealed === '' ? undefined : parse(sealer.open(sealed, name));
       return session === undefined || session.expiresAt <= now() ? undefined : session;
     },
-    write: (session, before) => {
+    write: (session) => {
       const sealed = sealer.seal(JSON.stringify(session), name);
-      const count = Math.ceil(sealed.length / PART_CHARS_MAX);
-      if (count > PARTS_MAX) return undefined;
-      const maxAgeS = (session.expiresAt - now()) / 1_000;
-      const parts = Array.from({ length: count }, (_, index) =>
-        set(index, sealed.slice(index * PART_CHARS_MAX, (index + 1) * PART_CHARS_MAX), maxAgeS),
-      );
-      return [...parts, ...clearFrom(count, before)];
+      return sealed.length > PARTS_MAX * PART_CHARS_MAX ? undefined : set(sealed, (session.expiresAt - now()) / 1_000);
     },
-    clear: (before) => clearFrom(0, before),
+    clear: () => set('', 0),
   };
 };
 

@@ -8,12 +8,12 @@ export type SignInResult =
 
 /** Sign-in and sign-out. Not available in local mode. */
 export interface SignIn {
-  /** Signs in with a Kubernetes bearer token that the user pasted. `before` is the request's Cookie header. */
-  withToken(token: string, before: string | undefined): Promise<SignInResult>;
+  /** Signs in with a Kubernetes bearer token that the user pasted. */
+  withToken(token: string): Promise<SignInResult>;
   /** The OpenID Connect provider, if one is configured. */
   readonly provider: ProviderSignIn | undefined;
   /** Returns Set-Cookie values. */
-  signOut(before: string | undefined): readonly string[];
+  signOut(): readonly string[];
 }
 
 export interface ProviderSignIn {
@@ -21,6 +21,12 @@ export interface ProviderSignIn {
   readonly name: string;
   /** Starts a sign-in. `to` is the path to open afterwards. Rejects if the provider is not responding. */
   begin(to: string): Promise<{ readonly location: string; readonly cookies: readonly string[] }>;
-  /** Finishes a sign-in. `callback` is the path and query to which the provider redirected the browser. */
-  finish(callback: string, before: string | undefined): Promise<{ readonly to: string; readonly result: SignInResult }>;
+  /**
+   * Finishes a sign-in. `callback` is the path and query to which the provider redirected the browser. `cookies` is the request's
+   * Cookie header.
+   */
+  finish(
+    callback: string,
+    cookies: string | undefined,
+  ): Promise<{ readonly to: string; readonly result: SignInResult }>;
 }
