@@ -17,32 +17,45 @@ it.each([
   expect(isRejection(error)).toBe(isRejected);
 });
 
-it('a provider that is unavailable at first is discovered at the next sign-in, and then only once', async () => {
-  const issuer = 'https://provider.example.com';
-  const fetched = vi.fn<typeof fetch>(() =>
-    Promise.resolve(
-      Response.json({
-        issuer,
-        authorization_endpoint: `${issuer}/authorize`,
-        token_endpoint: `${issuer}/token`,
-        jwks_uri: `${issuer}/keys`,
-        response_types_supported: ['code'],
-        subject_types_supported: ['public'],
-      }),
-    ),
-  );
-  fetched.mockRejectedValueOnce(new TypeError('fetch failed'));
+const issuer = 'https://provider.example.com';
+const discovered = (): Response =>
+  Response.json({
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/keys`,
+    response_types_supported: ['code'],
+    subject_types_supported: ['public'],
+  });
+
+/** Returns a provider whose HTTP calls `fetched` responds to. */
+const startProvider = (fetched: typeof fetch) => {
   vi.stubGlobal('fetch', fetched);
   onTestFinished(() => void vi.unstubAllGlobals());
-  const provider = oidc({
+  return oidc({
     options: { issuer, clientId: 'standin', scopes: ['openid'], name: 'Provider', url: 'https://standin.example.com' },
     sealer: createSealer(['a secret of at least 32 characters']),
     isSecure: true,
     establish: () => Promise.reject(new Error('unused')),
     logger: pino({ level: 'silent' }),
   });
+};
+
+it('a provider that is unavailable at first is discovered at the next sign-in, and then only once', async () => {
+  const fetched = vi.fn<typeof fetch>(() => Promise.resolve(discovered()));
+  fetched.mockRejectedValueOnce(new TypeError('fetch failed'));
+  const provider = startProvider(fetched);
   await expect(provider.begin('/')).rejects.toThrow('fetch failed');
   for (const to of ['/', '/projects'])
     expect((await provider.begin(to)).location).toMatch(/^https:\/\/provider\.example\.com\/authorize\?/);
   expect(fetched).toHaveBeenCalledTimes(2);
+});
+
+it('no request waits longer than five seconds for a provider that does not respond', async () => {
+  const timeout = vi.spyOn(AbortSignal, 'timeout');
+  onTestFinished(() => timeout.mockRestore());
+  const fetched = vi.fn<typeof fetch>(() => Promise.reject(new TypeError('fetch failed')));
+  fetched.mockResolvedValueOnce(discovered());
+  await expect(startProvider(fetched).refresh('token')).rejects.toThrow('fetch failed');
+  expect(timeout.mock.calls).toEqual([[5_000], [5_000]]);
 });

@@ -42,6 +42,8 @@ export interface Oidc extends ProviderSignIn {
 const CALLBACK_PATH = '/login/oidc/callback';
 /** Maximum duration of a sign-in. It is long enough for a user to enter a password and a second factor. */
 const FLOW_S_MAX = 600;
+/** Maximum duration of a call to the provider. While a session is renewed, each of its requests waits for the call. */
+const PROVIDER_S_MAX = 5;
 
 const flowSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), to: z.string() });
 
@@ -123,7 +125,9 @@ const tokensOf = ({ id_token, refresh_token }: openid.TokenEndpointResponse): To
 const discoverOnce = ({ issuer, clientId, clientSecret }: OidcOptions): (() => Promise<openid.Configuration>) => {
   let known: Promise<openid.Configuration> | undefined;
   return () => {
-    const asked = (known ??= openid.discovery(new URL(issuer), clientId, clientSecret, clientAuth(clientSecret)));
+    const asked = (known ??= openid.discovery(new URL(issuer), clientId, clientSecret, clientAuth(clientSecret), {
+      timeout: PROVIDER_S_MAX,
+    }));
     asked.catch(() => {
       if (known === asked) known = undefined;
     });
