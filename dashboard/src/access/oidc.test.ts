@@ -59,3 +59,17 @@ it('no request waits longer than five seconds for a provider that does not respo
   await expect(startProvider(fetched).refresh('token')).rejects.toThrow('fetch failed');
   expect(timeout.mock.calls).toEqual([[5_000], [5_000]]);
 });
+
+it('a sign-in that another tab has replaced is reported as such, and the other one can be finished', async () => {
+  const provider = startProvider(() => Promise.resolve(discovered()));
+  const [first, second] = [await provider.begin('/projects'), await provider.begin('/projects')];
+  const finish = async ({ location }: typeof first) => {
+    const query = new URLSearchParams({ code: 'code', state: new URL(location).searchParams.get('state') ?? '' });
+    const cookie = second.cookies[0]?.split(';')[0];
+    const { result } = await provider.finish(`/login/oidc/callback?${query.toString()}`, cookie);
+    return result.ok || result.failure;
+  };
+  expect(await finish(first)).toBe('stale');
+  // This sign-in gets as far as the provider, whose response to the code is not a token.
+  expect(await finish(second)).toBe('provider');
+});

@@ -87,7 +87,10 @@ export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts
       const plain = sealer.open(sealed, name);
       const flow = plain === undefined ? undefined : flowSchema.safeParse(JSON.parse(plain)).data;
       const to = returnPath(flow?.to);
-      if (flow === undefined) return { to, result: failed('stale', 'no sign-in is in progress in this browser') };
+      // A sign-in in another tab has replaced the cookie.
+      const isOther = new URL(callback, options.url).searchParams.get('state') !== flow?.state;
+      if (flow === undefined || isOther)
+        return { to, result: failed('stale', 'this sign-in is not in progress in this browser') };
       try {
         const result = await establish(await exchange(callback, flow));
         return { to, result: result.ok ? { ...result, cookies: [...result.cookies, flowCookie('', 0)] } : result };
