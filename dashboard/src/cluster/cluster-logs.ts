@@ -39,15 +39,19 @@ export const clusterLogs = ({ user, reviews, store, identities, operator }: Logs
     const object = await getObject(user, { kind, namespace, name });
     return object !== undefined && (await identities.of(object)).uid === uid;
   };
+  /** Rejects if the user may not read the project's log. */
+  const checkAllowed = async (project: ProjectIdentity): Promise<void> => {
+    if (await mayRead(project)) return;
+    const { namespace, name } = project;
+    throw new SourceError(
+      'Forbidden',
+      `you do not have permission to read the log of project ${namespace}/${name}: you need the verb "get" on ${LOGS} in namespace ${namespace}, for all projects or for resource name "${name}"`,
+    );
+  };
   /** Rejects if the user may not read the project's log, or if the project does not exist. */
   const checkReadable = async (project: ProjectIdentity): Promise<void> => {
+    await checkAllowed(project);
     const { namespace, name } = project;
-    if (!(await mayRead(project))) {
-      throw new SourceError(
-        'Forbidden',
-        `you do not have permission to read the log of project ${namespace}/${name}: you need the verb "get" on ${LOGS} in namespace ${namespace}, for all projects or for resource name "${name}"`,
-      );
-    }
     if (!(await isLive('Project', project)))
       throw new SourceError('NotFound', `project ${namespace}/${name} with uid "${project.uid}" does not exist`);
   };
@@ -61,7 +65,15 @@ export const clusterLogs = ({ user, reviews, store, identities, operator }: Logs
     },
     open: async (project) => {
       await checkReadable(project);
-      return projectLog(store, project);
+      const log = projectLog(store, project);
+      return {
+        ...log,
+        // A stream or an export reads page after page, and can last longer than the user's token or permission.
+        summaries: async (filter) => {
+          await checkAllowed(project);
+          return log.summaries(filter);
+        },
+      };
     },
     refusals: async (project) => {
       await checkReadable(project);
