@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { SourceError } from '@standin/contract';
-import { pagePathOf } from './access/return-path.ts';
+import { pagePathOf, returnPath } from './access/return-path.ts';
 import type { Backend } from './backend.ts';
 
 type PageRequest = Pick<IncomingMessage, 'headers' | 'method'> & { readonly originalUrl: string };
@@ -40,6 +40,23 @@ const wayToSignIn = ({ headers, originalUrl }: PageRequest, reason: 'no' | 'expi
     const title = reason === 'no' ? 'You are not signed in' : 'Your session ended';
     return Response.json({ kind: 'Unauthorized', title, message: 'Sign in and try again.' }, { status: 401 });
   }
-  const query = new URLSearchParams({ to: pagePathOf(originalUrl), ...(reason === 'expired' && { reason }) });
-  return new Response(null, { status: 302, headers: { location: `/login?${query.toString()}` } });
+  return toLogin(new URLSearchParams({ to: pagePathOf(originalUrl), ...(reason === 'expired' && { reason }) }));
+};
+
+const LOGIN = '/login?';
+const toLogin = (query: URLSearchParams): Response =>
+  new Response(null, { status: 302, headers: { location: `${LOGIN}${query.toString()}` } });
+
+/**
+ * Changes a redirect to the login page so that it leads back to the page that sent the request. This is for requests whose own URL
+ * has no page, such as that of a dialog for its data. Returns any other error unchanged.
+ */
+export const backToPage = (error: unknown, { headers }: Request): unknown => {
+  const location = (error instanceof Response && error.headers.get('location')) || '';
+  if (!location.startsWith(LOGIN)) return error;
+  const query = new URLSearchParams(location.slice(LOGIN.length));
+  const referer = headers.get('referer') ?? '';
+  const page = URL.canParse(referer) ? new URL(referer) : undefined;
+  query.set('to', returnPath(page && `${page.pathname}${page.search}`));
+  return toLogin(query);
 };

@@ -422,6 +422,20 @@ describe('logs', () => {
     expect((await requests(elsewhere, viewer.token)).status).toBe(403);
   });
 
+  it('are shown again after a sign-in that a dialog has required', async () => {
+    const { id } = await insert(namespace);
+    const path = `/p/${namespace}/shop/traffic/${id}`;
+    const page = await open(viewer, path);
+    await page.context().clearCookies();
+    await page.getByRole('button', { name: 'Share' }).click();
+    await page.waitForURL(`${dashboard.url}/login?to=${encodeURIComponent(path)}`);
+    await page.getByLabel('Kubernetes token').fill(viewer.token);
+    await page.getByRole('button', { name: 'Sign in with this token' }).click();
+    await page.waitForURL(`${dashboard.url}${path}`);
+    await page.getByRole('button', { name: 'Share' }).waitFor();
+    await leave(page);
+  });
+
   /** Returns the lines about reads that the dashboard has written after `from` lines of output. */
   const readsSince = (from: number): readonly Record<string, unknown>[] =>
     dashboard.process

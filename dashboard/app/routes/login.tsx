@@ -1,4 +1,11 @@
-import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
+import {
+  data,
+  redirect,
+  redirectDocument,
+  type ActionFunctionArgs,
+  type LoaderFunctionArgs,
+  type MetaFunction,
+} from '@remix-run/node';
 import { Form, useLoaderData, useNavigation } from '@remix-run/react';
 import { LogIn } from 'lucide-react';
 import { returnPath } from '../../src/access/return-path.ts';
@@ -50,7 +57,8 @@ export const action = async ({ request, context: { signIn } }: ActionFunctionArg
   const result = await signIn.withToken(token);
   // The pasted token is not returned, because it is a credential.
   if (!result.ok) return data({ error: result.message }, { status: result.failure === 'cluster' ? 503 : 422 });
-  return redirect(to, { headers: result.cookies.map((cookie): [string, string] => ['set-cookie', cookie]) });
+  // `to` can be a file, which no page shows, and scripts must not keep what they loaded for another user.
+  return redirectDocument(to, { headers: result.cookies.map((cookie): [string, string] => ['set-cookie', cookie]) });
 };
 
 const Login = () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createRequestHandler } from '@remix-run/node';
 import { DEPTH_MAX, VALUES_MAX, isBounded } from './bounded-build.ts';
 import { NotFound } from '../resources/not-found.ts';
+import { signedInBackend } from '../signed-in-backend.ts';
 import { WorkRefused } from '../workers/work-refused.ts';
 import { buildOf, startPages } from './pages-server.testing.ts';
 
@@ -43,7 +44,7 @@ const nestedJson = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(
 describe('form data in a page (CVE-2026-34077)', () => {
   // The input comes from the advisory. If Remix encodes the input without an error, `bounded-build.ts` is no longer needed.
   it('makes Remix fail in the middle of a response if it is nested 5,000 levels deep', async () => {
-    const answer = createRequestHandler(buildOf({ echo: { action: reflect } } as never) as never, 'production');
+    const answer = createRequestHandler(buildOf({ echo: { action: reflect } }) as never, 'production');
     const request = new Request('http://x/echo.data', { method: 'POST', body: formOf(nestedJson(5_000)) });
     const response = await answer(request);
     expect(response.status).toBe(200);
@@ -62,7 +63,7 @@ describe('form data in a page (CVE-2026-34077)', () => {
   });
 
   it('is encoded if it is within the limits', async () => {
-    await using pages = await startPages({ echo: { action: reflect as never } });
+    await using pages = await startPages({ echo: { action: reflect } });
     const response = await fetch(`${pages.url}/echo.data`, { method: 'POST', body: formOf(nestedJson(DEPTH_MAX)) });
     expect(response.status).toBe(200);
     expect(await response.text()).toContain('"data"');
@@ -88,5 +89,39 @@ describe('a route failure', () => {
   it('remains an error if it is unexpected', async () => {
     await using pages = await startPages({ page: { loader: () => Promise.reject(new TypeError('a defect')) } });
     expect((await fetch(`${pages.url}/page`)).status).toBe(500);
+  });
+});
+
+describe('a data request without a signed-in user', () => {
+  const loader = ({ request }: { request: Request }): unknown => {
+    const { pathname } = new URL(request.url);
+    return signedInBackend(undefined, { method: 'GET', headers: { accept: 'text/html' }, originalUrl: pathname });
+  };
+  const loginUrl = async (path: string, referer?: string): Promise<string | undefined> => {
+    await using pages = await startPages({
+      rows: { loader },
+      page: { loader, default: () => null },
+    });
+    const headers = referer === undefined ? {} : { referer };
+    const response = await fetch(`${pages.url}${path}`, { headers, redirect: 'manual' });
+    return response.headers.get('location') ?? /\/login\?[^"\\]*/.exec(await response.text())?.[0];
+  };
+  const OTHER = 'https://standin.example.com/p/a/b/traffic?q=x';
+
+  it('leads back to the page that it is for', async () => {
+    expect(await loginUrl('/page.data', OTHER)).toBe('/login?to=%2Fpage');
+  });
+
+  it.each([
+    [OTHER, '/login?to=%2Fp%2Fa%2Fb%2Ftraffic%3Fq%3Dx'],
+    ['https://standin.example.com//evil.example/', '/login?to=%2Fprojects'],
+    ['no URL', '/login?to=%2Fprojects'],
+    [undefined, '/login?to=%2Fprojects'],
+  ])('to a route without a page leads back to the page that sent it: %s', async (referer, location) => {
+    expect(await loginUrl('/rows.data', referer)).toBe(location);
+  });
+
+  it('is different from a link to a file, which leads back to the file', async () => {
+    expect(await loginUrl('/rows', OTHER)).toBe('/login?to=%2Frows');
   });
 });

@@ -1,18 +1,28 @@
 import type { DashboardContext } from '../dashboard-context.ts';
+import { backToPage } from '../signed-in-backend.ts';
 import { toFailure } from './failures.ts';
 
 interface RouteCall {
   readonly context: DashboardContext;
+  readonly request: Request;
 }
 type RouteFunction = (call: RouteCall) => unknown;
 interface RouteModule {
   readonly loader?: RouteFunction;
   readonly action?: RouteFunction;
+  /** The component of a page. */
+  readonly default?: unknown;
+}
+
+interface Route {
+  readonly module: RouteModule;
+  /** True if the route has the URL of its parent, which is a page. */
+  readonly index?: boolean | undefined;
 }
 
 /** The exports of a build's `server/index.js` that are used here. */
 export interface RemixBuild {
-  readonly routes: Readonly<Record<string, { readonly module: RouteModule }>>;
+  readonly routes: Readonly<Record<string, Route>>;
 }
 
 /**
@@ -55,21 +65,21 @@ const isReadWhole = ({ body, headers }: Response): boolean =>
 
 /**
  * Calls a route and converts known errors to error pages. Routes call functions that throw errors and not pages, because the API
- * calls the same functions.
+ * calls the same functions. A redirect to the login page leads back to a page and not to its data.
  */
-const answerOf = async (handle: RouteFunction, call: RouteCall): Promise<unknown> => {
+const answerOf = async (handle: RouteFunction, call: RouteCall, isPage: boolean): Promise<unknown> => {
   try {
     return await handle(call);
   } catch (error) {
-    throw toFailure(error) ?? error;
+    throw toFailure(error) ?? (isPage || !call.context.isDataRequest ? error : backToPage(error, call.request));
   }
 };
 
 const bounded =
-  (id: string, handle: RouteFunction): RouteFunction =>
+  (id: string, handle: RouteFunction, isPage: boolean): RouteFunction =>
   async (call) => {
     const { isDataRequest, logger } = call.context;
-    const result = await answerOf(handle, call);
+    const result = await answerOf(handle, call, isPage);
     if (result instanceof Response) {
       if (!isDataRequest || !isReadWhole(result)) return result;
       await result.body?.cancel();
@@ -84,11 +94,12 @@ const bounded =
 export const boundedBuild = (build: unknown): RemixBuild => {
   const { routes, ...rest } = build as RemixBuild;
   const entries = Object.entries(routes).map(([id, route]) => {
-    const { loader, action } = route.module;
+    const { loader, action, default: component } = route.module;
+    const isPage = component !== undefined || route.index === true;
     const module = {
       ...route.module,
-      ...(loader !== undefined && { loader: bounded(id, loader) }),
-      ...(action !== undefined && { action: bounded(id, action) }),
+      ...(loader !== undefined && { loader: bounded(id, loader, isPage) }),
+      ...(action !== undefined && { action: bounded(id, action, isPage) }),
     };
     return [id, { ...route, module }] as const;
   });

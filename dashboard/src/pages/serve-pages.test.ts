@@ -19,7 +19,7 @@ describe('a form', () => {
     ['/p/a/b/preview', FORM_LIMITS.objectBytesMax, '4.5 MiB'],
   ])('for %s can have up to %d bytes, and the error page states the limit', async (path, bytesMax, limit) => {
     for (const read of [form, text]) {
-      await using pages = await startPages({ [path.slice(1)]: { action: read as never } });
+      await using pages = await startPages({ [path.slice(1)]: { action: read } });
       expect((await post(`${pages.url}${path}`, 'a'.repeat(bytesMax))).status).toBe(200);
       const refused = await post(`${pages.url}${path}`, 'a'.repeat(bytesMax + 1));
       expect(refused.status).toBe(413);
@@ -29,7 +29,7 @@ describe('a form', () => {
   });
 
   it('may have up to 2,000 fields', async () => {
-    await using pages = await startPages({ projects: { action: form as never } });
+    await using pages = await startPages({ projects: { action: form } });
     const fields = (count: number): string => Array.from({ length: count }, () => 'a=1').join('&');
     expect(await (await post(`${pages.url}/projects`, fields(2_000))).json()).toBe(2_000);
     expect((await post(`${pages.url}/projects`, fields(2_001))).status).toBe(413);
@@ -40,7 +40,7 @@ describe('a form', () => {
     ['text/plain', 'a=1'],
     ['application/json', '{}'],
   ])('is refused with the type %s, including in a data request', async (type, body) => {
-    await using pages = await startPages({ projects: { action: form as never } });
+    await using pages = await startPages({ projects: { action: form } });
     for (const path of ['/projects', '/projects.data']) {
       const response = await post(`${pages.url}${path}`, body, { 'content-type': type });
       expect(response.status).toBe(415);
@@ -49,7 +49,7 @@ describe('a form', () => {
   });
 
   it.each(['PUT', 'PATCH', 'DELETE'])('has the same limit in a %s request', async (method) => {
-    await using pages = await startPages({ projects: { action: form as never } });
+    await using pages = await startPages({ projects: { action: form } });
     const body = 'a'.repeat(FORM_LIMITS.bytesMax + 1);
     expect((await fetch(`${pages.url}/projects`, { method, body, headers: FORM })).status).toBe(413);
   });
@@ -115,7 +115,7 @@ describe('a response', () => {
       request.signal.addEventListener('abort', aborted.resolve);
       return new Response(new ReadableStream());
     };
-    await using pages = await startPages({ events: { loader: loader as never } });
+    await using pages = await startPages({ events: { loader: loader } });
     const socket = connect(pages.port, '127.0.0.1');
     socket.write('HEAD /events HTTP/1.1\r\nhost: x\r\n\r\n');
     const [head] = (await once(socket, 'data')) as [Buffer];
