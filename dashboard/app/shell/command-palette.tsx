@@ -42,8 +42,6 @@ const useActions = ({ current, isSignedIn }: CommandPaletteProps): readonly Pale
   return [...ofPage, ...everywhere.filter(({ label }) => ofPage.every((action) => action.label !== label))];
 };
 
-const NO_RESULTS = <Command.Empty className="px-2 py-6 text-center text-muted">No results</Command.Empty>;
-
 /** An item that passes the text on to the search of the Traffic page. No text matches its value, so it is the last item. */
 const SearchItem = ({ q, onSelect }: { readonly q: string; readonly onSelect: () => void }) => (
   <Command.Group heading="Traffic" forceMount className={GROUP}>
@@ -60,7 +58,7 @@ export const CommandPalette = (props: CommandPaletteProps) => {
   const navigate = useNavigate();
   const actions = useActions(props);
   const [text, setText] = useState('');
-  const { targets, load } = useNavigationTargets(current);
+  const { targets, isLoading, hasFailed, load } = useNavigationTargets(current);
   useEffect(() => {
     if (open) load();
   }, [open, load]);
@@ -86,7 +84,11 @@ export const CommandPalette = (props: CommandPaletteProps) => {
               className="h-11 w-full border-b border-line bg-transparent px-3 text-ui outline-none"
             />
             <Command.List label="Results" tabIndex={-1} className="max-h-92 overflow-y-auto p-1">
-              {current === undefined && NO_RESULTS}
+              {current === undefined && !hasFailed && (
+                <Command.Empty className="px-2 py-6 text-center text-muted">
+                  {isLoading ? 'Loading…' : 'No results'}
+                </Command.Empty>
+              )}
               <Command.Group heading="Actions" className={GROUP}>
                 {actions.map(({ keys, label, run }) => (
                   <Command.Item key={label} value={label} onSelect={choose(run)} className={ITEM}>
@@ -129,6 +131,11 @@ export const CommandPalette = (props: CommandPaletteProps) => {
                 <SearchItem q={text.trim()} onSelect={go(paths.traffic(current, { q: text.trim() }))} />
               )}
             </Command.List>
+            {hasFailed && (
+              <p role="status" className="border-t border-line px-3 py-2 text-small text-muted">
+                Can’t load projects and endpoints. Close the commands and try again.
+              </p>
+            )}
           </Command>
         </Radix.Content>
       </Radix.Portal>

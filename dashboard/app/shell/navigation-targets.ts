@@ -10,11 +10,11 @@ export interface NavigationTargets {
 const NOTHING: NavigationTargets = { projects: [], endpoints: [] };
 
 /**
- * Returns the targets, and a function that loads them. The targets are empty before the first load of this project, and after a
- * failed one.
+ * Returns the targets, and a function that loads them. The targets are empty before the first load of this project. After a failed
+ * load, they are those of the previous load.
  */
 export const useNavigationTargets = (current: { namespace: string; project: string } | undefined) => {
-  const [loaded, setLoaded] = useState({ from: '', targets: NOTHING });
+  const [last, setLast] = useState({ from: '', targets: NOTHING, hasFailed: false });
   const loading = useRef<AbortController>(undefined);
   const { namespace, project } = current ?? {};
   const from = paths.navigation(namespace === undefined || project === undefined ? undefined : { namespace, project });
@@ -23,12 +23,26 @@ export const useNavigationTargets = (current: { namespace: string; project: stri
     loading.current?.abort();
     const abort = new AbortController();
     loading.current = abort;
-    const show = (targets: NavigationTargets): void => {
-      if (!abort.signal.aborted) setLoaded({ from, targets });
+    const read = async (): Promise<NavigationTargets> => {
+      const response = await fetch(from, { signal: abort.signal });
+      if (!response.ok) throw new Error(`cannot load the targets: ${response.status}`);
+      return (await response.json()) as NavigationTargets;
     };
-    fetch(from, { signal: abort.signal })
-      .then(async (response) => show(response.ok ? ((await response.json()) as NavigationTargets) : NOTHING))
-      .catch(() => show(NOTHING));
+    read().then(
+      (targets) => {
+        if (!abort.signal.aborted) setLast({ from, targets, hasFailed: false });
+      },
+      () => {
+        if (abort.signal.aborted) return;
+        setLast((before) => ({ from, targets: before.from === from ? before.targets : NOTHING, hasFailed: true }));
+      },
+    );
   }, [from]);
-  return { targets: loaded.from === from ? loaded.targets : NOTHING, load };
+  const isOfThis = last.from === from;
+  return {
+    targets: isOfThis ? last.targets : NOTHING,
+    isLoading: !isOfThis,
+    hasFailed: isOfThis && last.hasFailed,
+    load,
+  };
 };

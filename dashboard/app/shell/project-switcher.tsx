@@ -12,7 +12,7 @@ export interface ProjectSwitcherProps {
 }
 
 export const ProjectSwitcher = ({ namespace, project, title }: ProjectSwitcherProps) => {
-  const { targets, load } = useNavigationTargets({ namespace, project });
+  const { targets, hasFailed, load } = useNavigationTargets({ namespace, project });
   return (
     <div className="flex min-w-0 items-center">
       <Link
@@ -30,7 +30,7 @@ export const ProjectSwitcher = ({ namespace, project, title }: ProjectSwitcherPr
           </IconButton>
         }
       >
-        <MenuLabel>Projects</MenuLabel>
+        <MenuLabel>{hasFailed ? 'Can’t load projects. Open the menu again.' : 'Projects'}</MenuLabel>
         {targets.projects.map((target) => (
           <MenuLink key={`${target.namespace}/${target.project}`} to={paths.project(target)}>
             <span className="min-w-0 flex-1 truncate">{target.title}</span>
