@@ -88,7 +88,8 @@ export const paths = {
   /** `q`, `from` and `to` have the same meaning as on the Traffic screen. */
   purges: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'settings', 'purges'), query),
   apiKeyValue: (params: ProjectName) => project(params, 'api-key'),
-  navigation: (current?: ProjectName) => withQuery('/navigation', { ...current }),
+  /** `namespace` and `project` select the project whose endpoints are included. `q` searches, if there are too many for one list. */
+  navigation: (query: Query = {}) => withQuery('/navigation', query),
   /** `endpoint` selects the endpoint whose requests can be previewed. */
   previewEndpoint: (params: ProjectName, query: { readonly endpoint?: string } = {}) =>
     withQuery(project(params, 'preview'), query),

@@ -44,3 +44,17 @@ it('other failures are reported', async () => {
   await expect(navigate(IN_SHOP, { Endpoint: failing('Unavailable') })).rejects.toThrow('no');
   await expect(navigate('', { Project: failing('Forbidden') })).rejects.toThrow('no');
 });
+
+it('a search finds projects and endpoints beyond the first thousand', async () => {
+  const names = Array.from({ length: 1_500 }, (_, index) => `item-${index}`);
+  const lists = {
+    Project: () => Promise.resolve(names.map((name) => object('Project', name, {}))),
+    Endpoint: () => Promise.resolve(names.map((name) => newEndpoint('shop', name))),
+  };
+  const { projects, endpoints, isPartial } = await navigate(IN_SHOP, lists);
+  expect({ isPartial, counts: [projects.length, endpoints.length] }).toEqual({ isPartial: true, counts: [1_000, 1_000] });
+  const found = await navigate(`${IN_SHOP}&q=ITEM+1499`, lists);
+  expect(found).toMatchObject({ isPartial: true, projects: [{ project: 'item-1499' }], endpoints: [{ endpoint: 'item-1499' }] });
+  expect(await navigate(`${IN_SHOP}&q=9941`, lists)).toMatchObject({ projects: [], endpoints: [] });
+  expect(await navigate(IN_SHOP)).toMatchObject({ isPartial: false });
+});

@@ -6,7 +6,7 @@ import { useNavigate, useSubmit } from '../remix.ts';
 import { useRegisteredShortcuts } from './shortcuts.ts';
 import { Kbd } from '../ui/kbd.tsx';
 import { THEMES, usePreferenceChange } from './preferences-menu.tsx';
-import { useNavigationTargets } from './navigation-targets.ts';
+import { endpointText, projectText, useNavigationTargets } from './navigation-targets.ts';
 
 export interface CommandPaletteProps {
   readonly open: boolean;
@@ -15,6 +15,9 @@ export interface CommandPaletteProps {
   /** False in local mode, which has no users. */
   readonly isSignedIn: boolean;
 }
+
+/** The server is asked when the user pauses for this long. */
+const TYPING_MS = 120;
 
 const ITEM =
   'flex h-8 cursor-pointer items-center gap-3 rounded px-2 select-none data-[selected=true]:bg-selected [&>kbd]:ml-auto';
@@ -58,10 +61,13 @@ export const CommandPalette = (props: CommandPaletteProps) => {
   const navigate = useNavigate();
   const actions = useActions(props);
   const [text, setText] = useState('');
-  const { targets, isLoading, hasFailed, load } = useNavigationTargets(current);
+  const { targets, q: loadedQ, hasFailed, load } = useNavigationTargets(current);
+  const q = targets.isPartial ? text.trim() : '';
   useEffect(() => {
-    if (open) load();
-  }, [open, load]);
+    if (!open) return;
+    const timer = setTimeout(() => load(q), q === '' ? 0 : TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [open, load, q]);
   const choose = (run: () => void) => () => {
     onOpenChange(false);
     run();
@@ -86,7 +92,7 @@ export const CommandPalette = (props: CommandPaletteProps) => {
             <Command.List label="Results" tabIndex={-1} className="max-h-92 overflow-y-auto p-1">
               {current === undefined && !hasFailed && (
                 <Command.Empty className="px-2 py-6 text-center text-muted">
-                  {isLoading ? 'Loading…' : 'No results'}
+                  {loadedQ === q ? 'No results' : 'Loading…'}
                 </Command.Empty>
               )}
               <Command.Group heading="Actions" className={GROUP}>
@@ -99,30 +105,30 @@ export const CommandPalette = (props: CommandPaletteProps) => {
               </Command.Group>
               {current !== undefined && targets.endpoints.length > 0 && (
                 <Command.Group heading="Endpoints" className={GROUP}>
-                  {targets.endpoints.map(({ endpoint, title, route }) => (
+                  {targets.endpoints.map((target) => (
                     <Command.Item
-                      key={endpoint}
-                      value={`endpoint ${endpoint} ${title} ${route}`}
-                      onSelect={go(paths.endpoint({ ...current, endpoint }))}
+                      key={target.endpoint}
+                      value={endpointText(target)}
+                      onSelect={go(paths.endpoint({ ...current, endpoint: target.endpoint }))}
                       className={ITEM}
                     >
-                      <span className="truncate">{title}</span>
-                      <code className="truncate text-muted">{route}</code>
+                      <span className="truncate">{target.title}</span>
+                      <code className="truncate text-muted">{target.route}</code>
                     </Command.Item>
                   ))}
                 </Command.Group>
               )}
               <Command.Group heading="Projects" className={GROUP}>
-                {targets.projects.map(({ namespace, project, title }) => (
+                {targets.projects.map((target) => (
                   <Command.Item
-                    key={`${namespace}/${project}`}
-                    value={`project ${namespace}/${project} ${title}`}
-                    onSelect={go(paths.project({ namespace, project }))}
+                    key={`${target.namespace}/${target.project}`}
+                    value={projectText(target)}
+                    onSelect={go(paths.project(target))}
                     className={ITEM}
                   >
-                    <span className="truncate">{title}</span>
+                    <span className="truncate">{target.title}</span>
                     <code className="truncate text-muted">
-                      {namespace}/{project}
+                      {target.namespace}/{target.project}
                     </code>
                   </Command.Item>
                 ))}
