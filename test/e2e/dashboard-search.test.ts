@@ -201,6 +201,30 @@ describe('Commands', () => {
     });
   });
 
+  test('move the focus to a search box, and back to where it was when they are closed', async () => {
+    await onPage(TRAFFIC, async (page) => {
+      const commands = page.getByRole('dialog', { name: 'Commands' });
+      const focused = () =>
+        page.evaluate('document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent');
+      for (const [button, dialog] of [
+        ['Commands Ctrl K', 'Commands'],
+        ['Keyboard shortcuts', 'Keyboard shortcuts'],
+      ] as const) {
+        await page.getByRole('button', { name: button }).press('Enter');
+        await page.getByRole('dialog', { name: dialog }).waitFor();
+        await page.keyboard.press('Escape');
+        await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+        await expect.poll(focused).toBe(button.replace(/ Ctrl K$/, 'Ctrl K'));
+      }
+      await page.keyboard.press('Control+k');
+      await commands.waitFor();
+      await page.keyboard.type('search requests');
+      await commands.getByRole('option', { name: 'Search requests /', selected: true }).waitFor();
+      await page.keyboard.press('Enter');
+      await expect.poll(focused).toBe('Search requests');
+    });
+  });
+
   test('pass other text on to the search', async () => {
     await onPage(`${SHOP}/endpoints`, async (page) => {
       await page.keyboard.press('Control+k');

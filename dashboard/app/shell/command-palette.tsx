@@ -1,9 +1,10 @@
 import { Command } from 'cmdk';
 import { Dialog as Radix } from 'radix-ui';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { paths } from '../paths.ts';
 import { useNavigate, useSubmit } from '../remix.ts';
 import { useRegisteredShortcuts } from './shortcuts.ts';
+import { useReturnedFocus } from '../ui/initial-focus.ts';
 import { Kbd } from '../ui/kbd.tsx';
 import { THEMES, usePreferenceChange } from './preferences-menu.tsx';
 import { endpointText, projectText, useNavigationTargets } from './navigation-targets.ts';
@@ -68,9 +69,12 @@ export const CommandPalette = (props: CommandPaletteProps) => {
     const timer = setTimeout(() => load(q), q === '' ? 0 : TYPING_MS);
     return () => clearTimeout(timer);
   }, [open, load, q]);
+  const returnFocus = useReturnedFocus(open);
+  // An action runs after the palette is closed, because it can move the focus, for example to a search box.
+  const chosen = useRef<() => void>(undefined);
   const choose = (run: () => void) => () => {
+    chosen.current = run;
     onOpenChange(false);
-    run();
   };
   const go = (to: string) => choose(() => navigate(to));
   return (
@@ -79,6 +83,10 @@ export const CommandPalette = (props: CommandPaletteProps) => {
         <Radix.Overlay className="fixed inset-0 z-40 bg-overlay" />
         <Radix.Content
           aria-describedby={undefined}
+          onCloseAutoFocus={(event) => {
+            returnFocus(event);
+            chosen.current?.();
+          }}
           className="fixed top-[12vh] left-1/2 z-50 w-[calc(100vw-24px)] max-w-xl -translate-x-1/2 overflow-hidden rounded-lg border border-line bg-raised shadow-2xl outline-none"
         >
           <Radix.Title className="sr-only">Commands</Radix.Title>
