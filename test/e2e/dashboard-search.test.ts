@@ -3,7 +3,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { SHOP, type DashboardRun } from './dashboard-stand.ts';
+import { goto, SHOP, watched, type DashboardRun } from './dashboard-stand.ts';
 import { live, params, rows, search, shown, startTrafficDashboard, usePage } from './dashboard-traffic-stand.ts';
 import { call, readLog } from './dev-stand.ts';
 import { TRAFFIC } from './traffic-page.ts';
@@ -223,6 +223,26 @@ describe('Commands', () => {
       await page.keyboard.press('Enter');
       await expect.poll(focused).toBe('Search requests');
     });
+  });
+
+  test('get no key while they are loading, and neither does the page', async () => {
+    const { page, close } = await watched(browser);
+    const loading = Promise.withResolvers<void>();
+    await page.route('**/assets/command-palette-*', async (route) => {
+      await loading.promise;
+      await route.continue();
+    });
+    await goto(page, at(`${SHOP}/settings`));
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('gp');
+    loading.resolve();
+    await page.getByRole('dialog', { name: 'Commands' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe(`${SHOP}/settings`);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    await page.keyboard.type('gp');
+    await page.waitForURL(at('/projects'));
+    await close();
   });
 
   test('pass other text on to the search', async () => {

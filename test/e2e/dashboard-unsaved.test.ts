@@ -98,6 +98,17 @@ describe('a form that cannot be saved', () => {
   });
 });
 
+test('a form keeps its input when the commands cannot be loaded', async () => {
+  const { page, close } = await watched(browser);
+  await page.route('**/assets/command-palette-*', (route) => route.abort());
+  await goto(page, at(EDIT));
+  await name(page).fill('Kept');
+  await page.keyboard.press('Control+k');
+  await page.getByText('Can’t load the commands.').waitFor();
+  expect(await name(page).inputValue()).toBe('Kept');
+  await close();
+});
+
 test('a form keeps its input while its object is deleted, and saves it when the object is created again', async () => {
   await onForm(async (page) => {
     await name(page).fill('Kept');

@@ -1,5 +1,5 @@
 import { ArrowRightLeft, CircleHelp, CircleUser, LogOut, SquareTerminal } from 'lucide-react';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, Suspense, useCallback, useEffect, useState } from 'react';
 import { paths } from '../paths.ts';
 import type { Preferences } from './preferences.ts';
 import { Link, useNavigate, useSubmit } from '../remix.ts';
@@ -7,6 +7,7 @@ import { commandKeys, useShortcutKeys, useShortcuts } from './shortcuts.ts';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx';
+import { toast } from '../ui/toast.tsx';
 import { PreferencesMenu } from './preferences-menu.tsx';
 import { ProjectSwitcher, type ProjectSwitcherProps } from './project-switcher.tsx';
 
@@ -69,6 +70,26 @@ const useLoadAfterPage = (): void => {
   }, []);
 };
 
+/**
+ * Returns the state of a dialog whose code `load` loads, and functions that change it. The dialog is rendered only after its code is
+ * loaded, because a component that cannot be loaded would replace the page, and the input in it, with an error page.
+ */
+const useLoadedDialog = (load: () => Promise<unknown>, name: string) => {
+  const [state, setState] = useState<'closed' | 'loading' | 'open'>('closed');
+  const open = useCallback((): void => {
+    setState((before) => (before === 'open' ? before : 'loading'));
+    load().then(
+      () => setState((before) => (before === 'loading' ? 'open' : before)),
+      () => {
+        setState('closed');
+        toast(`Can’t load the ${name}. Reload the page.`, 'bad');
+      },
+    );
+  }, [load, name]);
+  const onOpenChange = useCallback((isOpen: boolean): void => setState(isOpen ? 'open' : 'closed'), []);
+  return { state, open, onOpenChange };
+};
+
 /** Listens for ⌘K and Ctrl+K, which work even if single-key shortcuts are turned off. */
 const usePaletteKey = (open: () => void): void => {
   useEffect(() => {
@@ -84,15 +105,15 @@ const usePaletteKey = (open: () => void): void => {
 };
 
 export const Header = ({ preferences, project, user, isApple }: HeaderProps) => {
-  const [palette, setPalette] = useState(false);
-  const [help, setHelp] = useState(false);
+  const palette = useLoadedDialog(loadPalette, 'commands');
+  const help = useLoadedDialog(loadHelp, 'keyboard shortcuts');
   const navigate = useNavigate();
-  const [openPalette] = useState(() => () => setPalette(true));
-  usePaletteKey(openPalette);
+  usePaletteKey(palette.open);
   useLoadAfterPage();
-  useShortcutKeys(preferences.keys === 'on');
+  // What is typed while the palette is being loaded is meant for the palette.
+  useShortcutKeys(preferences.keys === 'on' && palette.state === 'closed');
   useShortcuts([
-    { keys: '?', label: 'Show keyboard shortcuts', run: () => setHelp(true), general: true },
+    { keys: '?', label: 'Show keyboard shortcuts', run: help.open, general: true },
     { keys: 'g p', label: 'Go to all projects', run: () => navigate(paths.projects()), general: true },
   ]);
   return (
@@ -108,29 +129,29 @@ export const Header = ({ preferences, project, user, isApple }: HeaderProps) => 
           </>
         )}
         <div className="ml-auto flex items-center gap-1">
-          <Button className="max-sm:hidden text-muted" onClick={openPalette}>
+          <Button className="max-sm:hidden text-muted" onClick={palette.open}>
             <SquareTerminal aria-hidden />
             Commands
             <kbd className="ml-4 text-muted">{commandKeys(isApple)}</kbd>
           </Button>
-          <IconButton label="Commands" className="sm:hidden" onClick={openPalette}>
+          <IconButton label="Commands" className="sm:hidden" onClick={palette.open}>
             <SquareTerminal aria-hidden />
           </IconButton>
-          <IconButton label="Keyboard shortcuts" onClick={() => setHelp(true)}>
+          <IconButton label="Keyboard shortcuts" onClick={help.open}>
             <CircleHelp aria-hidden />
           </IconButton>
           <PreferencesMenu preferences={preferences} />
           {user !== undefined && <UserMenu user={user} />}
         </div>
       </div>
-      {palette && (
+      {palette.state === 'open' && (
         <Suspense fallback={null}>
-          <CommandPalette open onOpenChange={setPalette} current={project} isSignedIn={user !== undefined} />
+          <CommandPalette open onOpenChange={palette.onOpenChange} current={project} isSignedIn={user !== undefined} />
         </Suspense>
       )}
-      {help && (
+      {help.state === 'open' && (
         <Suspense fallback={null}>
-          <ShortcutHelp open onOpenChange={setHelp} keysAreOn={preferences.keys === 'on'} isApple={isApple} />
+          <ShortcutHelp open onOpenChange={help.onOpenChange} keysAreOn={preferences.keys === 'on'} isApple={isApple} />
         </Suspense>
       )}
     </header>
