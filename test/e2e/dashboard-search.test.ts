@@ -188,8 +188,13 @@ describe('Commands', () => {
       await page.keyboard.press('Control+k');
       await commands.waitFor();
       await page.keyboard.type('theme dark');
-      await commands.getByRole('option', { name: 'Theme: Dark', selected: true }).waitFor();
+      const dark = commands.getByRole('option', { name: 'Theme: Dark', selected: true });
+      await dark.waitFor();
+      await page.keyboard.press('Control+k');
+      await dark.waitFor();
+      const saved = page.waitForResponse((response) => response.url().includes('/preferences'));
       await page.keyboard.press('Enter');
+      expect((await saved).ok()).toBe(true);
       await expect.poll(() => page.locator('html').getAttribute('data-theme')).toBe('dark');
       await page.keyboard.press('Control+k');
       await commands.waitFor();

@@ -90,7 +90,8 @@ export const CommandPalette = (props: CommandPaletteProps) => {
           className="fixed top-[12vh] left-1/2 z-50 w-[calc(100vw-24px)] max-w-xl -translate-x-1/2 overflow-hidden rounded-lg border border-line bg-raised shadow-2xl outline-none"
         >
           <Radix.Title className="sr-only">Commands</Radix.Title>
-          <Command label="Commands" loop>
+          {/* Otherwise, Ctrl+K would also select the previous item, and Ctrl+N, J and P could not be used in the browser. */}
+          <Command label="Commands" loop vimBindings={false}>
             <Command.Input
               value={text}
               onValueChange={setText}
