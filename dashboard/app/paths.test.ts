@@ -80,3 +80,11 @@ it('builds a URL for every route and nothing else', () => {
   });
   expect(new Set(used.map((url) => (url === '/' ? '' : url)))).toEqual(known);
 });
+
+it('builds URLs of pages whose names end like the URLs of their data', () => {
+  const names = { namespace: 'team-a', project: 'shop.data', endpoint: 'orders.data', replay: 'weekly.data' };
+  for (const url of [paths.project(names), paths.endpoint(names), paths.replay(names)]) {
+    expect(new URL(url, 'http://x').pathname).toMatch(/%2Edata$/);
+    expect(decodeURIComponent(url)).toMatch(/\.data$/);
+  }
+});

@@ -1,8 +1,12 @@
 import type { SignatureScheme } from '@standin/contract';
 import type { EndpointName, ProjectName, ReplayName, RequestName } from '../src/resources/names.ts';
 
-/** Joins path segments. This file builds the paths of all Remix routes, so that paths.test.ts can compare them with routes.ts. */
-const segments = (...parts: readonly string[]): string => `/${parts.map(encodeURIComponent).join('/')}`;
+/**
+ * Joins path segments. This file builds the paths of all Remix routes, so that paths.test.ts can compare them with routes.ts. Remix
+ * requests a page's data below `.data`, so a name with this end is written in another way.
+ */
+const segments = (...parts: readonly string[]): string =>
+  `/${parts.map((part) => encodeURIComponent(part).replace(/\.data$/, '%2Edata')).join('/')}`;
 
 /** Query parameters. Undefined and empty values are omitted. */
 type Query = Readonly<Record<string, string | undefined>>;

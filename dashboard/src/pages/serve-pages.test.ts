@@ -63,6 +63,15 @@ it('refuses ?_data=, because Remix would log a warning each time', async () => {
   }
 });
 
+it('serves the page and the data of an object whose name ends in .data', async () => {
+  const loader = ({ params }: { params: object }): Response => Response.json(params);
+  await using pages = await startPages({ 'endpoints/:endpoint': { loader: loader as never } });
+  for (const end of ['', '.data']) {
+    const response = await fetch(`${pages.url}/endpoints/orders%2Edata${end}`);
+    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('"orders.data"')]);
+  }
+});
+
 const ENDLESS_BYTES = 256 * 1024 * 1024;
 /** Returns a loader with an endless response, which ends only if a test fails, and the number of bytes read from it. */
 const endless = () => {
