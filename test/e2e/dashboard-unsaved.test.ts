@@ -81,6 +81,32 @@ describe('a form that cannot be saved', () => {
     });
   });
 
+  test('keeps its input while a preference or a preview cannot be loaded', async () => {
+    await onForm(async (page) => {
+      const choose = async (theme: string): Promise<void> => {
+        await page.getByRole('button', { name: 'Preferences' }).click();
+        await page.getByRole('menuitemradio', { name: theme }).click();
+      };
+      await name(page).fill('Kept');
+      await page.route('**/preview.data*', (route) => route.fulfill({ status: 503, body: 'no server' }));
+      await page.getByRole('heading', { name: 'Preview' }).click();
+      await page.getByText('The dashboard’s server').waitFor();
+      await choose('Dark');
+      await expect
+        .poll(() =>
+          page
+            .context()
+            .cookies()
+            .then((all) => all.map(({ value }) => value).join()),
+        )
+        .toMatch('dark');
+      await page.context().setOffline(true);
+      await choose('Light');
+      await page.getByText('Not saved. The dashboard’s server does not respond.').waitFor();
+      expect(await name(page).inputValue()).toBe('Kept');
+    });
+  });
+
   test('keeps its input when a new endpoint or project cannot be saved', async () => {
     for (const [url, button] of [
       [`${SHOP}/endpoints/new`, 'Create endpoint'],

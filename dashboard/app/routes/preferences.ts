@@ -1,8 +1,18 @@
 import { data, type ActionFunctionArgs } from '@remix-run/node';
+import type { ClientActionFunctionArgs } from '@remix-run/react';
 import { changePreferences, preferencesCookie, readPreferences } from '../shell/preferences.ts';
+import { isUnsaved, keepSubmitted } from '../ui/kept-form.ts';
+import { toast } from '../ui/toast.tsx';
 
 export const action = async ({ request }: ActionFunctionArgs) => {
   const changes = new URLSearchParams(await request.text());
   const preferences = changePreferences(readPreferences(request.headers.get('cookie')), changes);
   return data(preferences, { headers: { 'set-cookie': preferencesCookie(preferences) } });
+};
+
+/** Reports a failure in a toast, because the page, and a form on it, must stay. */
+export const clientAction = async ({ serverAction }: ClientActionFunctionArgs) => {
+  const answer = await keepSubmitted(() => serverAction<typeof action>());
+  if (isUnsaved(answer)) toast(`Not saved. ${answer.unsaved}`, 'bad');
+  return answer;
 };
