@@ -4,25 +4,19 @@ import type { Backend } from '../../src/backend.ts';
 import { listEndpoints } from '../../src/endpoints/endpoints.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { endpointSpec, projectSpec } from '../../src/resources/specs.ts';
-import { endpointText, projectText, type NavigationTargets } from '../shell/navigation-targets.ts';
+import { endpointText, matchScore, projectText, type NavigationTargets } from '../shell/navigation-targets.ts';
 
 /** The maximum number of projects, and of endpoints, in the palette and the project switcher. Users do not scroll through more. */
 const TARGETS_MAX = 1_000;
 
-/** Returns the text as the palette compares it. */
-const plain = (text: string): string => text.toLowerCase().replaceAll(/[\s-]/g, ' ');
-
-/** Returns whether the text contains the characters of the search in this order, so that the palette can find it. */
-const isFound = (text: string, search: string): boolean => {
-  const rest = plain(text);
-  let from = 0;
-  for (const character of plain(search)) {
-    const at = rest.indexOf(character, from);
-    if (at === -1) return false;
-    from = at + character.length;
-  }
-  return true;
-};
+/** Returns the targets that the search finds, the best matches first. Without a search, returns the first ones. */
+const search = <Target>(targets: readonly Target[], text: (target: Target) => string, q: string): readonly Target[] =>
+  targets
+    .map((target) => ({ target, score: matchScore(text(target), q) }))
+    .filter(({ score }) => score > 0)
+    .sort((a, b) => b.score - a.score)
+    .slice(0, TARGETS_MAX)
+    .map(({ target }) => target);
 
 /** Returns no endpoints if the user may not list them. The user can then still leave this project for another one. */
 const listAllowed = async (backend: Backend, names: ProjectName): Promise<readonly ResourceObject[]> => {
@@ -40,22 +34,18 @@ export const loader = async ({ request, context: { backend } }: LoaderFunctionAr
   const projects = await backend.resources.list('Project');
   const endpoints = namespace === null || project === null ? [] : await listAllowed(backend, { namespace, project });
   const q = searchParams.get('q') ?? '';
+  const projectTargets = projects.map((object) => ({
+    namespace: object.metadata.namespace,
+    project: object.metadata.name,
+    title: projectSpec(object).displayName ?? object.metadata.name,
+  }));
+  const endpointTargets = endpoints.map((object) => {
+    const { displayName = object.metadata.name, method = '', slug = '' } = endpointSpec(object);
+    return { endpoint: object.metadata.name, title: displayName, route: `${method} ${slug}` };
+  });
   const targets: NavigationTargets = {
-    projects: projects
-      .map((object) => ({
-        namespace: object.metadata.namespace,
-        project: object.metadata.name,
-        title: projectSpec(object).displayName ?? object.metadata.name,
-      }))
-      .filter((target) => isFound(projectText(target), q))
-      .slice(0, TARGETS_MAX),
-    endpoints: endpoints
-      .map((object) => {
-        const { displayName = object.metadata.name, method = '', slug = '' } = endpointSpec(object);
-        return { endpoint: object.metadata.name, title: displayName, route: `${method} ${slug}` };
-      })
-      .filter((target) => isFound(endpointText(target), q))
-      .slice(0, TARGETS_MAX),
+    projects: search(projectTargets, projectText, q),
+    endpoints: search(endpointTargets, endpointText, q),
     isPartial: Math.max(projects.length, endpoints.length) > TARGETS_MAX,
   };
   return Response.json(targets);

@@ -7,7 +7,7 @@ import { useRegisteredShortcuts } from './shortcuts.ts';
 import { useReturnedFocus } from '../ui/initial-focus.ts';
 import { Kbd } from '../ui/kbd.tsx';
 import { THEMES, usePreferenceChange } from './preferences-menu.tsx';
-import { endpointText, projectText, useNavigationTargets } from './navigation-targets.ts';
+import { endpointText, matchScore, projectText, useNavigationTargets } from './navigation-targets.ts';
 
 export interface CommandPaletteProps {
   readonly open: boolean;
@@ -91,7 +91,7 @@ export const CommandPalette = (props: CommandPaletteProps) => {
         >
           <Radix.Title className="sr-only">Commands</Radix.Title>
           {/* Otherwise, Ctrl+K would also select the previous item, and Ctrl+N, J and P could not be used in the browser. */}
-          <Command label="Commands" loop vimBindings={false}>
+          <Command label="Commands" loop vimBindings={false} filter={matchScore}>
             <Command.Input
               value={text}
               onValueChange={setText}

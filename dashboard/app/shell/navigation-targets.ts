@@ -27,6 +27,26 @@ export const projectText = ({ namespace, project, title }: ProjectTarget): strin
 export const endpointText = ({ endpoint, title, route }: EndpointTarget): string =>
   `endpoint ${endpoint} ${title} ${route}`;
 
+const plain = (text: string): string => text.toLowerCase().replaceAll(/[\s-]/g, ' ');
+
+/**
+ * Returns how well a text matches the search of the palette, or 0 if it does not contain the characters of the search in this order.
+ * The time is linear in the length of the text. That of cmdk's own function is not, and other users choose the names.
+ */
+export const matchScore = (text: string, search: string): number => {
+  const [searched, wanted] = [plain(text), plain(search.trim())];
+  const whole = searched.indexOf(wanted);
+  if (whole !== -1) return /[\p{L}\p{N}]/u.test(searched.charAt(whole - 1)) ? 0.8 : 1;
+  let [start, end] = [-1, 0];
+  for (const character of wanted) {
+    const at = searched.indexOf(character, end);
+    if (at === -1) return 0;
+    if (start === -1) start = at;
+    end = at + character.length;
+  }
+  return (0.5 * wanted.length) / (end - start);
+};
+
 const NOTHING: NavigationTargets = { projects: [], endpoints: [], isPartial: false };
 
 /**

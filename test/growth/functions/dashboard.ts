@@ -21,6 +21,7 @@ import { mockOfResponse } from '../../../dashboard/src/captured/mock-of-response
 import { parseHeaderText } from '../../../dashboard/app/replays/replay-values.ts';
 import { bodyPreview } from '../../../dashboard/src/requests/body-preview.ts';
 import { csvLine } from '../../../dashboard/src/requests/csv.ts';
+import { matchScore } from '../../../dashboard/app/shell/navigation-targets.ts';
 import { problemOf, termsOf, withoutTerm } from '../../../dashboard/app/traffic/filter-terms.ts';
 import { readCookies } from '../../../dashboard/src/access/cookies.ts';
 import { sharedExchange } from '../../../dashboard/src/captured/shared-exchange.ts';
@@ -232,6 +233,12 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     of: 'dashboard/src/requests/csv.ts#csvLine',
     limit: LIMITS.requestTargetBytesMax,
     run: (text) => csvLine({ ...testEntry({ path: text, query: text }), bodyBytes: 0, insertedAtMs: 0 }),
+  },
+  {
+    of: 'dashboard/app/shell/navigation-targets.ts#matchScore',
+    limit: SEARCH,
+    run: (name) => matchScore(name, 'aaaa'),
+    near: { 'one character': repeated('a'), 'almost a match': repeated('aaab') },
   },
   { of: 'dashboard/app/traffic/filter-terms.ts#termsOf', limit: SEARCH, run: termsOf },
   { of: 'dashboard/app/traffic/filter-terms.ts#withoutTerm', limit: SEARCH, run: (text) => withoutTerm(text, 0) },
