@@ -232,22 +232,46 @@ describe('Commands', () => {
 
   test('get no key while they are loading, and neither does the page', async () => {
     const { page, close } = await watched(browser);
-    const loading = Promise.withResolvers<void>();
+    const loading = Promise.withResolvers<undefined>();
     await page.route('**/assets/command-palette-*', async (route) => {
       await loading.promise;
       await route.continue();
     });
     await goto(page, at(`${SHOP}/settings`));
     await page.keyboard.press('Control+k');
-    await page.keyboard.type('gp');
-    loading.resolve();
+    await page.keyboard.press('?');
+    loading.resolve(undefined);
     await page.getByRole('dialog', { name: 'Commands' }).waitFor();
-    expect(new URL(page.url()).pathname).toBe(`${SHOP}/settings`);
     await page.keyboard.press('Escape');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
-    await page.keyboard.type('gp');
-    await page.waitForURL(at('/projects'));
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     await close();
+  });
+
+  test('select the endpoint that was typed before the endpoints are loaded, and say when they cannot be', async () => {
+    await onPage(`${SHOP}/settings`, async (page) => {
+      const loading = Promise.withResolvers<undefined>();
+      await page.route('**/navigation?*', async (route) => {
+        await loading.promise;
+        await route.continue();
+      });
+      const commands = page.getByRole('dialog', { name: 'Commands' });
+      await page.keyboard.press('Control+k');
+      await commands.waitFor();
+      await page.keyboard.type('create order');
+      await commands.getByText('Loading…').waitFor();
+      loading.resolve(undefined);
+      await commands.getByRole('option', { name: 'Create order', selected: true }).waitFor();
+      await commands.getByRole('option', { name: 'Search requests for create order' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.route('**/navigation?*', (route) => route.fulfill({ status: 503, body: '{}' }));
+      await page.keyboard.press('Control+k');
+      await commands.getByText('Can’t load projects and endpoints.').waitFor();
+      await page.keyboard.type('create order');
+      await commands.getByRole('option', { name: 'Search requests for create order', selected: true }).waitFor();
+      expect(await commands.getByText('No results').count()).toBe(0);
+    });
   });
 
   test('pass other text on to the search', async () => {

@@ -64,6 +64,7 @@ export const CommandPalette = (props: CommandPaletteProps) => {
   const [text, setText] = useState('');
   const { targets, q: loadedQ, hasFailed, load } = useNavigationTargets(current);
   const q = targets.isPartial ? text.trim() : '';
+  const isLoading = loadedQ !== q;
   useEffect(() => {
     if (!open) return;
     const timer = setTimeout(() => load(q), q === '' ? 0 : TYPING_MS);
@@ -99,9 +100,9 @@ export const CommandPalette = (props: CommandPaletteProps) => {
               className="h-11 w-full border-b border-line bg-transparent px-3 text-ui outline-none"
             />
             <Command.List label="Results" tabIndex={-1} className="max-h-92 overflow-y-auto p-1">
-              {current === undefined && !hasFailed && (
+              {(isLoading || (current === undefined && !hasFailed)) && (
                 <Command.Empty className="px-2 py-6 text-center text-muted">
-                  {loadedQ === q ? 'No results' : 'Loading…'}
+                  {isLoading ? 'Loading…' : 'No results'}
                 </Command.Empty>
               )}
               <Command.Group heading="Actions" className={GROUP}>
@@ -142,7 +143,8 @@ export const CommandPalette = (props: CommandPaletteProps) => {
                   </Command.Item>
                 ))}
               </Command.Group>
-              {current !== undefined && text.trim() !== '' && (
+              {/* As the only item, it would be selected, and stay selected when a project or an endpoint is found. */}
+              {current !== undefined && text.trim() !== '' && !isLoading && (
                 <SearchItem q={text.trim()} onSelect={go(paths.traffic(current, { q: text.trim() }))} />
               )}
             </Command.List>
