@@ -34,7 +34,7 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 export const staticAssets = async (folder: string): Promise<RequestHandler> => {
   const assets = await listAssets(folder);
   return (request, response, next) => {
-    const takesBrotli = /\bbr\b/.test(request.headers['accept-encoding'] ?? '');
+    const takesBrotli = request.acceptsEncodings('br') !== false;
     const asset = (takesBrotli ? assets.get(`${request.path}${BROTLI}`) : undefined) ?? assets.get(request.path);
     if (
       asset === undefined ||
