@@ -65,7 +65,7 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
     const now = Date.now();
     if (data.tokenExpiresAt - RENEW_BEFORE_MS > now) return present(data, []);
     const next = await renewed?.(data);
-    if (next !== undefined) return present(next, cookie.write(next) ?? []);
+    if (next !== undefined) return present(next, cookie.renew(next) ?? []);
     return data.tokenExpiresAt > now ? present(data, []) : undefined;
   };
   const sessionOf = oncePerRequest(async (request) => {

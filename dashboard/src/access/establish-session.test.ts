@@ -2,7 +2,7 @@ import { ApiError, type KubeClient } from '@standin/kube';
 import { describe, expect, it } from 'vitest';
 import type { ClusterUser } from '../cluster/cluster-user.ts';
 import { establishSession, type Credential } from './establish-session.ts';
-import type { SessionCookie, SessionData } from './session-cookie.ts';
+import type { NewSession, SessionCookie } from './session-cookie.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
 const MAX_AGE_MS = 3_600_000;
@@ -19,9 +19,9 @@ interface Options extends Partial<Credential> {
 
 /** Signs in, and returns the result and the session that was written to the cookie. */
 const establish = async ({ token = 'opaque', review = () => Promise.resolve(REVIEW), ...options }: Options = {}) => {
-  let session: SessionData | undefined;
+  let session: NewSession | undefined;
   const cookie = {
-    write: (data) => {
+    start: (data) => {
       session = data;
       return options.isTooLarge === true ? undefined : ['session'];
     },

@@ -1,6 +1,6 @@
 import type { ClusterUser } from '../cluster/cluster-user.ts';
 import { checkToken, expiryOf } from './check-token.ts';
-import type { SessionCookie, SessionData } from './session-cookie.ts';
+import type { NewSession, SessionCookie } from './session-cookie.ts';
 import type { SignInResult } from './sign-in.ts';
 
 export interface EstablishParts {
@@ -45,7 +45,7 @@ export const establishSession = async (
   // The API server accepts tokens for some time after they expire. Browsers would drop the cookie of such a session at once.
   if (session.expiresAt <= at)
     return refusal('refused', 'This token has expired. Create a new one. If it is new, check the dashboard’s clock.');
-  const cookies = cookie.write(session);
+  const cookies = cookie.start(session);
   if (cookies === undefined) {
     return refusal(
       'large',
@@ -69,7 +69,7 @@ interface SessionOptions {
   readonly maxAgeMs: number;
 }
 
-const sessionOf = ({ token, refreshToken, user, at, maxAgeMs }: SessionOptions): SessionData => {
+const sessionOf = ({ token, refreshToken, user, at, maxAgeMs }: SessionOptions): NewSession => {
   const latest = at + maxAgeMs;
   const tokenExpiresAt = Math.min(expiryOf(token) ?? latest, latest);
   // A session with a refresh token can outlive its token.

@@ -6,7 +6,7 @@ import type { SessionData } from './session-cookie.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
 const session: SessionData = {
-  ...{ token: 'old', user: 'anna', refreshToken: 'refresh-1' },
+  ...{ id: '1', token: 'old', user: 'anna', refreshToken: 'refresh-1' },
   ...{ tokenExpiresAt: NOW, expiresAt: NOW + 3_600_000 },
 };
 const idToken = (expiresAt: number): string =>

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createSealer } from './seal.ts';
-import { sessionCookie, type SessionCookie, type SessionData } from './session-cookie.ts';
+import { sessionCookie, type NewSession, type SessionCookie } from './session-cookie.ts';
 
 const OLD = 'a'.repeat(32);
 const NEW = 'b'.repeat(32);
@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 
 const cookieOf = (secrets: readonly [string, ...string[]], isSecure = true): SessionCookie =>
   sessionCookie({ sealer: createSealer(secrets), isSecure, now: () => NOW });
-const session = (more: Partial<SessionData> = {}): SessionData => ({
+const session = (more: Partial<NewSession> = {}): NewSession => ({
   ...{ token: 'ey.ey.sig', user: 'anna', tokenExpiresAt: NOW + HOUR_MS, expiresAt: NOW + HOUR_MS },
   ...more,
 });
@@ -31,9 +31,9 @@ const browser = (set: readonly string[] = [], before = ''): string => {
 describe('a session', () => {
   it('is read back unchanged, and its cookie reveals nothing', () => {
     const cookie = cookieOf([NEW]);
-    const set = cookie.write(session({ token: 'secret-token' }));
-    expect(cookie.read(browser(set))).toEqual(session({ token: 'secret-token' }));
-    expect(browser(set).split('; ')).toHaveLength(1);
+    const set = cookie.start(session({ token: 'secret-token' }));
+    expect(cookie.read(browser(set))).toMatchObject(session({ token: 'secret-token' }));
+    expect(browser(set).split('; ')).toHaveLength(2);
     expect(set?.[0]).toMatch(
       /^__Host-standin-session=[\w-]+; Path=\/; Max-Age=3600; SameSite=Strict; HttpOnly; Secure$/,
     );
@@ -42,24 +42,24 @@ describe('a session', () => {
   });
 
   it('has a cookie name without the __Host- prefix over plain HTTP', () => {
-    expect(cookieOf([NEW], false).write(session())?.[0]).toMatch(/^standin-session=[^;]*; .*HttpOnly$/);
+    expect(cookieOf([NEW], false).start(session())?.[0]).toMatch(/^standin-session=[^;]*; .*HttpOnly$/);
   });
 
   it('expires', () => {
     const cookie = cookieOf([NEW]);
-    expect(cookie.read(browser(cookie.write(session({ expiresAt: NOW + 1_000 }))))).toBeDefined();
-    expect(cookie.read(browser(cookie.write(session({ expiresAt: NOW }))))).toBeUndefined();
+    expect(cookie.read(browser(cookie.start(session({ expiresAt: NOW + 1_000 }))))).toBeDefined();
+    expect(cookie.read(browser(cookie.start(session({ expiresAt: NOW }))))).toBeUndefined();
   });
 
   it('is read if it was sealed with the previous key, but not with an unknown key', () => {
-    const before = browser(cookieOf([OLD]).write(session()));
-    expect(cookieOf([NEW, OLD]).read(before)).toEqual(session());
+    const before = browser(cookieOf([OLD]).start(session()));
+    expect(cookieOf([NEW, OLD]).read(before)).toMatchObject(session());
     expect(cookieOf([NEW]).read(before)).toBeUndefined();
   });
 
   it('is rejected if its cookie was modified', () => {
     const cookie = cookieOf([NEW]);
-    const header = browser(cookie.write(session()));
+    const header = browser(cookie.start(session()));
     for (let at = header.indexOf('=') + 1; at < header.length; at += 7) {
       const changed = `${header.slice(0, at)}${header[at] === 'A' ? 'B' : 'A'}${header.slice(at + 1)}`;
       expect(cookie.read(changed)).toBeUndefined();
@@ -67,31 +67,56 @@ describe('a session', () => {
     expect(cookie.read('__Host-standin-session=; other=1')).toBeUndefined();
     expect(cookie.read(`__Host-standin-session=${randomBytes(100).toString('base64url')}`)).toBeUndefined();
     // The dashboard sealed this value for a different purpose.
-    const flow = createSealer([NEW]).seal(JSON.stringify(session()), 'standin-oidc');
-    expect(cookie.read(`__Host-standin-session=${flow}`)).toBeUndefined();
+    const flow = createSealer([NEW]).seal(JSON.stringify({ ...session(), id: '1' }), 'standin-oidc');
+    expect(cookie.read(`__Host-standin-session=${flow}; __Host-standin-session.id=1`)).toBeUndefined();
   });
 
   it('uses several cookies if it is too large for one, and clears those of an earlier session', () => {
     const cookie = cookieOf([NEW]);
     const large = session({ token: 'x'.repeat(6_000) });
-    const set = cookie.write(large);
-    expect(set?.length).toBe(3);
+    const set = cookie.start(large);
+    expect(browser(set).split('; ')).toHaveLength(4);
     for (const part of set ?? []) expect(part.length).toBeLessThan(4_096);
     const header = browser(set);
-    expect(cookie.read(header)).toEqual(large);
-    const small = browser(cookie.write(session()), header);
-    expect(small.split('; ')).toHaveLength(1);
-    expect(cookie.read(small)).toEqual(session());
+    expect(cookie.read(header)).toMatchObject(large);
+    const small = browser(cookie.start(session()), header);
+    expect(small.split('; ')).toHaveLength(2);
+    expect(cookie.read(small)).toMatchObject(session());
     expect(browser(cookie.clear(), header)).toBe('');
   });
 
   it('is read if another tab has stored a larger session since the request was sent', () => {
     const cookie = cookieOf([NEW]);
-    const other = browser(cookie.write(session({ token: 'x'.repeat(6_000) })));
-    expect(cookie.read(browser(cookie.write(session()), other))).toEqual(session());
+    const other = browser(cookie.start(session({ token: 'x'.repeat(6_000) })));
+    expect(cookie.read(browser(cookie.start(session()), other))).toMatchObject(session());
+  });
+
+  describe('that is renewed', () => {
+    const cookie = cookieOf([NEW]);
+    const signedIn = browser(cookie.start(session()));
+    /** Returns the cookies that the browser has when a renewal that began after sign-in ends. */
+    const afterRenewal = (now: string): string => {
+      const old = cookie.read(signedIn);
+      if (old === undefined) throw new Error('not signed in');
+      return browser(cookie.renew({ ...old, token: 'renewed' }), now);
+    };
+
+    it('is read with its new token', () => {
+      expect(cookie.read(afterRenewal(signedIn))).toMatchObject({ user: 'anna', token: 'renewed' });
+    });
+
+    it('does not begin again if the user has signed out meanwhile', () => {
+      expect(cookie.read(afterRenewal(browser(cookie.clear(), signedIn)))).toBeUndefined();
+    });
+
+    it('does not replace the session of another user who has signed in meanwhile', () => {
+      const other = browser(cookie.start(session({ user: 'berta' })), signedIn);
+      expect(cookie.read(other)).toMatchObject({ user: 'berta' });
+      expect(cookie.read(afterRenewal(other))).toBeUndefined();
+    });
   });
 
   it('is refused if it exceeds the limit', () => {
-    expect(cookieOf([NEW]).write(session({ token: 'x'.repeat(9_000) }))).toBeUndefined();
+    expect(cookieOf([NEW]).start(session({ token: 'x'.repeat(9_000) }))).toBeUndefined();
   });
 });
