@@ -180,6 +180,20 @@ describe('the columns', () => {
   });
 });
 
+test('the list stays if a part of the page cannot be loaded', async () => {
+  const { page, close } = await watched(browser);
+  for (const part of ['exchange-panel', 'time-range-dialog'])
+    await page.route(`**/assets/${part}-*`, (route) => route.abort());
+  await goto(page, at(TRAFFIC));
+  await rows(page).first().click();
+  await page.getByText('Can’t load the request. Reload the page').waitFor();
+  await page.getByRole('button', { name: 'Time range' }).click();
+  await page.getByRole('menuitem', { name: 'Custom range' }).click();
+  await page.getByText('Can’t load the time range. Reload the page.').waitFor();
+  expect(await rows(page).count()).toBeGreaterThan(0);
+  await close();
+});
+
 describe('Commands', () => {
   test('change the theme and create an endpoint from any page', async () => {
     await onPage(`${SHOP}/settings`, async (page) => {

@@ -1,5 +1,5 @@
 import { ArrowRightLeft, CircleHelp, CircleUser, LogOut, SquareTerminal } from 'lucide-react';
-import { lazy, Suspense, useCallback, useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect } from 'react';
 import { paths } from '../paths.ts';
 import type { Preferences } from './preferences.ts';
 import { Link, useNavigate, useSubmit } from '../remix.ts';
@@ -7,7 +7,7 @@ import { commandKeys, useShortcutKeys, useShortcuts } from './shortcuts.ts';
 import { Button } from '../ui/button.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import { Menu, MenuItem, MenuLabel, MenuSeparator } from '../ui/menu.tsx';
-import { toast } from '../ui/toast.tsx';
+import { useLoadedDialog } from '../ui/use-loaded-dialog.ts';
 import { PreferencesMenu } from './preferences-menu.tsx';
 import { ProjectSwitcher, type ProjectSwitcherProps } from './project-switcher.tsx';
 
@@ -68,26 +68,6 @@ const useLoadAfterPage = (): void => {
     }, AFTER_PAGE_MS);
     return () => clearTimeout(timer);
   }, []);
-};
-
-/**
- * Returns the state of a dialog whose code `load` loads, and functions that change it. The dialog is rendered only after its code is
- * loaded, because a component that cannot be loaded would replace the page, and the input in it, with an error page.
- */
-const useLoadedDialog = (load: () => Promise<unknown>, name: string) => {
-  const [state, setState] = useState<'closed' | 'loading' | 'open'>('closed');
-  const open = useCallback((): void => {
-    setState((before) => (before === 'open' ? before : 'loading'));
-    load().then(
-      () => setState((before) => (before === 'loading' ? 'open' : before)),
-      () => {
-        setState('closed');
-        toast(`Can’t load the ${name}. Reload the page.`, 'bad');
-      },
-    );
-  }, [load, name]);
-  const onOpenChange = useCallback((isOpen: boolean): void => setState(isOpen ? 'open' : 'closed'), []);
-  return { state, open, onOpenChange };
 };
 
 /** Listens for ⌘K and Ctrl+K, which work even if single-key shortcuts are turned off. */

@@ -8,8 +8,15 @@ import { useHydrated } from '../ui/time.tsx';
 import { Notice } from '../ui/notice.tsx';
 import type { Selection, TrafficData } from './traffic-data.ts';
 
+const NotLoaded = () => <Notice look="bad">Can’t load the request. Reload the page to try again.</Notice>;
+
 /** The panel is loaded separately, because it is larger than the list, and the list does not need it. */
-const ExchangePanel = lazy(() => import('./exchange-panel.tsx').then((module) => ({ default: module.ExchangePanel })));
+const ExchangePanel = lazy(() =>
+  import('./exchange-panel.tsx').then(
+    (module) => ({ default: module.ExchangePanel }),
+    () => ({ default: NotLoaded }),
+  ),
+);
 
 export interface OpenRequestProps {
   readonly data: TrafficData;

@@ -1,13 +1,13 @@
 import { Check, ChevronDown, Clock } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense } from 'react';
 import { Button } from '../ui/button.tsx';
 import { Menu, MenuItem, MenuSeparator } from '../ui/menu.tsx';
+import { useLoadedDialog } from '../ui/use-loaded-dialog.ts';
 import { ALL_TIME, presetLabel, PRESETS, resolveRange, type TimeRange } from '../requests/time-range.ts';
 import { formatInstant, type Zone } from '../requests/traffic-row.ts';
 
-const TimeRangeDialog = lazy(() =>
-  import('./time-range-dialog.tsx').then((module) => ({ default: module.TimeRangeDialog })),
-);
+const loadDialog = () => import('./time-range-dialog.tsx');
+const TimeRangeDialog = lazy(() => loadDialog().then((module) => ({ default: module.TimeRangeDialog })));
 
 /** Returns the name of a preset, or describes the range: `11-21 10:00:00 – 11:30:00`, `since 11-21 10:00:00`. */
 const describeRange = (range: TimeRange, zone: Zone): string => {
@@ -29,7 +29,7 @@ export interface TimeRangeMenuProps {
 }
 
 export const TimeRangeMenu = ({ range, zone, onChange }: TimeRangeMenuProps) => {
-  const [isOpen, setIsOpen] = useState(false);
+  const dialog = useLoadedDialog(loadDialog, 'time range');
   const label = describeRange(range, zone);
   const isPreset = range.to === undefined;
   return (
@@ -50,11 +50,11 @@ export const TimeRangeMenu = ({ range, zone, onChange }: TimeRangeMenuProps) => 
           </MenuItem>
         ))}
         <MenuSeparator />
-        <MenuItem onSelect={() => setIsOpen(true)}>Custom range…</MenuItem>
+        <MenuItem onSelect={dialog.open}>Custom range…</MenuItem>
       </Menu>
-      {isOpen && (
+      {dialog.state === 'open' && (
         <Suspense fallback={null}>
-          <TimeRangeDialog range={range} zone={zone} onChange={onChange} onClose={() => setIsOpen(false)} />
+          <TimeRangeDialog range={range} zone={zone} onChange={onChange} onClose={() => dialog.onOpenChange(false)} />
         </Suspense>
       )}
     </>
