@@ -33,6 +33,7 @@ describe('the path after sign-in', () => {
     '/login/oidc?to=/x',
     '/logout',
     `/${'x'.repeat(2_001)}`,
+    `/${'語'.repeat(300)}`,
     null,
     undefined,
   ])('cannot be %j', (path) => {

@@ -12,7 +12,9 @@ export const returnPath = (wanted: string | null | undefined): string => {
   if (!wanted.startsWith('/') || Array.from(wanted).some(isRewritten)) return HOME;
   const url = URL.canParse(wanted, NOWHERE) ? new URL(wanted, NOWHERE) : undefined;
   if (url === undefined || url.origin !== NOWHERE || url.pathname.startsWith('//')) return HOME;
-  return isSignIn(url.pathname) ? HOME : `${url.pathname}${url.search}${url.hash}`;
+  const path = `${url.pathname}${url.search}${url.hash}`;
+  // Percent-encoding makes a path longer, and browsers drop the cookie of a sign-in that contains a longer one.
+  return isSignIn(url.pathname) || path.length > LENGTH_MAX ? HOME : path;
 };
 
 const isRewritten = (char: string): boolean => char < ' ' || char === '\\' || char === '\u007f';
