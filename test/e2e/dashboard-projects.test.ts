@@ -240,6 +240,27 @@ describe('every page', () => {
 });
 
 describe('preferences', () => {
+  test('keep a change that the server has not stored when the next one is made', async () => {
+    const { page, close } = await watched(browser);
+    const loading = Promise.withResolvers<undefined>();
+    await page.route('**/preferences.data', async (route) => {
+      await loading.promise;
+      await route.continue().catch(() => undefined);
+    });
+    await goto(page, at('/projects'));
+    for (const name of ['Dark', 'UTC']) {
+      await page.getByRole('button', { name: 'Preferences' }).click();
+      await page.getByRole('menuitemradio', { name }).click();
+    }
+    const saved = page.waitForResponse((response) => response.url().includes('/preferences'));
+    loading.resolve(undefined);
+    await saved;
+    await goto(page, at('/projects'));
+    await page.getByRole('button', { name: 'Preferences' }).click();
+    for (const name of ['Dark', 'UTC']) await page.getByRole('menuitemradio', { name, checked: true }).waitFor();
+    await close();
+  });
+
   test('apply to the initial HTML of the next page, and single-key shortcuts can be turned off', async () => {
     const { page, close } = await watched(browser);
     await goto(page, at('/projects'));

@@ -1,6 +1,5 @@
 import type { HeaderPair } from '@standin/contract';
-import { paths } from '../paths.ts';
-import { useFetcher } from '../remix.ts';
+import { usePreferenceChange } from '../shell/preferences-menu.tsx';
 import { usePreferences } from '../shell/preferences.ts';
 import { classNames } from '../ui/class-names.ts';
 import { Button } from '../ui/button.tsx';
@@ -14,12 +13,9 @@ interface HeaderListProps extends Pick<PairListProps, 'note'> {
 /** Shows the notable headers, or all headers if the user prefers that. The preference applies to all requests. */
 export const HeaderList = ({ headers, note }: HeaderListProps) => {
   const { headers: preferred } = usePreferences();
-  // Keyed, so that the request's list and the response's list change together.
-  const fetcher = useFetcher({ key: 'headers' });
-  const isAll = (fetcher.formData?.get('headers') ?? preferred) === 'all';
+  const { change, unsaved } = usePreferenceChange();
+  const isAll = (unsaved?.get('headers') ?? preferred) === 'all';
   const notable = notableHeaders(headers);
-  const change = (): void =>
-    fetcher.submit({ headers: isAll ? 'notable' : 'all' }, { method: 'post', action: paths.preferences() });
   return (
     <PairList
       title="Headers"
@@ -32,7 +28,7 @@ export const HeaderList = ({ headers, note }: HeaderListProps) => {
             look="ghost"
             className={classNames('ml-auto', isAll && 'bg-selected!')}
             aria-pressed={isAll}
-            onClick={change}
+            onClick={() => change('headers')(isAll ? 'notable' : 'all')}
           >
             All {headers.length} headers
           </Button>

@@ -35,7 +35,7 @@ interface PaletteAction {
 const useActions = ({ current, isSignedIn }: CommandPaletteProps): readonly PaletteAction[] => {
   const navigate = useNavigate();
   const submit = useSubmit();
-  const change = usePreferenceChange();
+  const { change } = usePreferenceChange();
   const ofPage: readonly PaletteAction[] = useRegisteredShortcuts().filter(({ hidden = false }) => !hidden);
   const everywhere: readonly PaletteAction[] = [
     ...(current === undefined ? [] : [{ label: 'New endpoint', run: () => navigate(paths.newEndpoint(current)) }]),

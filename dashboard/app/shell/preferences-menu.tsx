@@ -23,18 +23,27 @@ const KEYS = [
   { value: 'off', label: 'Off' },
 ];
 
-/** Returns a function that changes a preference. The server stores it in a cookie. The theme changes before the server responds. */
+/**
+ * Returns a function that changes a preference, and the changes that the server has not stored yet. It stores them in a cookie. The
+ * theme changes before the server responds.
+ */
 export const usePreferenceChange = () => {
-  const fetcher = useFetcher();
-  return (name: keyof Preferences) => (value: string) => {
+  // Keyed, so that all components know the changes that are not stored.
+  const { formData: unsaved, submit } = useFetcher({ key: 'preferences' });
+  const change = (name: keyof Preferences) => (value: string) => {
     if (name === 'theme') document.documentElement.dataset['theme'] = value;
-    fetcher.submit({ [name]: value }, { method: 'post', action: paths.preferences() });
+    // Contains the earlier changes, because this request replaces theirs.
+    const form = new FormData();
+    for (const [known, before] of unsaved ?? []) form.set(known, before);
+    form.set(name, value);
+    submit(form, { method: 'post', action: paths.preferences() });
   };
+  return { change, unsaved };
 };
 
 /** A menu for the preferences. */
 export const PreferencesMenu = ({ preferences }: { readonly preferences: Preferences }) => {
-  const change = usePreferenceChange();
+  const { change } = usePreferenceChange();
   return (
     <Menu
       trigger={
