@@ -204,7 +204,7 @@ test('a project that was created again keeps its log, and can be edited and dele
     store: {} as never,
     operator: {} as never,
     identities: new Identities({} as never),
-    index: { serves: () => true, namespaces: () => [tenant.namespace], projects: () => ['shop'] },
+    index: { serves: () => true, namespaces: () => new Map() },
   });
   const { resources } = backends.as(owner.token);
   const ref = { kind: 'Project', namespace: tenant.namespace, name: 'shop' } as const;

@@ -1,5 +1,5 @@
 import { API_GROUP } from '@standin/contract';
-import { asSourceError, resourcePath } from '@standin/kube';
+import { asSourceError, ResponseTooLargeError, resourcePath, toSourceError } from '@standin/kube';
 import type { ClusterUser } from './cluster-user.ts';
 
 /** An action on custom resources. */
@@ -16,7 +16,9 @@ export interface AccessQuestion {
 const ANSWER_MS_MAX = 15_000;
 const ANSWERS_MAX = 20_000;
 
-const PATH = resourcePath({ group: 'authorization.k8s.io', version: 'v1', plural: 'selfsubjectaccessreviews' });
+const API = { group: 'authorization.k8s.io', version: 'v1' } as const;
+const PATH = resourcePath({ ...API, plural: 'selfsubjectaccessreviews' });
+const RULES_PATH = resourcePath({ ...API, plural: 'selfsubjectrulesreviews' });
 
 interface Answer {
   readonly allowed: Promise<boolean>;
@@ -69,4 +71,56 @@ const review = async ({ client }: ClusterUser, question: AccessQuestion): Promis
     }),
   );
   return answer.status?.allowed === true;
+};
+
+/** A `ResourceRule` of Kubernetes. `*` stands for everything. */
+interface ResourceRule {
+  readonly verbs: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  /** If empty, the rule applies to all objects. */
+  readonly resourceNames?: readonly string[];
+}
+
+/** What a user may do in a namespace. */
+export interface UserRules {
+  readonly rules: readonly ResourceRule[];
+  /**
+   * Whether the user may do more, because an authorizer of the cluster, such as a webhook, does not report rules, or because the rules are
+   * too large.
+   */
+  readonly isIncomplete: boolean;
+}
+
+/** Whoever may create roles in a namespace can give users any number of rules. */
+const RULES_BYTES_MAX = 1024 * 1024;
+
+/** Returns a user's rules in a namespace, by creating a SelfSubjectRulesReview with the user's token. Rejects with `SourceError`. */
+export const reviewRules = async ({ client }: ClusterUser, namespace: string): Promise<UserRules> => {
+  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } };
+  try {
+    const { status } = await client.create<{
+      status?: { resourceRules?: readonly ResourceRule[]; incomplete?: boolean };
+    }>(RULES_PATH, review, { bytesMax: RULES_BYTES_MAX });
+    return { rules: status?.resourceRules ?? [], isIncomplete: status?.incomplete === true };
+  } catch (error) {
+    if (error instanceof ResponseTooLargeError) return { rules: [], isIncomplete: true };
+    throw toSourceError(error);
+  }
+};
+
+const covers = (values: readonly string[] | undefined, value: string): boolean =>
+  values?.some((one) => one === '*' || one === value) === true;
+
+/** Returns the names of the custom resources that rules allow an action on, or `all`. */
+export const allowedNames = (
+  { rules }: UserRules,
+  { verb, resource }: Pick<AccessQuestion, 'verb' | 'resource'>,
+): 'all' | readonly string[] => {
+  const matching = rules.filter(
+    ({ verbs, apiGroups, resources }) =>
+      covers(verbs, verb) && covers(apiGroups, API_GROUP) && covers(resources, resource),
+  );
+  const isUnnamed = ({ resourceNames = [] }: ResourceRule): boolean => resourceNames.length === 0;
+  return matching.some(isUnnamed) ? 'all' : matching.flatMap(({ resourceNames = [] }) => resourceNames);
 };

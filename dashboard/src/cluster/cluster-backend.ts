@@ -9,6 +9,7 @@ import { clusterUsers, type ClusterUser } from './cluster-user.ts';
 import { LiveChanges } from './live-changes.ts';
 import type { Identities } from './identities.ts';
 import type { OperatorClient } from './operator-client.ts';
+import { ReadableNamespaces } from './readable-namespaces.ts';
 import type { ResourceIndex } from './resource-index.ts';
 
 export interface ClusterParts {
@@ -45,6 +46,7 @@ export const clusterBackends = ({
 }: ClusterParts): ClusterBackends => {
   const users = clusterUsers(config);
   const reviews = new AccessReviews();
+  const readable = new ReadableNamespaces({ reviews, index });
   const changes = new LiveChanges(reviews, logger);
   return {
     as: (token) => {
@@ -53,7 +55,7 @@ export const clusterBackends = ({
         mode: 'cluster',
         gatewayUrl,
         sendUrl,
-        resources: clusterResources({ user, reviews, index, changes, identities }),
+        resources: clusterResources({ user, reviews, index, readable, changes, identities }),
         logs: clusterLogs({ user, reviews, store, identities, operator }),
       };
     },

@@ -6,16 +6,20 @@ import { clusterResources } from './cluster-resources.ts';
 import type { ClusterUser } from './cluster-user.ts';
 import { Identities } from './identities.ts';
 import { LiveChanges } from './live-changes.ts';
+import { ReadableNamespaces } from './readable-namespaces.ts';
+import type { ResourceIndex } from './resource-index.ts';
 
 const called = (): Promise<never> => Promise.reject(new Error('the API server was called'));
 
 const openResources = () => {
   const client = { get: called, create: called, replace: called, remove: called };
   const reviews = new AccessReviews();
+  const index: ResourceIndex = { serves: (namespace) => namespace !== 'left', namespaces: () => new Map() };
   return clusterResources({
     user: { id: 'ada', client } as unknown as ClusterUser,
     reviews,
-    index: { serves: (namespace) => namespace !== 'left', namespaces: () => [], projects: () => [] },
+    index,
+    readable: new ReadableNamespaces({ reviews, index }),
     identities: new Identities({ holdIdentities: called }),
     changes: new LiveChanges(reviews, pino({ level: 'silent' })),
   });

@@ -13,6 +13,8 @@ export interface ClusterUser {
 /** Allows only one retry, because a user is waiting, and the page can report what is unavailable. */
 const ATTEMPTS_MAX = 2;
 const TIMEOUT_MS = 8_000;
+/** Reviews of permissions are POST requests that write nothing, and one page may need thousands of them. */
+const REVIEW_RATE = { qps: 1_000, burst: 1_000 };
 
 /** Creates users of the cluster in `config` from their tokens. Their calls share connections, which `close` closes. */
 export const clusterUsers = (
@@ -26,6 +28,7 @@ export const clusterUsers = (
         config: tokenConfig(anonymous, token),
         attemptsMax: ATTEMPTS_MAX,
         timeoutMs: TIMEOUT_MS,
+        writeRate: REVIEW_RATE,
       }),
     }),
     close: () => anonymous.close(),

@@ -1,5 +1,5 @@
-import { SourceError, type Kind, type ObjectRef } from '@standin/contract';
-import { nameOnly, objectKey, type KubeObject } from '@standin/kube';
+import { SourceError, type Kind } from '@standin/contract';
+import { nameOnly } from '@standin/kube';
 import { followObjects, type OwnView } from './follow-objects.ts';
 
 /**
@@ -13,27 +13,48 @@ export interface ResourceIndex {
    */
   serves(namespace: string): boolean;
   /**
-   * Returns the namespaces that contain a project or an account, or undefined if the dashboard may not read them or has not read
-   * them yet.
+   * Returns the namespaces that contain a project or an account, in ascending order of their numbers, or undefined if the dashboard
+   * may not read them or has not read them yet.
    */
-  namespaces(): readonly string[] | undefined;
-  /** Returns the names of the projects in a namespace. */
-  projects(namespace: string): readonly string[];
+  namespaces(): ReadonlyMap<string, IndexedNamespace> | undefined;
+}
+
+export interface IndexedNamespace {
+  /** Higher than all earlier numbers. A namespace gets a new number when something is added to it. */
+  readonly number: number;
+  /** The names of the projects. */
+  readonly projects: ReadonlySet<string>;
+}
+
+interface Names {
+  readonly projects: Set<string>;
+  readonly accounts: Set<string>;
 }
 
 const INDEXED = ['Project', 'Account'] as const satisfies readonly Kind[];
 
 export const followResourceIndex = (view: OwnView): ResourceIndex => {
-  const names = new Map<string, ObjectRef>();
-  const keyOf = (kind: Kind, object: KubeObject): string => `${kind} ${objectKey(object)}`;
+  const indexed = new Map<string, IndexedNamespace & Names>();
+  let lastNumber = 0;
   const isSynced = followObjects(view, {
     kinds: INDEXED,
     transform: nameOnly,
-    put: (kind, object) => {
-      const { name, namespace = '' } = object.metadata;
-      names.set(keyOf(kind, object), { kind, namespace, name });
+    put: (kind, { metadata: { name, namespace = '' } }) => {
+      const { projects, accounts } = indexed.get(namespace) ?? { projects: new Set(), accounts: new Set() };
+      const names = kind === 'Project' ? projects : accounts;
+      if (names.has(name)) return;
+      names.add(name);
+      lastNumber += 1;
+      // Inserts the namespace last, because the namespaces are in the order of their numbers.
+      indexed.delete(namespace);
+      indexed.set(namespace, { number: lastNumber, projects, accounts });
     },
-    remove: (kind, object) => names.delete(keyOf(kind, object)),
+    remove: (kind, { metadata: { name, namespace = '' } }) => {
+      const known = indexed.get(namespace);
+      if (known === undefined) return;
+      (kind === 'Project' ? known.projects : known.accounts).delete(name);
+      if (known.projects.size + known.accounts.size === 0) indexed.delete(namespace);
+    },
   });
   const { namespaces, selected } = view;
   return {
@@ -46,11 +67,6 @@ export const followResourceIndex = (view: OwnView): ResourceIndex => {
       }
       return selected?.has(namespace) ?? (namespaces.length === 0 || namespaces.includes(namespace));
     },
-    namespaces: () =>
-      isSynced() ? [...new Set([...names.values()].map(({ namespace }) => namespace))].sort() : undefined,
-    projects: (namespace) =>
-      [...names.values()]
-        .filter((ref) => ref.kind === 'Project' && ref.namespace === namespace)
-        .map(({ name }) => name),
+    namespaces: () => (isSynced() ? indexed : undefined),
   };
 };

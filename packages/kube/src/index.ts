@@ -3,6 +3,7 @@ export { systemClock, type Clock } from './clock.ts';
 export { collectionPath, objectPath, replacementOf, toResourceObject, type CustomResource } from './custom-resource.ts';
 export {
   KubeClient,
+  ResponseTooLargeError,
   type CallOptions,
   type DeleteOptions,
   type KubeClientOptions,
