@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express';
 import { localToken } from './access/local-token.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Backend, DashboardMode } from './backend.ts';
+import { userHolder } from './holders.ts';
 
 /** The sender of a request and their permissions. */
 export interface Session {
@@ -11,6 +12,11 @@ export interface Session {
   readonly backend: Backend;
   /** Set-Cookie values that the response must include. */
   readonly cookies: readonly string[];
+  /**
+   * Resolves with the holder of the sender's shares of what all users share (`holders.ts`), or with undefined if the API server does
+   * not accept the token or does not respond. Never rejects.
+   */
+  holder(): Promise<string | undefined>;
 }
 
 /** Identifies the sender of a request and provides a backend with their permissions. */
@@ -22,8 +28,6 @@ export interface Access {
    * (`Unauthorized`).
    */
   sessionOf(request: IncomingMessage): Promise<Session | undefined>;
-  /** Returns a backend with the sender's permissions, or undefined if the sender is not signed in. */
-  backendOf(request: IncomingMessage): Promise<Backend | undefined>;
   /** Undefined in local mode, which has no sign-in. */
   readonly signIn: SignIn | undefined;
   /** Sets a cookie if the URL that the user opened has the right token. Defined only in local mode with a token. */
@@ -38,13 +42,15 @@ export interface Access {
  */
 export const localAccess = (backend: Backend, token?: string): Access => {
   const known = token === undefined ? undefined : localToken(token);
-  const session: Session = { user: undefined, backend, cookies: [] };
-  const sessionOf = (request: IncomingMessage) =>
-    Promise.resolve(known === undefined || known.isSentBy(request) ? session : undefined);
+  const session: Session = {
+    user: undefined,
+    backend,
+    cookies: [],
+    holder: () => Promise.resolve(userHolder('local')),
+  };
   return {
     mode: 'local',
-    sessionOf,
-    backendOf: async (request) => (await sessionOf(request))?.backend,
+    sessionOf: (request) => Promise.resolve(known === undefined || known.isSentBy(request) ? session : undefined),
     signIn: undefined,
     ...(known !== undefined && { exchangeToken: known.exchange }),
   };

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP } from 'node:net';
+import { BlockList, isIP, isIPv6 } from 'node:net';
 
 /**
  * Maximum number of addresses to read from `X-Forwarded-For`. Installations have fewer proxies in a row, but a caller may send any
@@ -12,6 +12,22 @@ const familyOf = (address: string): Family => (isIP(address) === 4 ? 'ipv4' : 'i
 
 /** Returns `192.0.2.1` for `::ffff:192.0.2.1`, which dual-stack sockets report. */
 export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
+
+const GROUPS = 8;
+/** The first four of eight groups are 64 bits. */
+const NETWORK_GROUPS = 4;
+
+/** Returns the address, or for IPv6 its /64 network, because providers assign a whole /64 to one household. */
+export const networkOf = (address: string): string => {
+  const plain = plainAddress(address).replace(/%.*$/, '');
+  if (!isIPv6(plain)) return plain;
+  const [before = [], after = []] = plain.split('::').map((part) => part.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: Math.max(0, GROUPS - before.length - after.length) }, () => '0');
+  return [...before, ...zeros, ...after]
+    .slice(0, NETWORK_GROUPS)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(':');
+};
 
 const NETWORK = /^([\da-f.:]+)(?:\/(\d{1,3}))?$/i;
 

@@ -7,13 +7,14 @@ import { BodyRefusal, bodyReader, discardRest } from './request-bodies.ts';
 
 const BYTES_MAX = 1_000;
 
-/** Reads each body with `bodyReader` and responds with its length, or with the reason why it is rejected. */
+/** Reads each body with `bodyReader` and responds with its length, or with the reason why it is rejected. The path is the holder. */
 const startReader = async (heldBytesMax?: number) => {
   const read = bodyReader(heldBytesMax);
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let bytes = 0;
+    const findHolder = () => Promise.resolve(request.url ?? '');
     try {
-      for await (const chunk of read(request, response, BYTES_MAX)) {
+      for await (const chunk of read(request, response, { bytesMax: BYTES_MAX, findHolder })) {
         bytes += chunk.length;
         server.emit('read', bytes);
       }
@@ -37,8 +38,13 @@ const startReader = async (heldBytesMax?: number) => {
   };
 };
 
-const post = async (port: number, headers: Record<string, string | number>, body: Buffer): Promise<string> => {
-  const outgoing = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers });
+const post = async (
+  port: number,
+  headers: Record<string, string | number>,
+  body: Buffer,
+  path = '/',
+): Promise<string> => {
+  const outgoing = httpRequest({ port, host: '127.0.0.1', method: 'POST', headers, path });
   const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>;
   outgoing.end(body);
   return text((await answered)[0]);
@@ -98,13 +104,14 @@ it.each([
   },
 );
 
-it('all bodies together have a limit, which includes each body until its response is closed', async () => {
-  await using reader = await startReader(1_500);
+it('a holder has a share of the memory for all bodies, which includes each body until its response is closed', async () => {
+  await using reader = await startReader(2_400);
   const first = connect(reader.port, '127.0.0.1');
   first.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${BYTES_MAX}\r\n\r\n${'x'.repeat(BYTES_MAX - 1)}`);
   await once(reader.server, 'read');
   expect(await post(reader.port, CHUNKED, Buffer.alloc(600))).toBe('busy');
   expect(await post(reader.port, CHUNKED, Buffer.alloc(400))).toBe('400');
+  expect(await post(reader.port, CHUNKED, Buffer.alloc(BYTES_MAX), '/other')).toBe(String(BYTES_MAX));
   first.destroy();
   await expect.poll(() => post(reader.port, CHUNKED, Buffer.alloc(BYTES_MAX))).toBe(String(BYTES_MAX));
 });

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { SharedPool } from '@standin/contract';
 
 /** Thrown if a body exceeds a limit. */
 export class BodyRefusal extends Error {
   override readonly name = 'BodyRefusal';
-  /** `busy` means that all request bodies together currently take too much memory. */
+  /** `busy` means that the sender's share of the memory for all request bodies is used up. */
   readonly kind: 'too_large' | 'busy';
 
   constructor(kind: BodyRefusal['kind']) {
@@ -13,14 +14,20 @@ export class BodyRefusal extends Error {
 }
 
 /**
- * Yields a body's chunks. Throws a `BodyRefusal` instead of yielding a chunk that would exceed `bytesMax` or the memory for all
- * bodies.
+ * Yields a body's chunks. Throws a `BodyRefusal` instead of yielding a chunk that would exceed `bytesMax` or the sender's share of the
+ * memory for all bodies.
  */
 export type ReadBody = (
   request: IncomingMessage,
   response: ServerResponse,
-  bytesMax: number,
+  limits: BodyLimits,
 ) => AsyncGenerator<Uint8Array, void>;
+
+export interface BodyLimits {
+  readonly bytesMax: number;
+  /** Finds whose share of the memory the body uses. */
+  readonly findHolder: () => string | Promise<string>;
+}
 
 /**
  * Maximum total size of the request bodies in memory. Parsing a form takes about six times the size of its body, and the chart
@@ -29,24 +36,24 @@ export type ReadBody = (
 const HELD_BODY_BYTES_MAX = 32 * 1024 * 1024;
 
 /**
- * Creates a reader that limits the size of bodies, by `Content-Length` and by counting bytes. A body counts against the total from
- * its first byte until its response is closed, because data derived from the body is in memory for as long.
+ * Creates a reader that limits the size of bodies, by `Content-Length` and by counting bytes. A body counts from its first byte
+ * until its response is closed, because data derived from the body is in memory for as long.
  */
 export const bodyReader = (heldBytesMax = HELD_BODY_BYTES_MAX): ReadBody => {
-  let held = 0;
-  return async function* (request, response, bytesMax) {
+  const held = new SharedPool(heldBytesMax);
+  return async function* (request, response, { bytesMax, findHolder }) {
     if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw new BodyRefusal('too_large');
+    const holder = await findHolder();
     let bytes = 0;
     const release = (): void => {
-      held -= bytes;
+      held.free(holder, bytes);
       bytes = 0;
     };
     response.once('close', release);
     // By default, leaving the loop destroys the request. `discardRest` still needs the request.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       if (bytes + chunk.length > bytesMax) throw new BodyRefusal('too_large');
-      if (held + chunk.length > heldBytesMax) throw new BodyRefusal('busy');
-      held += chunk.length;
+      if (!held.take(holder, chunk.length)) throw new BodyRefusal('busy');
       bytes += chunk.length;
       yield chunk;
     }

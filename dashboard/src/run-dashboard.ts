@@ -13,8 +13,9 @@ import { refuseWithoutToken } from './access/local-token.ts';
 import { returnPath } from './access/return-path.ts';
 import { apiHandler, type ApiOptions } from './api/api-handler.ts';
 import type { DashboardMode } from './backend.ts';
-import { clientAddresses } from './client-address.ts';
+import { clientAddresses, type ClientAddress } from './client-address.ts';
 import type { DashboardContext } from './dashboard-context.ts';
+import { senderHolder } from './holders.ts';
 import { formBody } from './pages/form-body.ts';
 import { pageStreams } from './pages/page-streams.ts';
 import { servePages } from './pages/serve-pages.ts';
@@ -28,7 +29,7 @@ import { publicShares, type OpenedShare, type PublicSharesSource } from './share
 import { serveShares } from './shares/serve-shares.ts';
 import { signedInBackend } from './signed-in-backend.ts';
 import { staticAssets } from './static-assets.ts';
-import { startWorkers, type Workers } from './workers/workers.ts';
+import { startWorkers, type WorkerPool } from './workers/workers.ts';
 
 export interface DashboardOptions {
   readonly settings: DashboardSettings;
@@ -68,17 +69,18 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   const workers = startWorkers();
 
   const readBody = bodyReader();
+  const clientAddress = clientAddresses(settings.trustedProxies ?? []);
+  const shared = { workers, readBody, clientAddress, stopping: stopping.signal };
 
   const app = express();
   app.disable('x-powered-by').set('etag', false);
   if (registry !== undefined) app.use(responseMetrics(registry));
   // The API must precede the guards for pages, because its clients send no Origin header, and it ignores cookies.
-  app.use('/api', serveApi({ access, service, workers, logger, readBody, stopping: stopping.signal }));
+  app.use('/api', serveApi({ access, service, logger, ...shared }));
   app.use(guard(mode));
   app.use(setSecurityHeaders);
   app.get('/healthz', (_, response) => void response.type('text').send('ok\n'));
-  if (buildDir !== undefined)
-    await addPages(app, { ...options, buildDir, workers, readBody, stopping: stopping.signal });
+  if (buildDir !== undefined) await addPages(app, { ...options, buildDir, ...shared });
   app.use(answerFailure(logger));
 
   const server = listenTo(app, settings);
@@ -96,25 +98,28 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
 
 interface PagesOptions extends DashboardOptions {
   readonly buildDir: string;
-  readonly workers: Workers;
+  readonly workers: WorkerPool;
   readonly readBody: ReadBody;
+  readonly clientAddress: ClientAddress;
   readonly stopping: AbortSignal;
 }
 
 /** Adds handlers in this order: assets, shared links, exchange of the local token, session, Remix. */
 const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
-  const { settings, access, buildDir, workers, readBody, logger } = options;
+  const { access, buildDir, workers, readBody, clientAddress, logger } = options;
   preferProductionReact();
   const build: unknown = await import(pathToFileURL(path.join(buildDir, 'server/index.js')).href);
   app.use(await staticAssets(path.join(buildDir, 'client')));
   const render = servePages({
     build,
     contextOf: contextOf(options),
-    bodyOf: (request, response) =>
-      formBody(request, response, { readBody, isSignedIn: sessionOf(response) !== undefined }),
+    bodyOf: (request, response) => {
+      const session = sessionOf(response);
+      const findHolder = () => senderHolder(session, clientAddress(request));
+      return formBody(request, response, { readBody, findHolder, isSignedIn: session !== undefined });
+    },
   });
   const shares = publicShares({ ...options.shares, workers });
-  const clientAddress = clientAddresses(settings.trustedProxies ?? []);
   app.use(serveShares({ shares, logger, clientAddress, render }));
   if (access.exchangeToken !== undefined) app.use(access.exchangeToken);
   app.use(identify(access));
@@ -195,20 +200,27 @@ const comesFromAnotherSite = ({ method, headers, originalUrl }: Request): boolea
 
 const sessionOf = ({ locals }: Response): Session | undefined => locals['session'] as Session | undefined;
 
-const contextOf = ({ access, logger, workers, stopping }: PagesOptions) => {
+const contextOf = ({ access, logger, workers, clientAddress, stopping }: PagesOptions) => {
   const { mode, signIn } = access;
   const streamsOf = pageStreams();
   return (request: Request, response: Response): DashboardContext => {
     const session = sessionOf(response);
+    const findHolder = () => senderHolder(session, clientAddress(request));
     return {
       get backend() {
         return signedInBackend(session?.backend, request);
       },
-      ...{ workers, mode, signIn, user: session?.user, isSignedIn: session !== undefined, logger, stopping },
+      workers: workers.for(findHolder),
+      mode,
+      signIn,
+      user: session?.user,
+      isSignedIn: session !== undefined,
+      logger,
+      stopping,
       share: response.locals['share'] as OpenedShare | undefined,
       nonce: String(response.locals['nonce']),
       isDataRequest: request.path.endsWith('.data'),
-      openStream: streamsOf(session?.user ?? tokenDigest(request)),
+      openStream: streamsOf({ id: session?.user ?? tokenDigest(request), findHolder }),
     };
   };
 };

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Logger } from 'pino';
 import type { Access, Session } from '../access.ts';
 import { auditReads, type Audit } from '../audit-reads.ts';
-import type { Backend } from '../backend.ts';
 import type { ClusterBackends } from '../cluster/cluster-backend.ts';
+import { userHolder } from '../holders.ts';
 import { bearerOf } from './bearer.ts';
 import { userNames } from './user-names.ts';
 import { establishSession } from './establish-session.ts';
@@ -46,38 +46,37 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
 
   const nameOf = userNames((token) => backends.user(token));
   /** `user` is undefined for a program's token, whose user only the API server knows. */
-  const backendOf = (token: string, user: string | undefined, { url = '' }: IncomingMessage): Backend => {
-    const backend = backends.as(token);
-    const reader = {
-      via: url.startsWith('/api/') ? ('api' as const) : ('page' as const),
-      user: () => (user === undefined ? nameOf(token) : Promise.resolve(user)),
+  const present = (
+    { url = '' }: IncomingMessage,
+    { token, user }: Pick<SessionData, 'token'> & Partial<SessionData>,
+    cookies: readonly string[] = [],
+  ): Session => {
+    let named: Promise<string | undefined> | undefined;
+    const name = () => (named ??= user === undefined ? nameOf(token) : Promise.resolve(user));
+    const reader = { via: url.startsWith('/api/') ? ('api' as const) : ('page' as const), user: name };
+    const holder = async () => {
+      const known = await name();
+      return known === undefined ? undefined : userHolder(known);
     };
-    return { ...backend, logs: auditReads(backend.logs, audit, reader) };
+    const backend = backends.as(token);
+    return { user, cookies, holder, backend: { ...backend, logs: auditReads(backend.logs, audit, reader) } };
   };
   const fromCookie = async (request: IncomingMessage): Promise<Session | undefined> => {
-    const present = (data: SessionData, cookies: readonly string[]): Session => ({
-      user: data.user,
-      backend: backendOf(data.token, data.user, request),
-      cookies,
-    });
     const data = cookie.read(request.headers.cookie);
     if (data === undefined) return undefined;
     const now = Date.now();
-    if (data.tokenExpiresAt - RENEW_BEFORE_MS > now) return present(data, []);
+    if (data.tokenExpiresAt - RENEW_BEFORE_MS > now) return present(request, data);
     const next = await renewed?.(data);
-    if (next !== undefined) return present(next, cookie.renew(next) ?? []);
-    return data.tokenExpiresAt > now ? present(data, []) : undefined;
+    if (next !== undefined) return present(request, next, cookie.renew(next));
+    return data.tokenExpiresAt > now ? present(request, data) : undefined;
   };
   const sessionOf = oncePerRequest(async (request) => {
     const token = bearerOf(request);
-    return token === undefined
-      ? fromCookie(request)
-      : { user: undefined, backend: backendOf(token, undefined, request), cookies: [] };
+    return token === undefined ? fromCookie(request) : present(request, { token });
   });
   return {
     mode: 'cluster',
     sessionOf,
-    backendOf: async (request) => (await sessionOf(request))?.backend,
     signIn: {
       withToken: (token) => establishSession(establishing, { token }),
       provider,

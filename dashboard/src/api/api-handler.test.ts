@@ -150,7 +150,7 @@ describe('waits and streams', () => {
   it('are limited in number, and a new one is accepted when another ends', async () => {
     await using api = await startApiServer(() => Promise.resolve(backendWith({})));
     const leave = new AbortController();
-    // The share of one namespace.
+    // The share of one user.
     const open = Array.from({ length: API_LIMITS.readersMax / 2 }, () =>
       fetch(`${api.shop}/requests:stream`, { signal: leave.signal }),
     );
@@ -158,10 +158,12 @@ describe('waits and streams', () => {
     const { headers, body } = await problemOf(`${api.shop}/requests:wait`);
     expect(body).toMatchObject({ status: 429, code: 'too_many_readers' });
     expect(headers.get('retry-after')).toBe('5');
-    const elsewhere = `${api.shop.replace(/namespaces\/[^/]+/, 'namespaces/other')}/requests:wait?timeout=0s`;
-    expect((await fetch(elsewhere)).status).toBe(408);
+    const wait = `${api.shop}/requests:wait?timeout=0s`;
+    // The name of another namespace is no way to use up the share of its users.
+    expect((await fetch(wait.replace(/namespaces\/[^/]+/, 'namespaces/other'))).status).toBe(429);
+    expect((await fetch(wait, { headers: { authorization: 'Bearer bob' } })).status).toBe(408);
     leave.abort();
-    await expect.poll(async () => (await fetch(`${api.shop}/requests:wait?timeout=0s`)).status).toBe(408);
+    await expect.poll(async () => (await fetch(wait)).status).toBe(408);
   });
 
   // A response with a thousand requests of 10 MiB each would not fit in memory.

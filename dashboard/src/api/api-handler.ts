@@ -2,6 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SharedPool } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { Access } from '../access.ts';
+import type { ClientAddress } from '../client-address.ts';
+import { senderHolder } from '../holders.ts';
 import type { ReadBody } from '../request-bodies.ts';
 import { accountRoutes } from './account-routes.ts';
 import { keyRegenerationRoutes } from './key-regeneration-routes.ts';
@@ -19,7 +21,7 @@ import { readJsonBody } from './read-body.ts';
 import type { Answer, ApiMethod, ApiRoute } from './route.ts';
 import { sendAnswer, sendProblem } from './send-answer.ts';
 import { toProblem } from './to-problem.ts';
-import type { Workers } from '../workers/workers.ts';
+import type { WorkerPool } from '../workers/workers.ts';
 
 /** All routes of the API. */
 export const API_ROUTES: readonly ApiRoute[] = [
@@ -34,10 +36,11 @@ export const API_ROUTES: readonly ApiRoute[] = [
 ];
 
 export interface ApiOptions {
-  readonly access: Pick<Access, 'mode' | 'backendOf'>;
+  readonly access: Pick<Access, 'mode' | 'sessionOf'>;
   /** `NAMESPACE/NAME` of the dashboard's Service. */
   readonly service?: string | undefined;
-  readonly workers: Workers;
+  readonly workers: WorkerPool;
+  readonly clientAddress: ClientAddress;
   readonly logger: Logger;
   readonly readBody: ReadBody;
   /** Aborts when the dashboard stops. */
@@ -60,7 +63,8 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Serves `/api/v1/…`: guard → match → authenticate → parse → handle → respond. Responds to every request, and passes none on. */
-export const apiHandler = ({ access, service, workers, logger, readBody, stopping }: ApiOptions): ApiHandler => {
+export const apiHandler = (options: ApiOptions): ApiHandler => {
+  const { access, service, workers, clientAddress, logger, readBody, stopping } = options;
   const match = routeMatcher(API_ROUTES);
   const document = openApiDocument(API_ROUTES);
   const inTurn = limitReaders();
@@ -78,10 +82,11 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
       response.setHeader('allow', found.allowed.join(', '));
       throw new ApiProblem('method_not_allowed', `Allowed: ${found.allowed.join(', ')}.`);
     }
-    const backend = await access.backendOf(request);
-    if (backend === undefined) throw new ApiProblem('unauthorized');
+    const session = await access.sessionOf(request);
+    if (session === undefined) throw new ApiProblem('unauthorized');
+    const findHolder = () => senderHolder(session, clientAddress(request));
     const { route, params } = found;
-    const body = route.body === undefined ? undefined : await readJsonBody(readBody, request, response);
+    const body = route.body === undefined ? undefined : await readJsonBody(request, response, { readBody, findHolder });
     const left = new AbortController();
     response.once('close', () => left.abort());
     const signal = AbortSignal.any([left.signal, stopping]);
@@ -89,8 +94,9 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
       accept: request.headers.accept ?? '',
       lastEventId: request.headers['last-event-id']?.toString(),
     };
-    return inTurn(found, response, () =>
-      route.answer({ backend, workers, params, query: url.searchParams, body, headers, signal }),
+    const call = { params, query: url.searchParams, body, headers, signal };
+    return inTurn(route, { response, findHolder }, () =>
+      route.answer({ backend: session.backend, workers: workers.for(findHolder), ...call }),
     );
   };
 
@@ -117,16 +123,21 @@ export const apiHandler = ({ access, service, workers, logger, readBody, stoppin
 };
 
 /**
- * Limits the number of requests that wait or stream, because each one queries ClickHouse repeatedly. Each namespace has a share. A
- * request counts until its response is sent or the client disconnects.
+ * Limits the number of requests that wait or stream, because each one queries ClickHouse repeatedly. Each user has a share. A request
+ * counts until its response is sent or the client disconnects.
  */
 const limitReaders = () => {
   const readers = new SharedPool(API_LIMITS.readersMax);
-  return async ({ route, params }: Found, response: ServerResponse, work: () => Promise<Answer>): Promise<Answer> => {
-    if (!route.problems.includes('too_many_readers')) return work();
-    const { namespace = '' } = params;
-    if (!readers.take(namespace)) throw new ApiProblem('too_many_readers');
-    response.once('close', () => readers.free(namespace));
+  return async (
+    { problems }: ApiRoute,
+    { response, findHolder }: { readonly response: ServerResponse; readonly findHolder: () => Promise<string> },
+    work: () => Promise<Answer>,
+  ): Promise<Answer> => {
+    if (!problems.includes('too_many_readers')) return work();
+    const holder = await findHolder();
+    if (!readers.take(holder)) throw new ApiProblem('too_many_readers');
+    if (response.destroyed) readers.free(holder);
+    else response.once('close', () => readers.free(holder));
     return work();
   };
 };

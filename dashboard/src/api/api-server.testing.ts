@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ResourceObject } from '@standin/contract';
 import type { LogSummary } from '@standin/exchange';
@@ -7,6 +7,7 @@ import type { InsertFeed } from '@standin/logstore';
 import { pino } from 'pino';
 import type { Access } from '../access.ts';
 import type { Backend, ProjectLog, ReadRefusals } from '../backend.ts';
+import { clientAddresses } from '../client-address.ts';
 import { bodyReader } from '../request-bodies.ts';
 import { startWorkers } from '../workers/workers.ts';
 import { apiHandler } from './api-handler.ts';
@@ -127,15 +128,24 @@ export interface ApiServer extends AsyncDisposable {
   readonly stop: () => void;
 }
 
-/** Starts the API on a free port. */
-export const startApiServer = async (backendOf: Access['backendOf'], service?: string): Promise<ApiServer> => {
+/** Finds the backend of a request, or nothing if the sender is not signed in. */
+type FindBackend = (request: IncomingMessage) => Promise<Backend | undefined>;
+
+/** Starts the API on a free port. The holder of a request's shares is its `authorization` header. */
+export const startApiServer = async (findBackend: FindBackend, service?: string): Promise<ApiServer> => {
   let failures = 0;
   const logger = pino({ level: 'error' }, { write: () => (failures += 1) });
   const stopping = new AbortController();
   const workers = startWorkers();
+  const sessionOf: Access['sessionOf'] = async (request) => {
+    const backend = await findBackend(request);
+    const holder = () => Promise.resolve(request.headers.authorization);
+    return backend && { user: undefined, backend, cookies: [], holder };
+  };
   const handle = apiHandler({
-    access: { mode: 'cluster', backendOf },
+    access: { mode: 'cluster', sessionOf },
     ...{ service, workers, logger, readBody: bodyReader(), stopping: stopping.signal },
+    clientAddress: clientAddresses([]),
   });
   const server = createServer(handle).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { BodyRefusal, type ReadBody } from '../request-bodies.ts';
+import { BodyRefusal, type BodyLimits, type ReadBody } from '../request-bodies.ts';
 import { API_LIMITS } from './parameters.ts';
 import { ApiProblem } from './problems.ts';
 
@@ -8,13 +8,13 @@ import { ApiProblem } from './problems.ts';
  * permission, which the dashboard never grants.
  */
 export const readJsonBody = async (
-  read: ReadBody,
   request: IncomingMessage,
   response: ServerResponse,
+  { readBody, findHolder }: { readonly readBody: ReadBody } & Pick<BodyLimits, 'findHolder'>,
 ): Promise<unknown> => {
   const [mediaType] = (request.headers['content-type'] ?? '').split(';');
   if (mediaType?.trim().toLowerCase() !== 'application/json') throw new ApiProblem('media_type_unsupported');
-  const text = await readText(read(request, response, API_LIMITS.bodyBytesMax));
+  const text = await readText(readBody(request, response, { bytesMax: API_LIMITS.bodyBytesMax, findHolder }));
   if (text === '') return undefined;
   try {
     return JSON.parse(text);

@@ -28,11 +28,11 @@ interface StreamRequest {
  * ends for any reason. If too many streams are open, sends a single `refused` event with the reason, because `EventSource` does not
  * expose error responses to the page.
  */
-export const eventStream = (
+export const eventStream = async (
   { request, context: { stopping, openStream } }: StreamRequest,
   start: (sink: EventSink, signal: AbortSignal) => void,
-): Response => {
-  const place = openStream();
+): Promise<Response> => {
+  const place = await openStream();
   if ('refusal' in place) return new Response(eventText('refused', { message: place.refusal }), { headers: HEADERS });
   const ended = new AbortController();
   ended.signal.addEventListener('abort', place.release);

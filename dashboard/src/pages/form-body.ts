@@ -1,6 +1,6 @@
 import { ReadableStream } from 'node:stream/web';
 import type { Request, Response as ExpressResponse } from 'express';
-import { BodyRefusal, type ReadBody } from '../request-bodies.ts';
+import { BodyRefusal, type BodyLimits, type ReadBody } from '../request-bodies.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -49,7 +49,7 @@ const fieldsIn = (chunk: Uint8Array): number => {
   return count;
 };
 
-export interface FormBodyOptions {
+export interface FormBodyOptions extends Pick<BodyLimits, 'findHolder'> {
   readonly readBody: ReadBody;
   readonly isSignedIn: boolean;
 }
@@ -62,7 +62,7 @@ export interface FormBodyOptions {
 export const formBody = (
   request: Request,
   response: ExpressResponse,
-  { readBody, isSignedIn }: FormBodyOptions,
+  { readBody, findHolder, isSignedIn }: FormBodyOptions,
 ): ReadableStream<Uint8Array> => {
   const bytesMax = formBytesMax(request.path, isSignedIn);
   const chunks = async function* (): AsyncGenerator<Uint8Array, void> {
@@ -70,7 +70,7 @@ export const formBody = (
       throw refusal(415, 'This form cannot be read', 'Send it as application/x-www-form-urlencoded.');
     let fields = 1;
     try {
-      for await (const chunk of readBody(request, response, bytesMax)) {
+      for await (const chunk of readBody(request, response, { bytesMax, findHolder })) {
         fields += fieldsIn(chunk);
         if (fields > FORM_LIMITS.fieldsMax)
           throw refusal(

@@ -1,3 +1,5 @@
+import { SharedPool } from '@standin/contract';
+
 interface PageStreamLimits {
   readonly perReaderMax: number;
   readonly totalMax: number;
@@ -10,34 +12,44 @@ interface PageStreamLimits {
 const PAGE_STREAM_LIMITS: PageStreamLimits = { perReaderMax: 20, totalMax: 200 };
 
 /** Reserves a stream until `release` is called, or returns the reason why none is available. */
-export type OpenStream = () => { readonly release: () => void } | { readonly refusal: string };
+export type OpenStream = () => Promise<{ readonly release: () => void } | { readonly refusal: string }>;
 
-/** Limits the streams of all pages in this process, in total and per reader, which is a user or a token. */
-export const pageStreams = ({ perReaderMax, totalMax } = PAGE_STREAM_LIMITS): ((reader: string) => OpenStream) => {
-  const open = new Map<string, number>();
-  let total = 0;
-  const add = (reader: string, change: 1 | -1): void => {
-    total += change;
-    const count = (open.get(reader) ?? 0) + change;
-    if (count === 0) open.delete(reader);
-    else open.set(reader, count);
+interface Reader {
+  /** A user or a token. */
+  readonly id: string;
+  /** Finds whose share of all streams the reader uses. */
+  readonly findHolder: () => string | Promise<string>;
+}
+
+/** Limits the streams of all pages in this process, per reader and in total. Each holder has a share of the total. */
+export const pageStreams = ({ perReaderMax, totalMax } = PAGE_STREAM_LIMITS): ((reader: Reader) => OpenStream) => {
+  const readers = new Map<string, number>();
+  const streams = new SharedPool(totalMax);
+  const count = (id: string, change: 1 | -1): void => {
+    const open = (readers.get(id) ?? 0) + change;
+    if (open === 0) readers.delete(id);
+    else readers.set(id, open);
   };
-  return (reader) => () => {
-    if ((open.get(reader) ?? 0) >= perReaderMax)
+  return ({ id, findHolder }) =>
+    async () => {
+      const holder = await findHolder();
+      if ((readers.get(id) ?? 0) >= perReaderMax)
+        return {
+          refusal: `Live updates are paused because you have ${perReaderMax} live pages open. Close some of them.`,
+        };
+      if (!streams.take(holder))
+        return {
+          refusal: `Live updates are paused because this dashboard already serves ${streams.used} live pages. They resume when other pages are closed.`,
+        };
+      count(id, 1);
+      let isOpen = true;
       return {
-        refusal: `Live updates are paused because you have ${perReaderMax} live pages open. Close some of them.`,
+        release: () => {
+          if (!isOpen) return;
+          isOpen = false;
+          count(id, -1);
+          streams.free(holder);
+        },
       };
-    if (total >= totalMax)
-      return {
-        refusal: `Live updates are paused because this dashboard already serves ${totalMax} live pages. They resume when other pages are closed.`,
-      };
-    add(reader, 1);
-    let isOpen = true;
-    return {
-      release: () => {
-        if (isOpen) add(reader, -1);
-        isOpen = false;
-      },
     };
-  };
 };

@@ -51,7 +51,7 @@ export const startPages = async (modules: Readonly<Record<string, Module>>): Pro
         isDataRequest: request.path.endsWith('.data'),
         logger: { error: (fields: unknown) => errors.push(fields) },
       }) as unknown as DashboardContext,
-    bodyOf: (request, response) => formBody(request, response, { readBody, isSignedIn: true }),
+    bodyOf: (request, response) => formBody(request, response, { readBody, findHolder: () => 'ada', isSignedIn: true }),
   });
   const server = express().use(pages).listen(0, '127.0.0.1');
   await once(server, 'listening');

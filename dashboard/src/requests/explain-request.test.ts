@@ -112,7 +112,8 @@ describe('the explanation of a captured request', () => {
     const cel = Array(39).fill('request.headers.a == "x"').join('||');
     const large = ['a', 'b', 'c'].map((name) => ({ name, when: { cel }, body: '{}' }));
     // Work that is not done in this thread is refused.
-    const workers = startWorkers({ queueMax: 0 });
+    const pool = startWorkers({ callsMax: 0 });
+    const workers = pool.for(() => 'ada');
     const explainWith = (list: readonly object[]) => {
       const backend = backendWith(
         {},
@@ -122,7 +123,7 @@ describe('the explanation of a captured request', () => {
     };
     await expect(explainWith(responses)).resolves.toMatchObject({ response: 'seven' });
     await expect(explainWith(large)).rejects.toThrow('Too many large requests');
-    await workers.close();
+    await pool.close();
   });
 
   it('says that no endpoint has the path any longer', async () => {

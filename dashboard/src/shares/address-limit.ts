@@ -1,5 +1,4 @@
-import { isIPv6 } from 'node:net';
-import { plainAddress } from '../client-address.ts';
+import { networkOf } from '../client-address.ts';
 
 export interface AddressLimitOptions {
   /** Number of requests that an idle address may send at once. */
@@ -13,22 +12,6 @@ interface Bucket {
   readonly tokens: number;
   readonly at: number;
 }
-
-const GROUPS = 8;
-/** The first four of eight groups are 64 bits. */
-const NETWORK_GROUPS = 4;
-
-/** Returns the address, or for IPv6 its /64 network, because providers assign a whole /64 to one household. */
-const networkOf = (address: string): string => {
-  const plain = plainAddress(address).replace(/%.*$/, '');
-  if (!isIPv6(plain)) return plain;
-  const [before = [], after = []] = plain.split('::').map((part) => part.split(':').filter((group) => group !== ''));
-  const zeros = Array.from({ length: Math.max(0, GROUPS - before.length - after.length) }, () => '0');
-  return [...before, ...zeros, ...after]
-    .slice(0, NETWORK_GROUPS)
-    .map((group) => Number.parseInt(group, 16).toString(16))
-    .join(':');
-};
 
 /** One token bucket per address or IPv6 network, in bounded memory. */
 export class AddressLimit {

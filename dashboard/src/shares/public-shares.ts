@@ -3,9 +3,10 @@ import { parseObject, readStatus, shareRefusal, type ShareSpec, type ShareSurrou
 import type { RowVersion } from '@standin/exchange';
 import type { LogStore } from '@standin/logstore';
 import type { RedactionRules } from '@standin/exchange/redact';
+import { namespaceHolder } from '../holders.ts';
 import { recordOpenedLink, type Audit } from '../audit-reads.ts';
 import { capturedOf } from '../captured/captured-bytes.ts';
-import type { Workers } from '../workers/workers.ts';
+import type { WorkerPool } from '../workers/workers.ts';
 import { ShareCache } from './share-cache.ts';
 import { isShareToken, shareTokenSha256 } from './share-token.ts';
 import type { SharedExchange } from '../captured/shared-exchange.ts';
@@ -63,7 +64,7 @@ export interface PublicSharesSource {
 }
 
 export interface PublicSharesParts extends PublicSharesSource {
-  readonly workers: Workers;
+  readonly workers: WorkerPool;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
@@ -101,11 +102,12 @@ export const publicShares = ({ source, store, audit, workers, now = Date.now }: 
   };
 
   const redacted = async (link: WorkingLink): Promise<SharedExchange | undefined> => {
-    const { spec } = link;
+    const { spec, namespace } = link;
     const row = await store.row(spec.requestId);
     // A Share must not show a request from another project, even if the Share contains the id of such a request.
     if (row === undefined || !isOf(link, row)) return undefined;
-    return (await workers.run('redactShare', { row, rules: rulesOf(spec) }, capturedOf(row))).exchange;
+    const own = workers.for(() => namespaceHolder(namespace));
+    return (await own.run('redactShare', { row, rules: rulesOf(spec) }, capturedOf(row))).exchange;
   };
 
   return {

@@ -1,17 +1,18 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { newLogRow } from '@standin/exchange/testing';
 import { capturedOf } from '../captured/captured-bytes.ts';
-import { startWorkers, type Workers, type WorkersOptions } from './workers.ts';
+import { startWorkers, type WorkerPool, type Workers, type WorkersOptions } from './workers.ts';
 
 const MIB = 1024 * 1024;
-const opened: Workers[] = [];
+const opened: WorkerPool[] = [];
 /** Limits that are longer than a worker takes to start on a busy machine. */
 const PATIENT = { waitMs: 120_000, deadlineMs: 120_000 };
-const open = (options?: WorkersOptions): Workers => {
-  const workers = startWorkers({ ...PATIENT, ...options });
-  opened.push(workers);
-  return workers;
+const openPool = (options?: WorkersOptions): WorkerPool => {
+  const pool = startWorkers({ ...PATIENT, ...options });
+  opened.push(pool);
+  return pool;
 };
+const open = (options?: WorkersOptions): Workers => openPool(options).for(() => 'ada');
 afterAll(() => Promise.all(opened.map((workers) => workers.close())));
 
 /** Returns a row with a request body of this length, in its own buffer. */
@@ -87,13 +88,24 @@ describe('workers', { timeout: 120_000 }, () => {
   it('refuse calls that would wait too long or exceed the maximum number of waiting calls', async () => {
     const late = open({ waitMs: 1 });
     await expect(redact(late)).rejects.toMatchObject({ reason: 'Busy' });
-    const workers = open({ queueMax: 1 });
+    const workers = open({ callsMax: 4 });
     const results = await Promise.allSettled(Array.from({ length: 6 }, () => redact(workers)));
     const reasons = results.map((result) =>
       result.status === 'rejected' ? (result.reason as { reason: string }).reason : '',
     );
     expect(reasons.filter((reason) => reason === 'Busy').length).toBeGreaterThan(0);
     expect(reasons.filter((reason) => reason === '').length).toBeGreaterThan(0);
+  });
+
+  it('work for other users while one user has many slow calls', async () => {
+    const pool = openPool();
+    const slow = Array.from({ length: 10 }, () => redact(pool.for(() => 'ada')));
+    let isSlowOver = false;
+    const answers = Promise.allSettled(slow).finally(() => (isSlowOver = true));
+    const body = new Uint8Array(Buffer.alloc(9 * 1024, 'a'));
+    await pool.for(() => 'bob').run('multipartItem', { body, contentType: 'text/plain', index: 0 }, [body]);
+    expect(isSlowOver).toBe(false);
+    expect((await answers).filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
   });
 
   it('reject with the error that the function throws', async () => {

@@ -1,4 +1,5 @@
 import { Piscina } from 'piscina';
+import { FairQueue } from '../fair-queue.ts';
 import * as tasks from './tasks.ts';
 import { WorkRefused, type WorkRefusal } from './work-refused.ts';
 import type { TaskName, Tasks, Work } from './worker.ts';
@@ -6,6 +7,16 @@ import type { TaskName, Tasks, Work } from './worker.ts';
 type Result<N extends TaskName> = Awaited<ReturnType<Tasks[N]>>;
 
 /** Threads that process captured bytes, which would otherwise delay all other requests. */
+export interface WorkerPool {
+  /**
+   * Returns the workers for the calls of one holder. Each holder has a share of the threads and of the waiting calls. `findHolder` is
+   * only called for work that needs a thread.
+   */
+  for(findHolder: () => string | Promise<string>): Workers;
+  close(): Promise<void>;
+}
+
+/** The workers as one holder uses them. */
 export interface Workers {
   /**
    * Calls a function of `tasks.ts` in a worker, or in this thread if the captured part of its input is short (see `capturedOf`).
@@ -17,16 +28,15 @@ export interface Workers {
     input: Parameters<Tasks[N]>[0],
     captured: readonly (Uint8Array | string)[],
   ): Promise<Result<N>>;
-  close(): Promise<void>;
 }
 
 export interface WorkersOptions {
   /** Maximum duration of one call, in milliseconds. A worker that takes longer is terminated. */
   readonly deadlineMs?: number;
-  /** Maximum time that a call waits for a worker, in milliseconds. */
+  /** Maximum time that a call waits for its turn, and then for a worker to start, in milliseconds. */
   readonly waitMs?: number;
-  /** Maximum number of waiting calls. */
-  readonly queueMax?: number;
+  /** Maximum number of calls that need a thread, including waiting ones. */
+  readonly callsMax?: number;
   /** Maximum number of captured bytes to process in this thread. Transferring so few bytes to a worker would take longer. */
   readonly inlineBytesMax?: number;
 }
@@ -35,11 +45,11 @@ export interface WorkersOptions {
 const DEADLINE_MS = 20_000;
 /** Includes starting a worker on a busy machine. */
 const WAIT_MS = 20_000;
-/** Each waiting call holds bodies of up to 20 MiB. */
-const QUEUE_MAX = 4;
+/** Each call holds bodies of up to 20 MiB, also while it waits. One holder can have half of the calls. */
+const CALLS_MAX = 8;
 /** The slowest function processes this many bytes in less than 20 ms. */
 const INLINE_BYTES_MAX = 8 * 1024;
-/** With a second thread, one slow body does not block all others. More threads would take CPU time from everything else. */
+/** One holder has one of them, so that slow bodies do not block all others. More threads would take CPU time from everything else. */
 const THREADS_MAX = 2;
 /**
  * The limit does not include the bodies themselves. Every function uses less than a third of it for the largest bodies. A single
@@ -50,8 +60,15 @@ const HEAP_MIB_MAX = 192;
 const IDLE_MS = 60_000;
 
 /** Starts workers on demand and stops idle ones. */
-export const startWorkers = (options: WorkersOptions = {}): Workers => {
-  const { queueMax = QUEUE_MAX, inlineBytesMax = INLINE_BYTES_MAX } = options;
+export const startWorkers = (options: WorkersOptions = {}): WorkerPool => {
+  const {
+    callsMax = CALLS_MAX,
+    inlineBytesMax = INLINE_BYTES_MAX,
+    waitMs = WAIT_MS,
+    deadlineMs = DEADLINE_MS,
+  } = options;
+  const refusal = () => new WorkRefused('Busy');
+  const queue = new FairQueue({ runningMax: THREADS_MAX, callsMax, waitMs, refusal });
   const pool = new Piscina({
     filename: new URL('./worker.ts', import.meta.url).href,
     minThreads: 0,
@@ -61,18 +78,20 @@ export const startWorkers = (options: WorkersOptions = {}): Workers => {
     recordTiming: false,
   });
   return {
-    run: async <N extends TaskName>(
-      name: N,
-      input: Parameters<Tasks[N]>[0],
-      captured: readonly (Uint8Array | string)[],
-    ): Promise<Result<N>> => {
-      const bytes = captured.reduce((sum, { length }) => sum + length, 0);
-      const work = tasks[name] as (given: typeof input) => Result<N> | Promise<Result<N>>;
-      if (bytes <= inlineBytesMax) return work(input);
-      // Piscina's own queue limit does not count calls that can be aborted.
-      if (pool.queueSize >= queueMax) throw new WorkRefused('Busy');
-      return (await perform(pool, { name, input }, captured, options)) as Result<N>;
-    },
+    for: (findHolder) => ({
+      run: async <N extends TaskName>(
+        name: N,
+        input: Parameters<Tasks[N]>[0],
+        captured: readonly (Uint8Array | string)[],
+      ): Promise<Result<N>> => {
+        const bytes = captured.reduce((sum, { length }) => sum + length, 0);
+        const work = tasks[name] as (given: typeof input) => Result<N> | Promise<Result<N>>;
+        if (bytes <= inlineBytesMax) return work(input);
+        const limits = { waitMs, deadlineMs };
+        const inThread = () => perform(pool, { name, input }, captured, limits) as Promise<Result<N>>;
+        return queue.run(await findHolder(), inThread);
+      },
+    }),
     close: () => pool.destroy(),
   };
 };
@@ -81,7 +100,7 @@ const perform = async (
   pool: Piscina,
   work: Omit<Work, 'started'>,
   captured: readonly (Uint8Array | string)[],
-  { deadlineMs = DEADLINE_MS, waitMs = WAIT_MS }: WorkersOptions,
+  { waitMs, deadlineMs }: Required<Pick<WorkersOptions, 'waitMs' | 'deadlineMs'>>,
 ): Promise<unknown> => {
   const started = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   const stop = new AbortController();

@@ -1,0 +1,81 @@
+import { SharedPool } from '@standin/contract';
+
+export interface FairQueueOptions {
+  /** Maximum number of calls that run at the same time. */
+  readonly runningMax: number;
+  /** Maximum number of calls that run or wait. */
+  readonly callsMax: number;
+  /** Maximum time that a call waits for its turn, in milliseconds. */
+  readonly waitMs: number;
+  /** Creates the error of a call that cannot run. */
+  readonly refusal: () => Error;
+}
+
+/**
+ * Runs a limited number of calls at the same time. Each holder has a share of the running calls and of all calls (see `SharedPool`), and
+ * waiting calls of different holders take turns.
+ */
+export class FairQueue {
+  readonly #options: FairQueueOptions;
+  readonly #running: SharedPool;
+  readonly #calls: SharedPool;
+  /** The waiting calls of each holder, in order. The first holder with a share left is next. */
+  readonly #lines = new Map<string, Set<() => void>>();
+
+  constructor(options: FairQueueOptions) {
+    this.#options = options;
+    this.#running = new SharedPool(options.runningMax);
+    this.#calls = new SharedPool(options.callsMax);
+  }
+
+  /**
+   * Returns the result of `work`. Rejects with a refusal, without calling `work`, if the holder's share of all calls is used up or it
+   * is not the call's turn in time.
+   */
+  async run<T>(holder: string, work: () => Promise<T>): Promise<T> {
+    if (!this.#calls.take(holder)) throw this.#options.refusal();
+    try {
+      await this.#turn(holder);
+      try {
+        return await work();
+      } finally {
+        this.#running.free(holder);
+        this.#begin();
+      }
+    } finally {
+      this.#calls.free(holder);
+    }
+  }
+
+  async #turn(holder: string): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const begin = (): void => resolve(undefined);
+    const timer = setTimeout(() => {
+      this.#removeFromLine(holder, begin);
+      reject(this.#options.refusal());
+    }, this.#options.waitMs);
+    this.#lines.set(holder, (this.#lines.get(holder) ?? new Set()).add(begin));
+    this.#begin();
+    await promise.finally(() => clearTimeout(timer));
+  }
+
+  /** Begins calls for as long as there is a holder with a share left. A holder then has its next turn after the others. */
+  #begin(): void {
+    for (const [holder, line] of this.#lines) {
+      const [first] = line;
+      if (first === undefined || !this.#running.take(holder)) continue;
+      this.#removeFromLine(holder, first);
+      if (line.size > 0) {
+        this.#lines.delete(holder);
+        this.#lines.set(holder, line);
+      }
+      first();
+    }
+  }
+
+  #removeFromLine(holder: string, begin: () => void): void {
+    const line = this.#lines.get(holder);
+    line?.delete(begin);
+    if (line?.size === 0) this.#lines.delete(holder);
+  }
+}

@@ -1,0 +1,21 @@
+import { networkOf } from './client-address.ts';
+
+/**
+ * The holders of shares (see `SharedPool`) of what everyone who uses the dashboard shares, such as memory and worker threads. A client
+ * must not be able to create holders, so tokens, sessions and connections are none.
+ */
+
+/** Returns the holder of the shares of a namespace. Its owner can create any number of ServiceAccounts and links. */
+export const namespaceHolder = (namespace: string): string => `namespace ${namespace}`;
+
+/** Returns the holder of the shares of a user, or those of the namespace of a ServiceAccount. */
+export const userHolder = (user: string): string => {
+  const namespace = /^system:serviceaccount:([^:]+):/.exec(user)?.[1];
+  return namespace === undefined ? `user ${user}` : namespaceHolder(namespace);
+};
+
+/** Returns the holder of the shares of a session. Without one that the API server knows, returns the holder of the client's network. */
+export const senderHolder = async (
+  session: { holder(): Promise<string | undefined> } | undefined,
+  clientAddress: string,
+): Promise<string> => (await session?.holder()) ?? `network ${networkOf(clientAddress)}`;
