@@ -120,9 +120,9 @@ export const publicShares = ({ source, store, audit, workers, now = Date.now }: 
         cache.drop(tokenSha256);
         return undefined;
       }
-      const identity = `${link.identity}/${row.version}`;
-      const isReady = cache.isReady(tokenSha256, identity);
-      const exchange = await cache.get(tokenSha256, identity, () => redacted(link));
+      const cached = { tokenSha256, identity: `${link.identity}/${row.version}`, namespace: link.namespace };
+      const isReady = cache.isReady(cached);
+      const exchange = await cache.get(cached, () => redacted(link));
       // Redaction can take seconds, and the link may be revoked in the meantime.
       if (exchange === undefined || (!isReady && (await findWorking(tokenSha256))?.identity !== link.identity)) {
         cache.drop(tokenSha256);

@@ -62,6 +62,17 @@ it('has a separate, higher limit for working links', async () => {
   expect((await get('works', '192.0.2.1')).status).toBe(200);
 });
 
+it('leaves lookups for other addresses while one address waits for many links', async () => {
+  const { promise, resolve } = Promise.withResolvers<OpenedShare>();
+  const get = await serve((token) => (token === 'works' ? Promise.resolve(SHARE) : promise));
+  const answered: number[] = [];
+  const slow = times(80, () => get('slow', '192.0.2.1').then(({ status }) => answered.push(status)));
+  await expect.poll(() => answered).toEqual(times(48, () => 503));
+  expect((await get('works', '192.0.2.2')).status).toBe(200);
+  resolve(SHARE);
+  await Promise.all(slow);
+});
+
 it('sends Retry-After if an exchange cannot be redacted now or in time', async () => {
   const busy = await (await serve(() => Promise.reject(new WorkRefused('Busy'))))('works', '192.0.2.1');
   expect([busy.status, busy.headers.get('retry-after')]).toEqual([503, '1']);

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { SourceError } from '@standin/contract';
+import { SharedPool, SourceError } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { AddressLimit } from './address-limit.ts';
-import type { ClientAddress } from '../client-address.ts';
+import { networkOf, type ClientAddress } from '../client-address.ts';
 import { isWorkRefused } from '../workers/work-refused.ts';
 import type { OpenedShare, PublicShares } from './public-shares.ts';
 
@@ -15,7 +15,7 @@ import type { OpenedShare, PublicShares } from './public-shares.ts';
 const HITS = { burst: 300, perSecond: 20, addressesMax: 10_000 };
 /** Limit per address for links that show nothing because they are mistyped, revoked or guessed. */
 const MISSES = { burst: 60, perSecond: 1, addressesMax: 10_000 };
-/** Maximum number of concurrent lookups. Each queries the API server and ClickHouse. */
+/** Maximum number of concurrent lookups. Each queries the API server and ClickHouse. Each address has a share of them. */
 const OPEN_MAX = 64;
 /**
  * Responses for links that show nothing are delayed to a multiple of this time, so that the duration does not reveal the reason.
@@ -72,18 +72,22 @@ export const serveShares = ({
 }: ServeSharesParts): RequestHandler => {
   const hits = new AddressLimit(HITS);
   const misses = new AddressLimit(MISSES);
-  let open = 0;
+  const lookups = new SharedPool(OPEN_MAX);
   let turn = Promise.resolve();
   /** Renders one page per turn of the event loop, because many users may be waiting for the same exchange. */
   const inTurn = (): Promise<void> => (turn = turn.then(() => delay(1)));
 
   /** Looks up a link. Resolves to `refused` if a response has already been sent. */
-  const lookUp = async (request: Request, response: Response): Promise<OpenedShare | 'refused' | undefined> => {
-    if (open >= OPEN_MAX) {
+  const lookUp = async (
+    request: Request,
+    response: Response,
+    address: string,
+  ): Promise<OpenedShare | 'refused' | undefined> => {
+    const network = networkOf(address);
+    if (!lookups.take(network)) {
       refuse(response, 503, 1, 'Too many links are being opened. Try again shortly.');
       return 'refused';
     }
-    open += 1;
     try {
       return await shares.open(request.path.slice(SHARE_PATH.length));
     } catch (error) {
@@ -97,7 +101,7 @@ export const serveShares = ({
       refuse(response, 503, 5, 'This request is temporarily unavailable. Try again shortly.');
       return 'refused';
     } finally {
-      open -= 1;
+      lookups.free(network);
     }
   };
 
@@ -116,7 +120,7 @@ export const serveShares = ({
       tooMany(response, waitMs);
       return false;
     }
-    const share = await lookUp(request, response);
+    const share = await lookUp(request, response, address);
     if (share === 'refused') return false;
     // Hits and misses count separately. An address that has exhausted either limit is rejected above, before the lookup.
     const lateMs = (share === undefined ? misses : hits).take(address, now());

@@ -1,3 +1,4 @@
+import { SharedPool } from '@standin/contract';
 import { WorkRefused } from '../workers/work-refused.ts';
 import type { SharedExchange } from '../captured/shared-exchange.ts';
 
@@ -7,10 +8,20 @@ export interface ShareCacheOptions {
   readonly linksMax?: number;
   /** Maximum number of exchanges being created at the same time. Each reads up to 20 MiB from the log. */
   readonly makingMax?: number;
+  /** Maximum number of calls that wait for an exchange. */
+  readonly waitingMax?: number;
+}
+
+/** What a link shows now. */
+export interface CachedLink {
+  readonly tokenSha256: string;
+  /** Identifies the Share, its spec and the row. If one of the three differs, the cached value is out of date. */
+  readonly identity: string;
+  /** The namespace of the Share, which has shares of the exchanges being created and of the waiting calls. */
+  readonly namespace: string;
 }
 
 interface Kept {
-  /** Identifies the Share, its spec and the row. If one of the three differs, the cached value is out of date. */
   readonly identity: string;
   readonly exchange: Promise<SharedExchange | undefined>;
   /** Undefined while the value is being created. */
@@ -20,6 +31,8 @@ interface Kept {
 const BYTES_MAX = 64 * 1024 * 1024;
 const LINKS_MAX = 1_000;
 const MAKING_MAX = 4;
+/** Many people may open the same link at once. */
+const WAITING_MAX = 64;
 const BYTES_PER_CHAR = 2;
 
 const bytesOf = ({ target, request, response }: SharedExchange): number =>
@@ -37,28 +50,43 @@ const bytesOf = ({ target, request, response }: SharedExchange): number =>
  * cache does not decide whether a link works, which is checked every time.
  */
 export class ShareCache {
-  readonly #options: Required<ShareCacheOptions>;
+  readonly #bytesMax: number;
+  readonly #linksMax: number;
+  readonly #making: SharedPool;
+  readonly #waiting: SharedPool;
   /** Ordered by last use, oldest first. */
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
-  #making = 0;
 
-  constructor({ bytesMax = BYTES_MAX, linksMax = LINKS_MAX, makingMax = MAKING_MAX }: ShareCacheOptions = {}) {
-    this.#options = { bytesMax, linksMax, makingMax };
+  constructor(options: ShareCacheOptions = {}) {
+    this.#bytesMax = options.bytesMax ?? BYTES_MAX;
+    this.#linksMax = options.linksMax ?? LINKS_MAX;
+    this.#making = new SharedPool(options.makingMax ?? MAKING_MAX);
+    this.#waiting = new SharedPool(options.waitingMax ?? WAITING_MAX);
   }
 
-  isReady(tokenSha256: string, identity: string): boolean {
+  isReady({ tokenSha256, identity }: CachedLink): boolean {
     const known = this.#kept.get(tokenSha256);
     return known?.identity === identity && known.bytes !== undefined;
   }
 
   /**
-   * Returns the cached value, or the result of `make`. Rejects if `make` does, or with `WorkRefused` if too many values are being
-   * created.
+   * Returns the cached value, or the result of `make`. Rejects if `make` does, or with `WorkRefused` if the namespace of the link has
+   * used up its shares.
    */
-  async get(
-    tokenSha256: string,
-    identity: string,
+  async get(link: CachedLink, make: () => Promise<SharedExchange | undefined>): Promise<SharedExchange | undefined> {
+    const { namespace } = link;
+    if (this.isReady(link)) return this.#getOrMake(link, make);
+    if (!this.#waiting.take(namespace)) throw new WorkRefused('Busy');
+    try {
+      return await this.#getOrMake(link, make);
+    } finally {
+      this.#waiting.free(namespace);
+    }
+  }
+
+  async #getOrMake(
+    { tokenSha256, identity, namespace }: CachedLink,
     make: () => Promise<SharedExchange | undefined>,
   ): Promise<SharedExchange | undefined> {
     const known = this.#kept.get(tokenSha256);
@@ -68,8 +96,7 @@ export class ShareCache {
       return known.exchange;
     }
     this.drop(tokenSha256);
-    if (this.#making >= this.#options.makingMax) throw new WorkRefused('Busy');
-    this.#making += 1;
+    if (!this.#making.take(namespace)) throw new WorkRefused('Busy');
     const kept: Kept = { identity, exchange: make() };
     this.#kept.set(tokenSha256, kept);
     try {
@@ -82,7 +109,7 @@ export class ShareCache {
       this.#settle(tokenSha256, kept, isFinal ? 0 : undefined);
       throw error;
     } finally {
-      this.#making -= 1;
+      this.#making.free(namespace);
     }
   }
 
@@ -102,7 +129,7 @@ export class ShareCache {
     kept.bytes = bytes;
     this.#bytes += bytes;
     for (const [oldest, { bytes: size }] of this.#kept) {
-      if (this.#bytes <= this.#options.bytesMax && this.#kept.size <= this.#options.linksMax) return;
+      if (this.#bytes <= this.#bytesMax && this.#kept.size <= this.#linksMax) return;
       if (size !== undefined) this.drop(oldest);
     }
   }

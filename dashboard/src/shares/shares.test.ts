@@ -249,12 +249,13 @@ describe('ShareCache', () => {
       response: { body: '', headers: [], trailers: [] },
     }) as unknown as SharedExchange;
   const KIB = 'x'.repeat(512);
+  const link = (tokenSha256: string, namespace = 'team') => ({ tokenSha256, namespace, identity: 'id' });
 
   it('limits bytes and links, and evicts the least recently used link', async () => {
     const cache = new ShareCache({ bytesMax: 3 * 1024, linksMax: 10 });
     let made = 0;
     const get = (token: string) =>
-      cache.get(token, 'id', () => {
+      cache.get(link(token), () => {
         made += 1;
         return Promise.resolve(exchange(KIB));
       });
@@ -263,17 +264,17 @@ describe('ShareCache', () => {
     await get('b');
     expect(made).toBe(5);
     const few = new ShareCache({ linksMax: 1 });
-    await few.get('a', 'id', () => Promise.resolve(exchange('')));
-    await few.get('b', 'id', () => Promise.resolve(exchange('')));
-    expect([few.isReady('a', 'id'), few.isReady('b', 'id')]).toEqual([false, true]);
+    await few.get(link('a'), () => Promise.resolve(exchange('')));
+    await few.get(link('b'), () => Promise.resolve(exchange('')));
+    expect([few.isReady(link('a')), few.isReady(link('b'))]).toEqual([false, true]);
   });
 
   it('does not evict what is being created, so that it is created only once', async () => {
     const cache = new ShareCache({ bytesMax: 1024, linksMax: 1 });
     const made = Promise.withResolvers<SharedExchange>();
-    const first = cache.get('a', 'id', () => made.promise);
-    for (const token of ['b', 'c']) await cache.get(token, 'id', () => Promise.resolve(exchange(KIB)));
-    const second = cache.get('a', 'id', () => Promise.reject(new Error('created twice')));
+    const first = cache.get(link('a'), () => made.promise);
+    for (const token of ['b', 'c']) await cache.get(link(token), () => Promise.resolve(exchange(KIB)));
+    const second = cache.get(link('a'), () => Promise.reject(new Error('created twice')));
     made.resolve(exchange(''));
     expect(await second).toBe(await first);
   });
@@ -281,12 +282,27 @@ describe('ShareCache', () => {
   it('limits concurrent work', async () => {
     const cache = new ShareCache({ makingMax: 1 });
     const made = Promise.withResolvers<SharedExchange>();
-    const first = cache.get('a', 'id', () => made.promise);
-    const second = cache.get('a', 'id', () => made.promise);
-    await expect(cache.get('b', 'id', () => made.promise)).rejects.toMatchObject({ reason: 'Busy' });
+    const first = cache.get(link('a'), () => made.promise);
+    const second = cache.get(link('a'), () => made.promise);
+    await expect(cache.get(link('b'), () => made.promise)).rejects.toMatchObject({ reason: 'Busy' });
     made.resolve(exchange(''));
     expect(await first).toBe(await second);
-    expect(await cache.get('b', 'id', () => made.promise)).toBe(await first);
+    expect(await cache.get(link('b'), () => made.promise)).toBe(await first);
+  });
+
+  it('leaves places for the links of other namespaces', async () => {
+    const cache = new ShareCache({ makingMax: 2, waitingMax: 4 });
+    const made = Promise.withResolvers<SharedExchange>();
+    const open = (token: string, namespace: string) => cache.get(link(token, namespace), () => made.promise);
+    const first = open('a', 'team');
+    await expect(open('b', 'team')).rejects.toMatchObject({ reason: 'Busy' });
+    const others = [open('c', 'other')];
+    // Two openings of the same link wait for one exchange.
+    others.push(open('a', 'team'));
+    await expect(open('a', 'team')).rejects.toMatchObject({ reason: 'Busy' });
+    made.resolve(exchange(''));
+    expect(new Set(await Promise.all([first, ...others])).size).toBe(1);
+    expect(await open('a', 'team')).toBe(await first);
   });
 
   it('retries failed work, but not work that took too long', async () => {
@@ -297,10 +313,10 @@ describe('ShareCache', () => {
       return Promise.reject(error);
     };
     for (const reason of ['TooSlow', 'TooSlow', 'TooSlow'] as const)
-      await expect(cache.get('slow', 'id', fail(new WorkRefused(reason)))).rejects.toMatchObject({ reason });
+      await expect(cache.get(link('slow'), fail(new WorkRefused(reason)))).rejects.toMatchObject({ reason });
     expect(tries).toBe(1);
     for (const error of [new Error('x'), new WorkRefused('Busy'), new WorkRefused('Busy')])
-      await expect(cache.get('busy', 'id', fail(error))).rejects.toBe(error);
+      await expect(cache.get(link('busy'), fail(error))).rejects.toBe(error);
     expect(tries).toBe(4);
   });
 });
