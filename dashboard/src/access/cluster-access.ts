@@ -58,7 +58,8 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
       const known = await name();
       return known === undefined ? undefined : userHolder(known);
     };
-    const backend = backends.as(token);
+    // A log is read only with a valid token, so users without a name are rare.
+    const backend = backends.as(token, async () => (await holder()) ?? userHolder(''));
     return { user, cookies, holder, backend: { ...backend, logs: auditReads(backend.logs, audit, reader) } };
   };
   const fromCookie = async (request: IncomingMessage): Promise<Session | undefined> => {

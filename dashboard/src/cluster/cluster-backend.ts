@@ -6,6 +6,7 @@ import { AccessReviews } from './access-reviews.ts';
 import { clusterLogs } from './cluster-logs.ts';
 import { clusterResources } from './cluster-resources.ts';
 import { clusterUsers, type ClusterUser } from './cluster-user.ts';
+import { fairReads } from './fair-reads.ts';
 import { LiveChanges } from './live-changes.ts';
 import type { Identities } from './identities.ts';
 import type { OperatorClient } from './operator-client.ts';
@@ -27,7 +28,8 @@ export interface ClusterParts {
 }
 
 export interface ClusterBackends {
-  as(token: string): Backend;
+  /** Returns the backend of the user with this token. `findHolder` finds whose share of the queries its reads use. */
+  as(token: string, findHolder: () => Promise<string>): Backend;
   /** Returns the user with this token, for calls to the API server. */
   user(token: string): ClusterUser;
   close(): Promise<void>;
@@ -48,15 +50,16 @@ export const clusterBackends = ({
   const reviews = new AccessReviews();
   const readable = new ReadableNamespaces({ reviews, index });
   const changes = new LiveChanges(reviews, logger);
+  const readsFor = fairReads(store);
   return {
-    as: (token) => {
+    as: (token, findHolder) => {
       const user = users.as(token);
       return {
         mode: 'cluster',
         gatewayUrl,
         sendUrl,
         resources: clusterResources({ user, reviews, index, readable, changes, identities }),
-        logs: clusterLogs({ user, reviews, store, identities, operator }),
+        logs: clusterLogs({ user, reviews, store: readsFor(findHolder), identities, operator }),
       };
     },
     user: (token) => users.as(token),

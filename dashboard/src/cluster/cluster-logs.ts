@@ -1,9 +1,10 @@
 import { RESOURCES, SourceError } from '@standin/contract';
-import type { EndpointUsage, LogStore } from '@standin/logstore';
+import type { EndpointUsage } from '@standin/logstore';
 import type { Logs, ProjectIdentity } from '../backend.ts';
 import { projectLog } from '../project-log.ts';
 import type { AccessReviews } from './access-reviews.ts';
 import type { ClusterUser } from './cluster-user.ts';
+import type { LogReads } from './fair-reads.ts';
 import type { Identities } from './identities.ts';
 import type { OperatorClient } from './operator-client.ts';
 import { getObject } from './read-objects.ts';
@@ -11,7 +12,7 @@ import { getObject } from './read-objects.ts';
 export interface LogsParts {
   readonly user: ClusterUser;
   readonly reviews: AccessReviews;
-  readonly store: LogStore;
+  readonly store: LogReads;
   readonly identities: Identities;
   readonly operator: Pick<OperatorClient, 'refusals'>;
 }

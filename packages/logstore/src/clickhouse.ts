@@ -58,7 +58,8 @@ const REQUEST_TIMEOUT_MS = 35_000;
  * first.
  */
 const IDLE_SOCKET_TTL_MS = 2_500;
-const OPEN_CONNECTIONS_MAX = 10;
+/** Maximum number of connections of one log store. Further queries wait. */
+export const LOG_CONNECTIONS_MAX = 10;
 
 /** The status of a wait that ended without an insert. */
 const NOTHING_YET = 204;
@@ -72,7 +73,7 @@ const newClient = (address: ClickHouseAddress, database: string) =>
     database,
     application: 'standin',
     request_timeout: address.timeoutMs ?? REQUEST_TIMEOUT_MS,
-    max_open_connections: OPEN_CONNECTIONS_MAX,
+    max_open_connections: LOG_CONNECTIONS_MAX,
     // A busy event loop fires timers late (clickhouse-js #294), so stale sockets are also removed before each request.
     keep_alive: { enabled: true, idle_socket_ttl: IDLE_SOCKET_TTL_MS, eagerly_destroy_stale_sockets: true },
     // The response begins after the statement has ended, so that an exception becomes a status and never appears at the end of a

@@ -1,4 +1,5 @@
 export { checkSchema, type CheckSchemaOptions } from './check-schema.ts';
+export { LOG_CONNECTIONS_MAX } from './clickhouse.ts';
 export type { HourlyCounts, LastRequest, LogOwner } from './count-requests.ts';
 export { HISTOGRAM_BUCKETS_MAX, STATUS_CLASSES } from './count-log.ts';
 export type { HistogramBucket, HistogramRange, StatusClass } from './count-log.ts';
