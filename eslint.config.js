@@ -22,6 +22,10 @@ export default tseslint.config(
           selector: 'ExportDefaultDeclaration',
           message: 'Use a named export: only config files and Remix routes have default exports.',
         },
+        {
+          selector: 'ObjectExpression > SpreadElement > ObjectExpression',
+          message: 'Write the properties into the object itself, one a line.',
+        },
       ],
       eqeqeq: 'error',
       'max-params': ['error', 4],

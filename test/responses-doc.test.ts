@@ -29,7 +29,11 @@ describe('docs/guides/responses.md', () => {
     // As kubectl, which reads YAML 1.1.
     const part = parse(text, { version: '1.1' }) as Readonly<Record<string, unknown>>;
     const spec = {
-      ...{ projectRef: { name: 'shop' }, displayName: 'Example', slug: '/v1/{id}', method: 'GET', action: 'JSON' },
+      projectRef: { name: 'shop' },
+      displayName: 'Example',
+      slug: '/v1/{id}',
+      method: 'GET',
+      action: 'JSON',
       json: { body: '{}' },
       ...part,
     };

@@ -38,7 +38,11 @@ describe('docs/guides/senders.md', () => {
     // As kubectl, which reads YAML 1.1.
     const part = parse(snippet, { version: '1.1' }) as Readonly<Record<string, unknown>>;
     const spec = {
-      ...{ projectRef: { name: 'p' }, displayName: 'Example', slug: '/v1', method: 'POST', action: 'JSON' },
+      projectRef: { name: 'p' },
+      displayName: 'Example',
+      slug: '/v1',
+      method: 'POST',
+      action: 'JSON',
       json: { body: '{}' },
       ...part,
     };

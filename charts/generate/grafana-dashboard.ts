@@ -26,7 +26,9 @@ const panelOf = (panel: Panel, gridPos: object) => ({
   gridPos,
   fieldConfig: {
     defaults: {
-      ...{ unit: panel.unit, min: 0, thresholds: { mode: 'absolute', steps: stepsOf(panel) } },
+      unit: panel.unit,
+      min: 0,
+      thresholds: { mode: 'absolute', steps: stepsOf(panel) },
       ...(panel.isStat === true
         ? { color: { mode: 'thresholds' } }
         : { custom: { thresholdsStyle: { mode: panel.bad === undefined ? 'off' : 'dashed' } } }),
@@ -62,8 +64,16 @@ const panels = (): readonly object[] => {
 
 /** Returns a variable with the values of a label. The dashboard's user can select several, and all by default. */
 const labelVariable = (name: string, label: string, query: string) => ({
-  ...{ name, label, type: 'query', datasource: DATA_SOURCE, query, refresh: 2 },
-  ...{ multi: true, includeAll: true, allValue: '.*', current: { text: 'All', value: '$__all' } },
+  name,
+  label,
+  type: 'query',
+  datasource: DATA_SOURCE,
+  query,
+  refresh: 2,
+  multi: true,
+  includeAll: true,
+  allValue: '.*',
+  current: { text: 'All', value: '$__all' },
 });
 
 /** Returns the Grafana dashboard for an installation's gateways, operators and dashboards. */

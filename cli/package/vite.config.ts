@@ -68,13 +68,11 @@ const withPackageJson: Plugin = {
       return Object.fromEntries(all.filter(([name]) => names.delete(name)).sort());
     };
     const source = {
-      ...{
-        name: 'standin',
-        version: cli.version,
-        description: root.description,
-        license: root.license,
-        type: 'module',
-      },
+      name: 'standin',
+      version: cli.version,
+      description: root.description,
+      license: root.license,
+      type: 'module',
       engines: root.engines,
       bin: { standin: 'bin/standin.js', 'kubectl-standin': 'bin/kubectl-standin.js' },
       dependencies: used('dependencies'),
@@ -96,7 +94,10 @@ export default defineConfig({
   root: path.join(import.meta.dirname, '..'),
   plugins: [withStartedFiles, withPackageJson],
   build: {
-    ...{ ssr: true, emptyOutDir: true, target: 'node22', minify: false },
+    ssr: true,
+    emptyOutDir: true,
+    target: 'node22',
+    minify: false,
     rollupOptions: {
       input: {
         'dist/standin': path.join(ROOT, 'cli/src/main.ts'),

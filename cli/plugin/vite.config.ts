@@ -23,7 +23,10 @@ export default defineConfig({
   // Without these variables, `ws` would look for optional native modules and find empty ones in the bundle.
   define: { 'process.env.WS_NO_BUFFER_UTIL': '"1"', 'process.env.WS_NO_UTF_8_VALIDATE': '"1"' },
   build: {
-    ...{ ssr: 'plugin/main.ts', emptyOutDir: true, target: 'node22', minify: false },
+    ssr: 'plugin/main.ts',
+    emptyOutDir: true,
+    target: 'node22',
+    minify: false,
     rollupOptions: { output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js', banner } },
   },
 });

@@ -14,7 +14,9 @@ export const responsesOf = ({ responses = [] }: EndpointSpec): readonly Response
       name,
       ...conditionsOf(when),
       mock: {
-        ...{ status, headers: mockHeaders(text, headers), body: text },
+        status,
+        headers: mockHeaders(text, headers),
+        body: text,
         ...(template !== undefined && { template }),
         bodyEncoding: bodyBase64 === undefined ? 'utf8' : 'base64',
         ...(delay !== undefined && { delay: delayOf(delay) }),
@@ -40,7 +42,9 @@ const delayOf = ({ type, fixed = '', uniform, logNormal }: DelaySpec): DelayConf
 export const jsonMockOf = ({ json }: EndpointSpec): JsonMockConfig => {
   const { body = '', status = 200, headers = [], delay, template } = json ?? {};
   return {
-    ...{ status, body, headers: mockHeaders(body, headers) },
+    status,
+    body,
+    headers: mockHeaders(body, headers),
     ...(template !== undefined && { template }),
     ...(delay !== undefined && { delay: delayOf(delay) }),
   };

@@ -23,7 +23,10 @@ import { Toaster } from './ui/toast.tsx';
 export const links: LinksFunction = () => [
   { rel: 'icon', href: '/favicon.svg', type: 'image/svg+xml' },
   ...[interLatin, monoLatin].map((href) => ({
-    ...{ rel: 'preload', as: 'font' as const, type: 'font/woff2', href },
+    rel: 'preload',
+    as: 'font' as const,
+    type: 'font/woff2',
+    href,
     crossOrigin: 'anonymous' as const,
   })),
   { rel: 'stylesheet', href: stylesheet },

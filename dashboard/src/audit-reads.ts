@@ -49,7 +49,9 @@ const filterOf = ({ search, sinceUs, untilUs, endpoint }: Filter): Omit<Read, 'r
 });
 
 const projectOf = ({ namespace, name: project, uid: projectUid }: ProjectIdentity) => ({
-  ...{ namespace, project, projectUid },
+  namespace,
+  project,
+  projectUid,
 });
 
 /** Records that a shared link was opened. Anyone can open a link, so the reader is the Share. */

@@ -40,7 +40,9 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
       ? undefined
       : new SelectedNamespaces({ client: own, labelSelector: namespaceSelector, logger, signal: stopping.signal });
   const ownView = (stage: string): OwnView => ({
-    ...{ client: own, namespaces, selected },
+    client: own,
+    namespaces,
+    selected,
     logger: logger.child({ stage }),
     signal: stopping.signal,
   });
@@ -58,7 +60,8 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
   });
   const audit = logger.child({ stage: 'audit' });
   const access = clusterAccess({
-    ...{ backends, audit },
+    backends,
+    audit,
     secrets: session.previousKey === undefined ? [session.key] : [session.key, session.previousKey],
     maxAgeMs: session.maxAgeMs,
     isSecure: !settings.dangerouslyAllowHttp,

@@ -81,7 +81,14 @@ const openConfig = (
   const diskCopy = new DiskCopy(dataDir, store, logger);
   const { urls, tls } = operator;
   const client = new ConfigClient({
-    ...{ name, instance, urls, tlsDir: tls.dir, maxStalenessMs, store, diskCopy, logger },
+    name,
+    instance,
+    urls,
+    tlsDir: tls.dir,
+    maxStalenessMs,
+    store,
+    diskCopy,
+    logger,
     onRecall: (accountUid) => gate.recall(accountUid),
     onConnected: () => gate.connected(),
     settled: () => unsettled.passed(),
@@ -190,11 +197,25 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const { store, client, gate } = openConfig(options, spool.incarnation, { unsettled, undelivered, refusals });
   const sink = options.logSink ?? openSink(options);
   const delivery = new Delivery({
-    ...{ sink, spool, logger, migrate: settings.clickhouse.migrate, quietMs: settings.spool.quietMs },
+    sink,
+    spool,
+    logger,
+    migrate: settings.clickhouse.migrate,
+    quietMs: settings.spool.quietMs,
     onDrained: (incarnation) => client.reportDrained(incarnation),
   });
   const pipeline = new Pipeline({
-    ...{ settings, budget, unauthenticated, gate, unsettled, egress, metrics, refusals, tracing, logger, onRejected },
+    settings,
+    budget,
+    unauthenticated,
+    gate,
+    unsettled,
+    egress,
+    metrics,
+    refusals,
+    tracing,
+    logger,
+    onRejected,
     config: store,
     recorder: spool,
   });
@@ -220,7 +241,13 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   );
   exposeCertificateExpiry(metrics.registry, () => readFile(path.join(settings.operator.tls.dir, 'tls.crt')));
   metrics.observe({
-    ...{ store, client, gate, delivery, spool, budget, unauthenticated },
+    store,
+    client,
+    gate,
+    delivery,
+    spool,
+    budget,
+    unauthenticated,
     runningRequests: () => pipeline.running,
     shares: sharedPools({ pipeline, budget, unauthenticated }),
     connectionCount: () => receiver.connectionCount(),

@@ -11,19 +11,31 @@ const object = (name: string, generation: number, spec: unknown): ResourceObject
   apiVersion: 'standin.dev/v1alpha1',
   kind: 'Endpoint',
   metadata: {
-    ...{ name, namespace: 'default', uid: `uid-${name}`, generation },
-    ...{ resourceVersion: String(generation), creationTimestamp: '2026-01-01T00:00:00Z' },
+    name,
+    namespace: 'default',
+    uid: `uid-${name}`,
+    generation,
+    resourceVersion: String(generation),
+    creationTimestamp: '2026-01-01T00:00:00Z',
   },
   spec,
 });
 const endpoint = (name: string, generation = 1, body = '{}'): ResourceObject =>
   object(name, generation, {
-    ...{ projectRef: { name: 'shop' }, displayName: name, slug: `/${name}`, method: 'GET', action: 'JSON' },
+    projectRef: { name: 'shop' },
+    displayName: name,
+    slug: `/${name}`,
+    method: 'GET',
+    action: 'JSON',
     json: { body },
   });
 const forward = (name: string): ResourceObject =>
   object(name, 1, {
-    ...{ projectRef: { name: 'shop' }, displayName: name, slug: `/${name}`, method: 'GET', action: 'Forward' },
+    projectRef: { name: 'shop' },
+    displayName: name,
+    slug: `/${name}`,
+    method: 'GET',
+    action: 'Forward',
     forward: { url: 'https://api.example.com/' },
   });
 
@@ -137,11 +149,19 @@ describe('a namespace in which small changes affect thousands of objects', () =>
   const project = resource('Project', 'shop', { accountRef: { name: 'team' } });
   const toService = (name: string): ResourceObject =>
     object(name, 1, {
-      ...{ projectRef: { name: 'shop' }, displayName: name, slug: `/${name}`, method: 'GET', action: 'Forward' },
+      projectRef: { name: 'shop' },
+      displayName: name,
+      slug: `/${name}`,
+      method: 'GET',
+      action: 'Forward',
       forward: { serviceRef: { name: 'orders', port: 80 } },
     });
   const service = (hasSelector: boolean): ServiceObject => ({
-    ...{ namespace: 'default', name: 'orders', type: 'ClusterIP', isHeadless: false, ports: [80] },
+    namespace: 'default',
+    name: 'orders',
+    type: 'ClusterIP',
+    isHeadless: false,
+    ports: [80],
     hasSelector,
   });
   /** Ends the hold-off. Returns how many objects are sent to the gateways again, and how many are removed from them. */

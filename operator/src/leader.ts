@@ -32,15 +32,22 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
   const log = new ConfigLog(epoch, (id) => secrets.valueOf(id));
   const since = (key: ConfigKey): number | undefined => log.since(key);
   const gateways = new GatewayController({
-    ...{ ...context, epoch, since, forgetMs: settings.stream.gatewayForgetMs },
-    ...{ memory: parts.gatewayMemory, isGone: parts.isGatewayGone, revision: () => log.revision.number },
+    ...context,
+    epoch,
+    since,
+    forgetMs: settings.stream.gatewayForgetMs,
+    memory: parts.gatewayMemory,
+    isGone: parts.isGatewayGone,
+    revision: () => log.revision.number,
     onChange: (keys) => controllers.gatewaysChanged(keys),
   });
   const keys = new AccountKeyController({ ...context, desired, pollMs: settings.secretPollMs });
   const secrets = new SigningSecretController({ ...context, desired, pollMs: settings.secretPollMs });
   const claims = parts.claims && new ClaimController({ ...context, desired, ...parts.claims });
   const quota = new QuotaController({
-    ...{ ...context, store: ledgers, countPermits: logStore && ((filter) => logStore.permits(filter)) },
+    ...context,
+    store: ledgers,
+    countPermits: logStore && ((filter) => logStore.permits(filter)),
     limit: (uid) => translator.verdict(uid)?.quota,
     gatewayCount: () => gateways.known.filter(({ connected }) => connected).length,
     isConnected: (gateway, instance) => gateways.isConnected(gateway, instance),
@@ -50,7 +57,11 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
   const refusals = new RefusalGatherer({ gateways, log });
   const lastRequests = new LastRequests({ logStore, logger, onChange: (uid) => statuses.enqueue(uid) });
   const statuses = new StatusController({
-    ...{ ...context, metrics, gateways, since, onStatus: parts.onStatus },
+    ...context,
+    metrics,
+    gateways,
+    since,
+    onStatus: parts.onStatus,
     key: (uid) => keys.known(uid),
     usage: (uid) => quota.usage(uid),
     audited: (uid) => (audit === undefined ? {} : audit.audited(uid)),
@@ -87,7 +98,10 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
     replays,
     regenerations,
     new PurgeController({
-      ...{ ...context, store, prepareStore, replays },
+      ...context,
+      store,
+      prepareStore,
+      replays,
       acceptedOf: (uid) => translator.verdict(uid)?.accepted,
       undelivered: (wanted) => undelivered(gateways, volumes, wanted),
     }),
@@ -98,7 +112,13 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
   const present = list.filter((controller) => controller !== undefined);
   const controllers = new ControllerManager(present, logger);
   return {
-    ...{ controllers, log, gateways, quota, refusals, statuses, volumes },
+    controllers,
+    log,
+    gateways,
+    quota,
+    refusals,
+    statuses,
+    volumes,
     start: async (): Promise<void> => {
       await controllers.start(signal);
       if (controllers.isStarted) logger.info({ objects: log.size }, 'leading');

@@ -63,7 +63,9 @@ const start = async (settings: OperatorSettings, logger: Logger): Promise<Runnin
     settings,
     translateSettings: translateSettings(settings),
     source: identifiedSource({
-      ...{ logger, registry, pollMs: settings.secretPollMs },
+      logger,
+      registry,
+      pollMs: settings.secretPollMs,
       source: kubernetesSource({ ...cluster, namespaceBytesMax: settings.namespaceBytesMax }),
       store: identities,
     }),

@@ -62,7 +62,10 @@ export class MemorySource implements ResourceSource {
     };
     const metadata = { name, namespace: 'default', uid, generation: generation + 1, creationTimestamp };
     return this.#store(key, {
-      ...{ apiVersion: GROUP_VERSION, kind, spec, status: status ?? before?.status },
+      apiVersion: GROUP_VERSION,
+      kind,
+      spec,
+      status: status ?? before?.status,
       metadata: { ...metadata, resourceVersion: String(++this.#version) },
     });
   }

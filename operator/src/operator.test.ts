@@ -85,14 +85,16 @@ const start = async (parts: Partial<OperatorParts> = {}): Promise<void> => {
   });
   registry = new Registry();
   operator = await runOperator({
-    ...{ settings, source, registry, translateSettings: translateSettings(settings), leadership },
-    ...{
-      certificates: ownCertificates(certificateStore),
-      gatewayMemory: memory,
-      ledgers,
-      isGatewayGone: noGatewayPods,
-      logger: pino({ level: 'silent' }),
-    },
+    settings,
+    source,
+    registry,
+    translateSettings: translateSettings(settings),
+    leadership,
+    certificates: ownCertificates(certificateStore),
+    gatewayMemory: memory,
+    ledgers,
+    isGatewayGone: noGatewayPods,
+    logger: pino({ level: 'silent' }),
     ...parts,
   });
 };
@@ -120,7 +122,13 @@ const endpoint = (slug: string, body = '{}') => {
 const call = async (method: string, path: string, body?: unknown): Promise<IncomingMessage> => {
   const { hostname: host, port } = new URL(operator.streamUrl);
   const client = request({
-    ...{ host, port, path, method, agent: false, ca: certificates.caBundle, servername: STREAM_SERVER_NAME },
+    host,
+    port,
+    path,
+    method,
+    agent: false,
+    ca: certificates.caBundle,
+    servername: STREAM_SERVER_NAME,
     ...certificates.gateway,
     headers: body === undefined ? {} : { 'content-type': 'application/json' },
   });
@@ -445,20 +453,16 @@ describe('an operator', () => {
     const { port } = new URL(operator.adminUrl);
     const settings = operatorSettings.parse({ admin: { host: '127.0.0.1', port } });
     const second = runOperator({
-      ...{
-        settings,
-        source,
-        registry: new Registry(),
-        translateSettings: translateSettings(settings),
-        leadership,
-      },
-      ...{
-        certificates: ownCertificates(certificateStore),
-        gatewayMemory: memory,
-        ledgers,
-        isGatewayGone: noGatewayPods,
-        logger: pino({ level: 'silent' }),
-      },
+      settings,
+      source,
+      registry: new Registry(),
+      translateSettings: translateSettings(settings),
+      leadership,
+      certificates: ownCertificates(certificateStore),
+      gatewayMemory: memory,
+      ledgers,
+      isGatewayGone: noGatewayPods,
+      logger: pino({ level: 'silent' }),
     });
     await expect(second).rejects.toThrow('EADDRINUSE');
   });

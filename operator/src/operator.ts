@@ -48,7 +48,11 @@ const openAudit = (
 ): QuotaAudit | undefined => {
   if (logStore === undefined) return undefined;
   return new QuotaAudit({
-    ...{ store: ledgers, logStore, objects, onChange, registry },
+    store: ledgers,
+    logStore,
+    objects,
+    onChange,
+    registry,
     logger: logger.child({ stage: 'quota' }),
   });
 };

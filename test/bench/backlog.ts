@@ -13,7 +13,9 @@ const logger = pino({ level: 'silent' });
 /** Opens a spool whose size and buffered bytes are not limited. */
 export const openSpool = (dir: string, durability: 'disk' | 'process'): Promise<Spool> =>
   Spool.open({
-    ...{ dir, durability, logger },
+    dir,
+    durability,
+    logger,
     budget: new ByteBudget(Number.MAX_SAFE_INTEGER),
     bytesMax: Number.MAX_SAFE_INTEGER,
     segmentBytes: SEGMENT_BYTES,

@@ -60,7 +60,9 @@ const fromRival = (rival: Rival): Contender => ({
 /** Waits until ClickHouse has all of the gateway's rows, then at most 30 s until its merges end. */
 export const settled = async (stand: Stand): Promise<void> => {
   await eventually('the gateway to have delivered everything', () => stand.metric('standin_deliver_backlog_bytes'), {
-    ...{ accept: (bytes) => bytes === 0, timeoutMs: DELIVERED_TIMEOUT_MS, intervalMs: 200 },
+    accept: (bytes) => bytes === 0,
+    timeoutMs: DELIVERED_TIMEOUT_MS,
+    intervalMs: 200,
   });
   const merges = () => stand.query('SELECT count() FROM system.merges FORMAT TSV');
   const isOver = (count: string): boolean => count.trim() === '0';

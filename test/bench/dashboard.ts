@@ -40,10 +40,16 @@ const BODY_BYTES = 10 * MIB;
 
 const milliseconds = (value: number): string => `${value.toFixed(0)} ms`;
 const atMost = (what: string, value: number, max: number): Measurement => ({
-  ...{ what, measured: milliseconds(value), target: `≤ ${max} ms`, met: value <= max },
+  what,
+  measured: milliseconds(value),
+  target: `≤ ${max} ms`,
+  met: value <= max,
 });
 const exactly = (what: string, value: number, expected: number): Measurement => ({
-  ...{ what, measured: String(value), target: String(expected), met: value === expected },
+  what,
+  measured: String(value),
+  target: String(expected),
+  met: value === expected,
 });
 
 /** Opens the Traffic page and waits until its tail, the stream of new rows, is live. */
@@ -56,7 +62,8 @@ const openTraffic = async ({ run, browser }: Stand, origin = run.dashboard): Ret
 
 const tailIs = (page: Page, state: string): Promise<unknown> =>
   eventually(`the tail to be ${state}`, () => page.locator('[data-tail]').getAttribute('data-tail'), {
-    ...{ accept: (found) => found === state, intervalMs: 10 },
+    accept: (found) => found === state,
+    intervalMs: 10,
   });
 
 /**
@@ -79,7 +86,9 @@ const send = async (
     const number = from + index;
     sentAt.set(number, Date.now());
     const answered = pool.request({
-      ...{ method: 'GET', path: `${url.pathname}/v1/orders?n=${number}`, headers: { 'x-api-key': run.apiKey } },
+      method: 'GET',
+      path: `${url.pathname}/v1/orders?n=${number}`,
+      headers: { 'x-api-key': run.apiKey },
     });
     answers.push(answered.then(({ body }) => body.dump()));
   }
@@ -156,7 +165,8 @@ const benchBurst = async (stand: Stand): Promise<Measurement[]> => {
   await send(stand.run, 2_000_000, PER_SECOND * SECONDS, PER_SECOND);
   const total = before + PER_SECOND * SECONDS;
   await eventually('the chart to count the last request', () => page.locator('[data-counts]').innerText(), {
-    ...{ accept: (text) => text.includes(new Intl.NumberFormat('en').format(total)), timeoutMs: 20_000 },
+    accept: (text) => text.includes(new Intl.NumberFormat('en').format(total)),
+    timeoutMs: 20_000,
   });
   const longest = await longestTask(page);
   const { listed } = await readToTheEnd(page);

@@ -62,7 +62,9 @@ class Callers implements Disposable {
 
   async answered(): Promise<void> {
     await eventually('all responses', () => Promise.resolve(this.#answers), {
-      ...{ accept: (count) => count === DELAYED, timeoutMs: 2 * DELAY_MS, intervalMs: 100 },
+      accept: (count) => count === DELAYED,
+      timeoutMs: 2 * DELAY_MS,
+      intervalMs: 100,
     });
   }
 
@@ -109,7 +111,9 @@ export const measureDelayed = async (stand: Stand, plain: string): Promise<reado
     const idle = await sample();
     callers.send(delayed);
     await eventually('the delayed requests', () => stand.metric('standin_receive_running_requests'), {
-      ...{ accept: (count) => count >= DELAYED, timeoutMs: DELAY_MS, intervalMs: 100 },
+      accept: (count) => count >= DELAYED,
+      timeoutMs: DELAY_MS,
+      intervalMs: 100,
     });
     const waiting = await sample();
     const stillWaiting = await stand.metric('standin_receive_running_requests');

@@ -49,7 +49,9 @@ const load = async (run: DashboardRun, count: number): Promise<Loaded> => {
   if (refused > 0) throw new Error(`${refused} of ${requests} requests were rejected`);
   const store = await openDevLog(run.data);
   await eventually('every request in the log', () => store.count({ projectUid: EVERY_PROJECT }), {
-    ...{ accept: (rows) => rows === requests, timeoutMs: DELIVERED_MS_MAX, intervalMs: 1_000 },
+    accept: (rows) => rows === requests,
+    timeoutMs: DELIVERED_MS_MAX,
+    intervalMs: 1_000,
   });
   await store.close();
   return { requests, perSecond: requests / seconds };
@@ -82,11 +84,16 @@ export const benchDev = async ({ requests: count }: BenchOptions): Promise<boole
     const memoryAfter = await treeMemoryMiB(dev);
     const figure = (what: string, measured: string): Measurement => ({ what, measured, target: '', met: true });
     const idle = (what: string, percent: number): Measurement => ({
-      ...{ what, measured: `${percent.toFixed(1)} % of a core` },
-      ...{ target: `≤ ${idlePercentMax} %`, met: percent <= idlePercentMax },
+      what,
+      measured: `${percent.toFixed(1)} % of a core`,
+      target: `≤ ${idlePercentMax} %`,
+      met: percent <= idlePercentMax,
     });
     const memory = (what: string, mib: number): Measurement => ({
-      ...{ what, measured: `${mib.toFixed(0)} MiB`, target: `≤ ${memoryMibMax} MiB`, met: mib <= memoryMibMax },
+      what,
+      measured: `${mib.toFixed(0)} MiB`,
+      target: `≤ ${memoryMibMax} MiB`,
+      met: mib <= memoryMibMax,
     });
     const measurements = [
       idle('idle before any request, with the tail', idleBefore),

@@ -26,7 +26,9 @@ const until = async (load: MixedLoad, isEnough: (mib: number) => boolean) => {
   const started = performance.now();
   const { backlogMib: before } = await load.sample();
   const { backlogMib: after } = await eventually('the backlog to have the expected size', () => load.sample(), {
-    ...{ accept: ({ backlogMib }) => isEnough(backlogMib), timeoutMs: BACKLOG_TIMEOUT_MS, intervalMs: SAMPLE_MS },
+    accept: ({ backlogMib }) => isEnough(backlogMib),
+    timeoutMs: BACKLOG_TIMEOUT_MS,
+    intervalMs: SAMPLE_MS,
   });
   const seconds = (performance.now() - started) / 1_000;
   return { seconds, mibPerSecond: (after - before) / seconds };

@@ -187,7 +187,9 @@ export const judgeRows = async (tally: Tally): Promise<Measurement[]> => {
   for (const [{ name, countRows }, answered] of tally) {
     if (countRows === undefined) continue;
     const stored = await eventually('the rows of all accepted requests', countRows, {
-      ...{ accept: (count) => count >= answered, timeoutMs: ROWS_TIMEOUT_MS, intervalMs: 500 },
+      accept: (count) => count >= answered,
+      timeoutMs: ROWS_TIMEOUT_MS,
+      intervalMs: 500,
     });
     measurements.push({
       what: `${name}: rows of accepted requests`,

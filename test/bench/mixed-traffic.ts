@@ -53,7 +53,9 @@ export class MixedTraffic {
       id: this.#uuidv7(receivedAtMs),
       receivedAtUs: Math.round(receivedAtMs * 1_000),
       expiresAtS: Math.floor(this.#nowMs / 1_000) + 30 * 86_400,
-      ...{ project, projectUid: `uid-of-${project}`, target },
+      project,
+      projectUid: `uid-of-${project}`,
+      target,
       endpoint: path.split('/')[2] ?? 'root',
       endpointUid: `uid-of-${path.split('/')[2] ?? 'root'}`,
       gateway: `gateway-${this.#below(3)}`,
@@ -80,14 +82,19 @@ export class MixedTraffic {
   #webhook(): Exchange {
     const type = this.#of(EVENTS);
     const event = {
-      ...{ id: `evt_${this.#hex(24)}`, type, created: 1_790_000_000 + this.#made, livemode: false },
+      id: `evt_${this.#hex(24)}`,
+      type,
+      created: 1_790_000_000 + this.#made,
+      livemode: false,
       data: {
         object: { id: `obj_${this.#hex(24)}`, amount: this.#below(100_000), currency: 'eur', note: this.#text(12) },
       },
       customer: { id: `cus_${this.#hex(14)}`, email: `user${this.#below(200_000)}@example.com` },
     };
     return {
-      ...{ method: 'POST', path: '/v1/webhooks', status: 200 },
+      method: 'POST',
+      path: '/v1/webhooks',
+      status: 200,
       requestHeaders: [['x-signature', `t=${1_790_000_000 + this.#made},v1=${this.#hex(64)}`]],
       requestBody: Buffer.from(JSON.stringify(event)),
       responseBody: Buffer.from('{"received": true}'),
@@ -96,15 +103,16 @@ export class MixedTraffic {
 
   #list(): Exchange {
     const items = Array.from({ length: 10 }, () => ({
-      ...{
-        id: this.#hex(12),
-        sku: `SKU-${this.#below(10_000)}`,
-        name: this.#text(3),
-        price: this.#below(10_000) / 100,
-      },
+      id: this.#hex(12),
+      sku: `SKU-${this.#below(10_000)}`,
+      name: this.#text(3),
+      price: this.#below(10_000) / 100,
     }));
     return {
-      ...{ method: 'GET', path: '/v1/orders', query: `page=${this.#below(500)}&limit=10`, status: 200 },
+      method: 'GET',
+      path: '/v1/orders',
+      query: `page=${this.#below(500)}&limit=10`,
+      status: 200,
       requestBody: NOTHING,
       responseBody: Buffer.from(JSON.stringify({ items, total: this.#below(5_000) })),
     };
@@ -114,7 +122,9 @@ export class MixedTraffic {
     const form = `grant_type=refresh_token&client_id=web&refresh_token=${this.#hex(64)}`;
     const answer = { access_token: this.#hex(128), token_type: 'Bearer', expires_in: 3_600 };
     return {
-      ...{ method: 'POST', path: '/v1/token', status: 200 },
+      method: 'POST',
+      path: '/v1/token',
+      status: 200,
       requestBody: Buffer.from(form),
       responseBody: Buffer.from(JSON.stringify(answer)),
     };
@@ -125,7 +135,11 @@ export class MixedTraffic {
     const methods: readonly Method[] = ['PUT', 'PATCH', 'DELETE'];
     const body = { name: this.#text(2), address: { street: this.#text(2), zip: String(10_000 + this.#below(80_000)) } };
     return {
-      ...{ method: this.#of(methods), path, status: 200, action: 'Forward', outcome: 'forwarded' },
+      method: this.#of(methods),
+      path,
+      status: 200,
+      action: 'Forward',
+      outcome: 'forwarded',
       upstreamUrl: `https://api.example.com${path}`,
       upstreamFirstByteUs: 5_000 + this.#below(80_000),
       requestBody: Buffer.from(JSON.stringify(body)),
@@ -137,7 +151,9 @@ export class MixedTraffic {
     const status = this.#of([401, 404, 422, 500, 503]);
     const problem = { type: 'about:blank', status, title: this.#text(3), instance: `/errors/${this.#hex(16)}` };
     return {
-      ...{ method: 'POST', path: '/v1/payments', status },
+      method: 'POST',
+      path: '/v1/payments',
+      status,
       requestBody: Buffer.from(JSON.stringify({ amount: this.#below(10_000), token: this.#hex(32) })),
       responseBody: Buffer.from(JSON.stringify(problem)),
     };
@@ -146,7 +162,10 @@ export class MixedTraffic {
   #upload(): Exchange {
     const bytes = Buffer.from(Array.from({ length: 1_024 + this.#below(7_168) }, () => this.#below(256)));
     return {
-      ...{ method: 'POST', path: '/v1/files', status: 201, requestBody: bytes },
+      method: 'POST',
+      path: '/v1/files',
+      status: 201,
+      requestBody: bytes,
       responseBody: Buffer.from(JSON.stringify({ id: this.#hex(24), bytes: bytes.length })),
     };
   }

@@ -87,7 +87,12 @@ const measureCpu = async (stand: QuotaStand, without: Caller, plenty: Caller): P
     });
   };
   const contender = (name: string, caller: Caller): Contender => ({
-    ...{ name, pid, port: portOf(gateway), request: requestOf(caller), settle, countRows: undefined },
+    name,
+    pid,
+    port: portOf(gateway),
+    request: requestOf(caller),
+    settle,
+    countRows: undefined,
     stop: () => Promise.resolve(),
   });
   const contenders = [contender('no quota', without), contender('quota', plenty)] as const;
@@ -142,7 +147,10 @@ const load = async (
   const results = await Promise.all(
     stand.deployment.gateways.map((gateway) =>
       runLoad({
-        ...{ port: portOf(gateway), requests: [requestOf(caller)], connections: CONNECTIONS, seconds },
+        port: portOf(gateway),
+        requests: [requestOf(caller)],
+        connections: CONNECTIONS,
+        seconds,
         ...(perSecond !== undefined && { perSecond }),
       }),
     ),
@@ -199,7 +207,8 @@ const measureIdle = async (stand: QuotaStand): Promise<Measurement[]> => {
 /** Measures the cost of quotas: CPU per request, and writes to the API server. */
 export const benchQuota = async (): Promise<boolean> => {
   await using stand = await QuotaStand.start({
-    ...{ operators: 1, gateways: GATEWAYS },
+    operators: 1,
+    gateways: GATEWAYS,
     operatorEnv: { STANDIN_LOG_LEVEL: 'warn', STANDIN_WRITES_PER_SECOND: '1000' },
     gatewayEnv: { STANDIN_LOG_LEVEL: 'warn' },
   });

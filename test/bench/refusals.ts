@@ -25,13 +25,11 @@ const contenderOf = async (
   const requestOf = (slug: string): string =>
     postOf(`/${stand.own.uri}${slug}`, `x-api-key: ${stand.own.key}\r\n`, '{"a": 1}');
   return {
-    ...{
-      name,
-      pid: stand.gateway.pid,
-      port: stand.port,
-      request: requestOf('/orders'),
-      refused: REFUSED.map(requestOf),
-    },
+    name,
+    pid: stand.gateway.pid,
+    port: stand.port,
+    request: requestOf('/orders'),
+    refused: REFUSED.map(requestOf),
     settle: () => settled(stand),
     countRows: undefined,
     stop: () => stand[Symbol.asyncDispose](),

@@ -27,14 +27,20 @@ const template = `{"id": \${request.json.a}, "order": "\${path.id}", "plan": \${
 
 /** Conditions on a header, of which only the last response's is met. */
 const responses: readonly ResponseConfig[] = Array.from({ length: CONDITIONAL_RESPONSES }, (_, index) => ({
-  ...{ name: `r${index}`, pathParams: [], queryParams: [] },
+  name: `r${index}`,
+  pathParams: [],
+  queryParams: [],
   headers: [{ name: 'x-plan', type: 'Exact', value: `plan-${index}` }],
   mock: { status: 200, headers: [['content-type', 'application/json']], body, bodyEncoding: 'utf8' },
 }));
 
 /** A condition on the body. */
 const expression: ResponseConfig = {
-  ...{ name: 'expression', pathParams: [], headers: [], queryParams: [], cel: 'request.json.a == 1' },
+  name: 'expression',
+  pathParams: [],
+  headers: [],
+  queryParams: [],
+  cel: 'request.json.a == 1',
   mock: { status: 200, headers: [['content-type', 'application/json']], body, bodyEncoding: 'utf8' },
 };
 
@@ -60,7 +66,10 @@ export const benchResponses = async ({ seconds }: BenchOptions): Promise<boolean
       'a CEL expression': '/expressions',
     };
     const contenders = Object.entries(paths).map(([name, path]): Contender => ({
-      ...{ name, pid: stand.gateway.pid, port: stand.port, request: requestOf(path) },
+      name,
+      pid: stand.gateway.pid,
+      port: stand.port,
+      request: requestOf(path),
       settle: () => settled(stand),
       countRows: undefined,
       stop: () => Promise.resolve(),

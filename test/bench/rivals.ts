@@ -93,8 +93,11 @@ export const startMockoon = async ({ directory, slug, body }: RivalOptions): Pro
   const port = await freePort();
   const dataFile = path.join(directory, 'mockoon.json');
   const response = {
-    ...{ body, statusCode: 200, headers: [{ key: 'Content-Type', value: JSON_TYPE }] },
-    ...{ disableTemplating: true, default: true },
+    body,
+    statusCode: 200,
+    headers: [{ key: 'Content-Type', value: JSON_TYPE }],
+    disableTemplating: true,
+    default: true,
   };
   const route = { type: 'http', method: 'post', endpoint: slug.slice(1), responses: [response] };
   const environment = { name: 'bench', port, hostname: '127.0.0.1', cors: false, routes: [route] };

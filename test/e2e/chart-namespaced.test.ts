@@ -43,7 +43,11 @@ beforeAll(async () => {
   await cluster.apply(asList(rights));
   const env = { STANDIN_WATCH_NAMESPACES: team.namespace };
   deployment = await deploy({
-    ...{ cluster, clickHouse, operators: 1, gateways: 1, systemNamespace: system },
+    cluster,
+    clickHouse,
+    operators: 1,
+    gateways: 1,
+    systemNamespace: system,
     operatorEnv: { ...env, STANDIN_SECRET_POLL_MS: '500' },
   });
   dashboard = await startClusterDashboard({ cluster, clickHouse, env, systemNamespace: system });
@@ -118,21 +122,33 @@ const RESOURCES_ROLE = 'standin-operator-resources';
 const noAction = (): Promise<void> => Promise.resolve();
 const NEEDED: readonly NeededPermission[] = [
   {
-    ...{ role: RESOURCES_ROLE, resource: 'mockendpoints/status', verb: 'patch', method: 'PATCH' },
+    role: RESOURCES_ROLE,
+    resource: 'mockendpoints/status',
+    verb: 'patch',
+    method: 'PATCH',
     provoke: (n) => team.mock('orders', String(n)),
   },
   { role: RESOURCES_ROLE, resource: 'secrets', verb: 'get', method: 'GET', provoke: noAction },
   {
-    ...{ role: RESOURCES_ROLE, resource: 'secrets', verb: 'create', method: 'POST' },
+    role: RESOURCES_ROLE,
+    resource: 'secrets',
+    verb: 'create',
+    method: 'POST',
     provoke: (n) => team.apply('Account', `more-${n}`, { plan: 'Free' }),
   },
   {
-    ...{ role: RESOURCES_ROLE, resource: 'events', verb: 'create', method: 'POST' },
+    role: RESOURCES_ROLE,
+    resource: 'events',
+    verb: 'create',
+    method: 'POST',
     // This Account does not exist, so the condition changes and the operator creates an Event.
     provoke: (n) => team.apply('Project', `lost-${n}`, { displayName: 'Lost', accountRef: { name: 'nobody' } }),
   },
   {
-    ...{ role: RESOURCES_ROLE, resource: 'mockshares', verb: 'delete', method: 'DELETE' },
+    role: RESOURCES_ROLE,
+    resource: 'mockshares',
+    verb: 'delete',
+    method: 'DELETE',
     // The Share ended so long ago that the operator removes it immediately.
     provoke: (n) =>
       team.apply('Share', `expired-${n}`, { ...SHARE, tokenSha256: sha256Of(n), expiresAt: '2020-01-01T00:00:00Z' }),

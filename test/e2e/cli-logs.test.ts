@@ -171,7 +171,9 @@ describe('standin logs and standin tail', () => {
       ['-e', 'elsewhere', '--status', '404'],
     ])
       expect(await standin(['logs', ...gone, ...choice])).toEqual({
-        ...{ code: 0, stdout: '', stderr: 'No requests found.\n' },
+        code: 0,
+        stdout: '',
+        stderr: 'No requests found.\n',
       });
     const tailing = start('tail', '-p', 'other', '--since', '1h');
     await tailing.waitForLine('its request', (line) => line.includes('default/elsewhere'));
@@ -216,7 +218,8 @@ describe('standin logs and standin tail', () => {
     const { stderr } = await standin(['logs', '--data', dev.data, '-p', 'nope']);
     expect(stderr).toBe('standin: there is no project "nope"; available projects: shop\n');
     expect(await standin(['logs', '--data', dev.data, '-e', 'nope'])).toMatchObject({
-      ...{ code: 1, stdout: '' },
+      code: 1,
+      stdout: '',
       stderr: expect.stringContaining('there is no endpoint "nope"; available endpoints: cancel-order') as unknown,
     });
     expect(await standin(['tail', '--data', dev.data])).toEqual({

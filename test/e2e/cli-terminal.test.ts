@@ -28,7 +28,10 @@ const expectHarmless = ({ stdout, stderr }: Pick<CommandResult, 'stdout' | 'stde
 
 const object = (change: object): string =>
   JSON.stringify({
-    ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Account', metadata: { name: 'a' }, spec: {} },
+    apiVersion: 'standin.dev/v1alpha1',
+    kind: 'Account',
+    metadata: { name: 'a' },
+    spec: {},
     ...change,
   });
 
@@ -176,15 +179,13 @@ describe('a hostile server', () => {
 
   test('cannot control the terminal with usage, as text or as JSON', async () => {
     const usage = {
-      ...{
-        month: '2026-11',
-        used: 0,
-        resetsOn: '2026-12-01',
-        total: 0,
-        days: [],
-        otherRequests: 0,
-        logFailure: HOSTILE,
-      },
+      month: '2026-11',
+      used: 0,
+      resetsOn: '2026-12-01',
+      total: 0,
+      days: [],
+      otherRequests: 0,
+      logFailure: HOSTILE,
       endpoints: [{ namespace: HOSTILE, project: HOSTILE, projectUid: 'u', endpoint: HOSTILE, requests: 1 }],
     };
     await using server = await startHostileServer((_, response) => response.end(JSON.stringify(usage)));

@@ -12,7 +12,13 @@ import { startTlsUpstream } from './tls-upstream.ts';
 
 const BIN = path.join(ROOT, 'cli/bin/standin.js');
 const USAGE = {
-  ...{ month: '2026-11', used: 0, resetsOn: '2026-12-01', total: 0, days: [], endpoints: [], otherRequests: 0 },
+  month: '2026-11',
+  used: 0,
+  resetsOn: '2026-12-01',
+  total: 0,
+  days: [],
+  endpoints: [],
+  otherRequests: 0,
 };
 
 /**
@@ -36,7 +42,9 @@ beforeEach(async () => {
   folder = await createTempFolder('token');
   env = {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('STANDIN_'))),
-    ...{ HOME: folder, XDG_STATE_HOME: path.join(folder, 'state'), KUBECONFIG: path.join(folder, 'kubeconfig') },
+    HOME: folder,
+    XDG_STATE_HOME: path.join(folder, 'state'),
+    KUBECONFIG: path.join(folder, 'kubeconfig'),
   };
   await useCluster({});
 });
@@ -45,8 +53,11 @@ beforeEach(async () => {
 const useCluster = async ({ server = 'https://127.0.0.1:9', ca = 'A' }: { server?: string; ca?: string }) => {
   const cluster = { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') };
   const kubeconfig = {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'here' },
-    ...{ clusters: [{ name: 'c', cluster }], users: [{ name: 'me', user: { token: 'mine' } }] },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'here',
+    clusters: [{ name: 'c', cluster }],
+    users: [{ name: 'me', user: { token: 'mine' } }],
     contexts: [{ name: 'here', context: { cluster: 'c', user: 'me' } }],
   };
   await writeFile(path.join(folder, 'kubeconfig'), JSON.stringify(kubeconfig));

@@ -271,8 +271,12 @@ describe('resources', () => {
     const create = (displayName: string) =>
       cluster.apply(
         object('Endpoint', 'again', {
-          ...{ projectRef: { name: 'shop' }, displayName, slug: '/again', method: 'GET' },
-          ...{ action: 'JSON', json: { body: '1' } },
+          projectRef: { name: 'shop' },
+          displayName,
+          slug: '/again',
+          method: 'GET',
+          action: 'JSON',
+          json: { body: '1' },
         }),
       );
     const saved = async () =>
@@ -301,8 +305,12 @@ describe('resources', () => {
   it('are edited as YAML, without what only the API server writes', async () => {
     await cluster.apply(
       object('Endpoint', 'as-text', {
-        ...{ projectRef: { name: 'shop' }, displayName: 'As text', slug: '/as-text', method: 'GET' },
-        ...{ action: 'JSON', json: { body: '1' } },
+        projectRef: { name: 'shop' },
+        displayName: 'As text',
+        slug: '/as-text',
+        method: 'GET',
+        action: 'JSON',
+        json: { body: '1' },
       }),
     );
     const lastApplied = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -342,8 +350,12 @@ describe('resources', () => {
     const page = await open(viewer, `/p/${namespace}/shop/endpoints`);
     await cluster.apply(
       object('Endpoint', 'live', {
-        ...{ projectRef: { name: 'shop' }, displayName: 'Seen live', slug: '/live', method: 'GET' },
-        ...{ action: 'JSON', json: { body: '1' } },
+        projectRef: { name: 'shop' },
+        displayName: 'Seen live',
+        slug: '/live',
+        method: 'GET',
+        action: 'JSON',
+        json: { body: '1' },
       }),
     );
     await page.getByRole('link', { name: '/live' }).waitFor();

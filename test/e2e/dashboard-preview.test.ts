@@ -21,12 +21,16 @@ afterAll(async () => {
 
 const HOSTILE = '</pre><img src=x onerror=alert(1)>\u202e"';
 const PLAN = {
-  ...{ slug: '/plans/{id}', method: 'POST', action: 'JSON' },
+  slug: '/plans/{id}',
+  method: 'POST',
+  action: 'JSON',
   responses: [
     {
       name: 'gold',
       when: { headers: [{ name: 'x-plan', value: 'gold' }] },
-      ...{ body: '{"gold": ${path.id}}', template: 'CEL', delay: { type: 'Fixed', fixed: '40ms' } },
+      body: '{"gold": ${path.id}}',
+      template: 'CEL',
+      delay: { type: 'Fixed', fixed: '40ms' },
     },
   ],
   json: { body: '{"note": ${request.json.note}, "uuid": "${uuid()}"}', template: 'CEL' },
@@ -34,7 +38,8 @@ const PLAN = {
 
 const call = async (target: string, body: string, headers: Readonly<Record<string, string>> = {}): Promise<string> => {
   const response = await request(`${run.url}${target}`, {
-    ...{ method: 'POST', body },
+    method: 'POST',
+    body,
     headers: { 'x-api-key': run.apiKey, ...headers },
   });
   return response.body.text();

@@ -42,7 +42,9 @@ beforeAll(async () => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   deployment = await deploy({
-    ...{ cluster, clickHouse, gateways: 1 },
+    cluster,
+    clickHouse,
+    gateways: 1,
     gatewayEnv: { STANDIN_PORT: String(port) },
     operatorEnv: { ...clickHouse.env, STANDIN_GATEWAY_URL: url, STANDIN_REPLAY_GATEWAY_URL: url },
   });

@@ -21,7 +21,8 @@ export class DevReplay {
     this.#operations = operationFiles(data);
     const name = `replay-${randomBytes(4).toString('hex')}`;
     this.#object = {
-      ...{ apiVersion: GROUP_VERSION, kind: 'Replay' },
+      apiVersion: GROUP_VERSION,
+      kind: 'Replay',
       metadata: { name, namespace: 'default' },
       spec: { projectRef: { name: 'shop' }, ...spec },
     };

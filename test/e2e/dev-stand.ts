@@ -83,11 +83,15 @@ export const startDev = async ({
     name: 'standin dev',
     main: 'cli/src/main.ts',
     args: ['dev', manifests, ...fixed, ...args],
-    ...{ nodeArgs, env },
+    nodeArgs,
+    env,
   });
   const ready = await waitForReady(process);
   return {
-    ...{ manifests, data, process, ready },
+    manifests,
+    data,
+    process,
+    ready,
     url: ready.projects.find(({ name }) => name === 'shop')?.url ?? '',
     apiKey: ready.accounts[0]?.apiKey ?? '',
   };

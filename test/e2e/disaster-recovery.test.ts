@@ -169,15 +169,19 @@ test('objects, keys and ledgers of the version before identities keep their URL,
   const owner = { apiVersion: 'standin.dev/v1alpha1', kind: 'Account', name: 'team', uid: uids.account };
   const ownerReferences = [{ ...owner, controller: true }];
   const key = {
-    ...{ apiVersion: 'v1', kind: 'Secret', stringData: { 'api-key': KEY } },
+    apiVersion: 'v1',
+    kind: 'Secret',
+    stringData: { 'api-key': KEY },
     metadata: { name: 'team-api-key', namespace: TEAM, labels, ownerReferences },
   };
   const period = new Date().toISOString().slice(0, 7);
   const ledger = {
-    ...{ apiVersion: 'v1', kind: 'ConfigMap' },
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
     data: { ledger: JSON.stringify({ period, used: USED_BEFORE, blocks: [] }) },
     metadata: {
-      ...{ name: `standin-quota-${uids.account}`, namespace: SYSTEM_NAMESPACE },
+      name: `standin-quota-${uids.account}`,
+      namespace: SYSTEM_NAMESPACE,
       labels: { ...labels, 'app.kubernetes.io/component': 'quota' },
     },
   };
@@ -186,10 +190,8 @@ test('objects, keys and ledgers of the version before identities keep their URL,
   await run(old);
   await tenant.untilReason('Endpoint', 'orders', 'Ready', UNTIL.timeoutMs);
   expect((await tenant.get('Project', 'shop')).status).toMatchObject({
-    ...{
-      id: uids.project,
-      uri: projectUri(uids.project, { displayName: 'Shop', accountRef: { name: 'team' }, retentionDays: 30 }),
-    },
+    id: uids.project,
+    uri: projectUri(uids.project, { displayName: 'Shop', accountRef: { name: 'team' }, retentionDays: 30 }),
   });
   expect(await tenant.readSecret('team-api-key')).toBe(KEY);
   for (let n = 0; n < 3; n += 1) expect(await call(old)).toBe(200);

@@ -16,10 +16,13 @@ const header = (name: string, value: string) => ({ when: { headers: [{ name, val
 const planOf = (more: object = {}): string =>
   endpoint('plan', {
     ...mock('{"plan": "free"}'),
-    ...{ slug: '/plans/{id}', method: 'GET' },
+    slug: '/plans/{id}',
+    method: 'GET',
     responses: [
       {
-        ...{ name: 'gold', status: 202, body: '{"plan": "gold"}' },
+        name: 'gold',
+        status: 202,
+        body: '{"plan": "gold"}',
         when: { ...header('x-plan', 'gold').when, queryParams: [{ name: 'expand', type: 'Present' }] },
       },
       { name: 'silver', ...header('x-plan', 'silver'), body: '{"plan": "silver"}' },
@@ -102,7 +105,9 @@ describe('standin explain', () => {
   test('prints JSON that names the unmet conditions and what responded', async () => {
     const { lines } = await explain(id, '--data', run.data, '-o', 'json');
     expect(JSON.parse(lines.join(''))).toMatchObject({
-      ...{ requestId: id, isChanged: false, response: 'seven' },
+      requestId: id,
+      isChanged: false,
+      response: 'seven',
       captured: { endpoint: 'plan', response: 'seven' },
       unmatched: [{ name: 'silver' }, { name: 'gold', unmet: [{ on: 'headers' }, { on: 'queryParams', seen: [] }] }],
     });

@@ -126,7 +126,10 @@ beforeAll(async () => {
   await released('install', 'standin', earlierChart, '--create-namespace', ...VALUES);
   const env = { NODE_OPTIONS: `--import=${PRELOAD}`, TEST_EARLIER_FILE: earlierFile };
   deployment = await deploy({
-    ...{ cluster, clickHouse, gateways: 2, gatewayEnv: env },
+    cluster,
+    clickHouse,
+    gateways: 2,
+    gatewayEnv: env,
     // The responses are watched for several seconds. A quota would end them.
     operatorEnv: { ...env, STANDIN_QUOTA_FREE: '0' },
   });
@@ -134,7 +137,11 @@ beforeAll(async () => {
   await tenant.accountAndProject();
   await tenant.mock('plans', '{"name": "action"}');
   await tenant.apply('Endpoint', 'any', {
-    ...{ projectRef: { name: 'shop' }, displayName: 'Any', slug: '/{any}', method: 'POST', action: 'JSON' },
+    projectRef: { name: 'shop' },
+    displayName: 'Any',
+    slug: '/{any}',
+    method: 'POST',
+    action: 'JSON',
     json: { body: '{"name": "any"}' },
   });
   for (const name of ['plans', 'any']) await tenant.untilReason('Endpoint', name, 'Ready');

@@ -179,8 +179,11 @@ const askStream = async (operator: DeployedOperator): Promise<{ status: number |
   const { data } = await tenant.client.get<{ data: Record<string, string> }>(resourcePath(secret));
   const file = (name: string): Buffer => Buffer.from(data[name] ?? '', 'base64');
   const client = httpsRequest(`${operator.streamUrl}/v1/config?gateway=g&instance=i`, {
-    ...{ ca: file('ca.crt'), cert: file('gateway.crt'), key: file('gateway.key') },
-    ...{ servername: STREAM_SERVER_NAME, agent: false },
+    ca: file('ca.crt'),
+    cert: file('gateway.crt'),
+    key: file('gateway.key'),
+    servername: STREAM_SERVER_NAME,
+    agent: false,
   }).end();
   const [response] = (await once(client, 'response')) as [IncomingMessage];
   return { status: response.statusCode, body: JSON.parse((await response.toArray()).join('')) };

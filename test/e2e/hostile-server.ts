@@ -22,7 +22,8 @@ export const startHostileServer = async (answer: RequestListener): Promise<Hosti
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
-    ...{ port, requests },
+    port,
+    requests,
     url: `http://localhost:${port}`,
     tokens: () => requests.flatMap(({ headers }) => headers.authorization ?? []),
     [Symbol.asyncDispose]: async () => {

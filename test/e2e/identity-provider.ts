@@ -48,7 +48,9 @@ export const startIdentityProvider = async (options: IdentityProviderOptions): P
   const caFile = path.join(await createTempFolder('provider'), 'ca.pem');
   await writeFile(caFile, server.ca);
   return {
-    ...{ issuer: server.url, ...client, caFile },
+    issuer: server.url,
+    ...client,
+    caFile,
     refreshes: () => refreshes,
     setUnavailable: (value) => (isUnavailable = value),
     close: () => server.close(),

@@ -177,8 +177,15 @@ describe('the main use case', () => {
     expect((await call(1, '/v1/orders?a=1&a=%zz', body)).status).toBe(200);
     const [entry] = await eventually('the row', () => entriesWith(body), { accept: (rows) => rows.length > 0 });
     expect(entry).toMatchObject({
-      ...{ namespace: NAMESPACE, project: 'shop', endpoint: 'orders', method: 'POST', path: '/v1/orders', status: 200 },
-      ...{ query: 'a=1&a=%zz', gateway: 'gateway-1', outcome: 'mocked' },
+      namespace: NAMESPACE,
+      project: 'shop',
+      endpoint: 'orders',
+      method: 'POST',
+      path: '/v1/orders',
+      status: 200,
+      query: 'a=1&a=%zz',
+      gateway: 'gateway-1',
+      outcome: 'mocked',
       request: { target: `${projectPath}/v1/orders?a=1&a=%zz`, bodyEncoding: 'base64' },
       response: { body: '{"v": 1.0}', truncated: false },
     });

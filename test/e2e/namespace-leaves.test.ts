@@ -36,7 +36,10 @@ beforeAll(async () => {
   store = openLogStore(clickHouse);
   const ports = [await freePort(), await freePort()];
   deployment = await deploy({
-    ...{ cluster, clickHouse, operators: 1, gateways: 2 },
+    cluster,
+    clickHouse,
+    operators: 1,
+    gateways: 2,
     gatewayEnv: (gateway) => Promise.resolve({ STANDIN_PORT: String(ports[gateway]) }),
     operatorEnv: {
       ...clickHouse.env,

@@ -58,7 +58,11 @@ beforeAll(async () => {
   await setLabel(other, `serve=${label}`);
   const env = { STANDIN_WATCH_NAMESPACE_SELECTOR: `serve=${label}` };
   deployment = await deploy({
-    ...{ cluster, clickHouse, operators: 1, gateways: 1, systemNamespace: system },
+    cluster,
+    clickHouse,
+    operators: 1,
+    gateways: 1,
+    systemNamespace: system,
     operatorEnv: { ...env, STANDIN_SECRET_POLL_MS: '500' },
   });
   const [first] = deployment.gateways;

@@ -136,8 +136,12 @@ describe('without the permission to', () => {
     await tenant.apply('Account', 'services', { plan: 'Free' });
     await tenant.apply('Project', 'services', { accountRef: { name: 'services' } });
     await tenant.apply('Endpoint', 'services', {
-      ...{ projectRef: { name: 'services' }, displayName: 'Services', slug: '/', method: 'GET' },
-      ...{ action: 'Forward', forward: { serviceRef: { name: 'missing', port: 80 } } },
+      projectRef: { name: 'services' },
+      displayName: 'Services',
+      slug: '/',
+      method: 'GET',
+      action: 'Forward',
+      forward: { serviceRef: { name: 'missing', port: 80 } },
     });
     await operator.restart();
     const { message } = await tenant.untilReason('Endpoint', 'services', 'ServicesNotReadable', 30_000);

@@ -97,7 +97,9 @@ const startPods = (): Promise<unknown> =>
 
 const startPod = async ({ name, labels }: PodObject['metadata']): Promise<void> => {
   const binding = {
-    ...{ apiVersion: 'v1', kind: 'Binding', metadata: { name } },
+    apiVersion: 'v1',
+    kind: 'Binding',
+    metadata: { name },
     target: { apiVersion: 'v1', kind: 'Node', name: kubelet.node },
   };
   const url = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/pods/${name}/binding`;
@@ -131,7 +133,9 @@ const failures = async (): Promise<readonly Finding[]> => (await check()).filter
 
 const untilHealthy = (): Promise<unknown> =>
   eventually('a healthy installation', failures, {
-    ...{ accept: (found: readonly Finding[]) => found.length === 0, timeoutMs: SETTLE_MS_MAX, intervalMs: 500 },
+    accept: (found: readonly Finding[]) => found.length === 0,
+    timeoutMs: SETTLE_MS_MAX,
+    intervalMs: 500,
   });
 
 /** Waits until the check reports the finding. */
@@ -139,7 +143,9 @@ const expectFailure = async (name: string, message: string, remedy: string): Pro
   const isIt = (finding: Finding): boolean =>
     finding.check === name && finding.status === 'Failed' && finding.message.includes(message);
   const found = await eventually(`the finding ${name}`, check, {
-    ...{ accept: (findings: readonly Finding[]) => findings.some(isIt), timeoutMs: SETTLE_MS_MAX, intervalMs: 500 },
+    accept: (findings: readonly Finding[]) => findings.some(isIt),
+    timeoutMs: SETTLE_MS_MAX,
+    intervalMs: 500,
   });
   expect(found.find(isIt)?.remedy).toContain(remedy);
 };
@@ -179,7 +185,9 @@ describe('standin status', () => {
   test('shows components with their versions, and objects that are not ready', async () => {
     await untilHealthy();
     const orphan = {
-      ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint', metadata: { name: 'orphan', namespace: 'default' } },
+      apiVersion: 'standin.dev/v1alpha1',
+      kind: 'Endpoint',
+      metadata: { name: 'orphan', namespace: 'default' },
       spec: {
         projectRef: { name: 'none' },
         displayName: 'x',
@@ -270,7 +278,11 @@ describe('standin check', () => {
     const pod = await podOf('gateway');
     const waiting = { reason: 'ImagePullBackOff', message: 'Back-off pulling image "standin:0"' };
     const container = {
-      ...{ name: 'gateway', image: '', imageID: '', ready: false, restartCount: 0 },
+      name: 'gateway',
+      image: '',
+      imageID: '',
+      ready: false,
+      restartCount: 0,
       state: { waiting },
     };
     await setStatus(pod, { conditions: [{ type: 'Ready', status: 'False' }], containerStatuses: [container] });
@@ -287,7 +299,11 @@ describe('standin check', () => {
       return items.find(({ metadata }) => !before.some((old) => old.metadata.name === metadata.name))?.metadata.name;
     });
     const container = {
-      ...{ name: 'dashboard', image: '', imageID: '', ready: false, restartCount: 0 },
+      name: 'dashboard',
+      image: '',
+      imageID: '',
+      ready: false,
+      restartCount: 0,
       state: { waiting: { reason: 'ErrImagePull', message: 'nowhere' } },
     };
     await setStatus(String(pod), { conditions: [{ type: 'Ready', status: 'False' }], containerStatuses: [container] });

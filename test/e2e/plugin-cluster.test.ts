@@ -42,7 +42,10 @@ beforeAll(async () => {
   const spec = { displayName: 'Shop', accountRef: { name: 'team' } };
   await cluster.apply(
     JSON.stringify({
-      ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Project', metadata: { name: 'shop', namespace: team }, spec },
+      apiVersion: 'standin.dev/v1alpha1',
+      kind: 'Project',
+      metadata: { name: 'shop', namespace: team },
+      spec,
     }),
   );
   const uid = await cluster.kubectl(['get', 'mpr', 'shop', '-n', team, '-o', 'jsonpath={.metadata.uid}']);
@@ -73,7 +76,9 @@ afterAll(async () => {
 /** Creates a pod as the chart's, on the node of this test. */
 const createPod = async (name: string, ready: string): Promise<void> => {
   const container = {
-    ...{ name: 'dashboard', image: 'standin', ports: [{ name: 'http', containerPort: DASHBOARD_PORT }] },
+    name: 'dashboard',
+    image: 'standin',
+    ports: [{ name: 'http', containerPort: DASHBOARD_PORT }],
     env: [{ name: 'STANDIN_SERVICE', value: `${system}/standin-dashboard` }],
   };
   const metadata = { name, namespace: system, labels: { 'app.kubernetes.io/component': 'dashboard' } };
@@ -116,7 +121,9 @@ const runOf = (...args: readonly string[]): readonly string[] => {
 const kubectlStandin = (kubeconfig: string, ...args: readonly string[]): Promise<CommandResult> => {
   const env = {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('STANDIN_'))),
-    ...{ KUBECONFIG: kubeconfig, HOME: state, XDG_STATE_HOME: state },
+    KUBECONFIG: kubeconfig,
+    HOME: state,
+    XDG_STATE_HOME: state,
   };
   return runCommand(process.execPath, runOf(...args), { cwd: state, env });
 };

@@ -55,7 +55,10 @@ beforeAll(async () => {
   store = openLogStore(clickHouse);
   query = queryOf(clickHouse);
   deployment = await deploy({
-    ...{ cluster, clickHouse, operators: 2, gateways: 2 },
+    cluster,
+    clickHouse,
+    operators: 2,
+    gateways: 2,
     operatorEnv: { ...clickHouse.env, ...EGRESS },
     gatewayEnv: (index) =>
       Promise.resolve({

@@ -33,7 +33,10 @@ beforeAll(async () => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   deployment = await deploy({
-    ...{ cluster, clickHouse, operators: 2, gateways: 1 },
+    cluster,
+    clickHouse,
+    operators: 2,
+    gateways: 1,
     gatewayEnv: { STANDIN_PORT: String(port) },
     operatorEnv: { ...clickHouse.env, STANDIN_REPLAY_GATEWAY_URL: url },
   });
@@ -101,8 +104,11 @@ test('the status contains the response to one request within a second, and the l
   expect(again[0]).toMatchObject({ method: 'POST', request: { body: entry.request.body } });
   const { metadata } = await tenant.get('Replay', 'one');
   const answer = await store.replays.exchange({
-    ...{ projectUid, namespace: tenant.namespace, project: 'shop' },
-    ...{ replayUid: metadata.uid, requestId: entry.id },
+    projectUid,
+    namespace: tenant.namespace,
+    project: 'shop',
+    replayUid: metadata.uid,
+    requestId: entry.id,
   });
   expect(answer).toMatchObject({ status: 200, response: { body: '"ok"' } });
   expect(JSON.stringify(answer)).not.toContain(await tenant.readSecret('team-api-key'));
@@ -122,7 +128,8 @@ test('a private address is blocked, with the reason in the status', async () => 
     'Stalled=True',
   ]);
   expect(status).toMatchObject({
-    ...{ phase: 'Failed', failed: 1 },
+    phase: 'Failed',
+    failed: 1,
     result: { status: 0, error: expect.stringContaining('not allowed by the administrator') as string },
   });
 });

@@ -92,7 +92,10 @@ describe('standin replay ID', () => {
     expect(seen).toMatchObject({ method: 'PUT', body: 'other', headers: { 'x-edited': 'yes' } });
     expect(seen?.headers['x-api-key']).toBeUndefined();
     expect(JSON.parse(stdout)).toMatchObject({
-      ...{ requestId: first.id, target: 'URL', method: 'PUT', status: 200 },
+      requestId: first.id,
+      target: 'URL',
+      method: 'PUT',
+      status: 200,
       request: { body: { body: 'other', bodyEncoding: 'utf8' } },
       response: { status: 200, body: 'got other' },
     });
@@ -169,7 +172,11 @@ describe('standin replay with a filter', () => {
     expect(code).toBe(0);
     const threes = ALL.filter((n) => String(n).startsWith('3')).length;
     expect(JSON.parse(stdout)).toMatchObject({
-      ...{ phase: 'Succeeded', planned: COUNT, sent: COUNT, answered: COUNT, failed: 0 },
+      phase: 'Succeeded',
+      planned: COUNT,
+      sent: COUNT,
+      answered: COUNT,
+      failed: 0,
       byStatus: [
         { status: 200, count: COUNT - threes },
         { status: 500, count: threes },

@@ -36,7 +36,11 @@ afterAll(async () => {
 /** Creates or changes an Endpoint for POST whose mock contains its name. */
 const answer = (name: string, slug: string) =>
   tenant.apply('Endpoint', name, {
-    ...{ projectRef: { name: 'shop' }, displayName: name, slug, method: 'POST', action: 'JSON' },
+    projectRef: { name: 'shop' },
+    displayName: name,
+    slug,
+    method: 'POST',
+    action: 'JSON',
     json: { body: JSON.stringify({ name }) },
   });
 
@@ -122,7 +126,11 @@ describe('responses with conditions', () => {
   const other = { name: 'other', body: '{"name": "other"}' };
   const respond = (...responses: readonly object[]) =>
     tenant.apply('Endpoint', 'plans', {
-      ...{ projectRef: { name: 'shop' }, displayName: 'Plans', slug: '/plans/{id}', method: 'POST', action: 'JSON' },
+      projectRef: { name: 'shop' },
+      displayName: 'Plans',
+      slug: '/plans/{id}',
+      method: 'POST',
+      action: 'JSON',
       responses,
       json: { body: '{"name": "action"}' },
     });

@@ -84,10 +84,15 @@ const start = async (): Promise<void> => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   deployment = await deploy({
-    ...{ cluster, clickHouse, operators: 1, gateways: 1, systemNamespace: SYSTEM },
+    cluster,
+    clickHouse,
+    operators: 1,
+    gateways: 1,
+    systemNamespace: SYSTEM,
     gatewayEnv: { STANDIN_PORT: String(port), STANDIN_SPOOL_QUIET_MS: '100' },
     operatorEnv: {
-      ...{ ...env, ...clickHouse.env },
+      ...env,
+      ...clickHouse.env,
       STANDIN_SECRET_POLL_MS: '500',
       STANDIN_STREAM_GATEWAY_FORGET_MS: '1000',
       STANDIN_REPLAY_GATEWAY_URL: url,

@@ -41,7 +41,11 @@ beforeAll(async () => {
   await installStandin(cluster);
   folder = await createTempFolder('signatures');
   deployment = await deploy({
-    ...{ cluster, clickHouse, operators: 1, gateways: 3, operatorEnv: { STANDIN_SECRET_POLL_MS: '500' } },
+    cluster,
+    clickHouse,
+    operators: 1,
+    gateways: 3,
+    operatorEnv: { STANDIN_SECRET_POLL_MS: '500' },
     gatewayEnv: (index) => Promise.resolve({ STANDIN_DATA_DIR: path.join(folder, `gateway-${index}`) }),
   });
   tenant = await Tenant.create(cluster, NAMESPACE);
@@ -57,7 +61,11 @@ afterAll(async () => {
 
 const applyHook = (...keys: string[]) =>
   tenant.apply('Endpoint', 'hook', {
-    ...{ projectRef: { name: 'shop' }, displayName: 'Hook', slug: '/hook', method: 'POST', action: 'JSON' },
+    projectRef: { name: 'shop' },
+    displayName: 'Hook',
+    slug: '/hook',
+    method: 'POST',
+    action: 'JSON',
     json: { body: ACCEPTED },
     credential: {
       type: 'Signature',

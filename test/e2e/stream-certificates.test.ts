@@ -52,12 +52,18 @@ beforeAll(async () => {
   system = await createNamespace(cluster, 'test-system');
   team = await Tenant.create(cluster, await createNamespace(cluster));
   const rights = await renderChart({
-    ...{ chartCase: 'namespaced', namespace: system, set: [`watch.namespaces={${team.namespace}}`] },
+    chartCase: 'namespaced',
+    namespace: system,
+    set: [`watch.namespaces={${team.namespace}}`],
     only: ['service-accounts', 'operator/rbac'].map((name) => `templates/${name}.yaml`),
   });
   await cluster.apply(asList(objectsOf(rights)));
   deployment = await deploy({
-    ...{ cluster, clickHouse, operators: 1, gateways: 1, systemNamespace: system },
+    cluster,
+    clickHouse,
+    operators: 1,
+    gateways: 1,
+    systemNamespace: system,
     certificateDirs: { operator: dirOf('operator'), gateway: dirOf('gateway') },
     operatorEnv: { STANDIN_WATCH_NAMESPACES: team.namespace },
   });

@@ -32,7 +32,10 @@ beforeAll(async () => {
   checkout = earlier;
   await installStandin(cluster);
   deployment = await deploy({
-    ...{ cluster, clickHouse, operators: 1, gateways: 3 },
+    cluster,
+    clickHouse,
+    operators: 1,
+    gateways: 3,
     // A gateway gets no permits of a quota while the operator is stopped.
     operatorEnv: { STANDIN_QUOTA_FREE: '0' },
     checkout: (name) => (name === 'gateway-0' ? checkout : ROOT),

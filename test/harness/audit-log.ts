@@ -49,7 +49,9 @@ const POLICY = {
   rules: [
     { level: 'None', userGroups: ['system:serviceaccounts:kube-system'] },
     {
-      ...{ level: 'Metadata', userGroups: ['system:serviceaccounts'], verbs: ['watch'] },
+      level: 'Metadata',
+      userGroups: ['system:serviceaccounts'],
+      verbs: ['watch'],
       omitStages: ['RequestReceived', 'ResponseComplete'],
     },
     { level: 'Metadata', userGroups: ['system:serviceaccounts'], omitStages: ['RequestReceived', 'ResponseStarted'] },

@@ -70,7 +70,11 @@ export const startClickHouseCluster = async () => {
   await once(front, 'listening');
   return {
     url: `http://127.0.0.1:${(front.address() as AddressInfo).port}`,
-    ...{ username: engine.username, password: engine.password, database: 'standin', cluster: CLUSTER, env: {} },
+    username: engine.username,
+    password: engine.password,
+    database: 'standin',
+    cluster: CLUSTER,
+    env: {},
     get pid() {
       return engine.pid;
     },

@@ -26,8 +26,13 @@ const audit = async (answer: (response: ServerResponse) => void) => {
 };
 
 const advisory = (id: string, severity: string) => ({
-  ...{ id: 1, url: `https://github.com/advisories/${id}`, title: `title of ${id}`, severity },
-  ...{ vulnerable_versions: '*', cwe: [], cvss: { score: 0, vectorString: null } },
+  id: 1,
+  url: `https://github.com/advisories/${id}`,
+  title: `title of ${id}`,
+  severity,
+  vulnerable_versions: '*',
+  cwe: [],
+  cvss: { score: 0, vectorString: null },
 });
 const advisories = (byPackage: object) => (response: ServerResponse) =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(byPackage));

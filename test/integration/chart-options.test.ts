@@ -288,7 +288,8 @@ describe('pods', () => {
     for (const context of await contexts()) expect(context).toMatchObject({ runAsUser: 65532, fsGroup: 65532 });
     for (const context of await contexts('openshift.enabled=true')) {
       expect(context).toEqual({
-        ...{ runAsNonRoot: true, fsGroupChangePolicy: 'OnRootMismatch' },
+        runAsNonRoot: true,
+        fsGroupChangePolicy: 'OnRootMismatch',
         seccompProfile: { type: 'RuntimeDefault' },
       });
     }

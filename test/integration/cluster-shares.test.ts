@@ -44,7 +44,8 @@ describe("a cluster's Shares", () => {
     const spec = {
       projectRef: { name: 'shop' },
       requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe',
-      ...{ tokenSha256, expiresAt: '2099-01-01T00:00:00Z' },
+      tokenSha256,
+      expiresAt: '2099-01-01T00:00:00Z',
     };
     const link = { apiVersion: GROUP_VERSION, kind: 'Share', metadata: { name: 'link', namespace }, spec };
     const items = [{ ...project, metadata: { name: 'shop', namespace } }, link];

@@ -354,7 +354,10 @@ describe('kubectl', () => {
   it('cannot add or change an account’s uriPrefix, but can remove it', async () => {
     const own = await useNamespace(cluster);
     const account = (name: string, spec: object) => ({
-      ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Account', metadata: { name, namespace: own }, spec },
+      apiVersion: 'standin.dev/v1alpha1',
+      kind: 'Account',
+      metadata: { name, namespace: own },
+      spec,
     });
     await cluster.apply(JSON.stringify(account('plain', { plan: 'Free' })));
     await cluster.apply(JSON.stringify(account('prefixed', { plan: 'Free', uriPrefix: 'team-a-' })));
@@ -406,8 +409,13 @@ describe('kubectl', () => {
         kind: 'Endpoint',
         metadata: { name: 'ordered', namespace: own },
         spec: {
-          ...{ projectRef: { name: 'shop' }, displayName: 'a', slug: '/', method: 'GET', action: 'JSON' },
-          ...{ json: { body: '{}' }, responses },
+          projectRef: { name: 'shop' },
+          displayName: 'a',
+          slug: '/',
+          method: 'GET',
+          action: 'JSON',
+          json: { body: '{}' },
+          responses,
         },
       };
       const { code, stderr } = await cluster.kubectl(['apply', `--server-side=${side === 'server-side'}`, '-f', '-'], {

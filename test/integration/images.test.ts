@@ -160,8 +160,12 @@ const PRIVILEGES = `(() => {
 describe.for(['standin', 'engine'] as const)('the image %s', (name) => {
   test('runs as an unprivileged user with a read-only root and no shell', async () => {
     expect(await inspect(images[name], PRIVILEGES)).toEqual({
-      ...{ uid: USER, gid: USER, capabilities: 0 },
-      ...{ root: 'EROFS', tmp: 'done', shell: false },
+      uid: USER,
+      gid: USER,
+      capabilities: 0,
+      root: 'EROFS',
+      tmp: 'done',
+      shell: false,
     });
     // The user must be a number, because a kubelet cannot determine whether a name is root.
     const user = await dockerOrThrow(['image', 'inspect', '--format', '{{.Config.User}}', images[name]]);

@@ -148,8 +148,11 @@ describe('kubectl standin', () => {
     await writeFile(files.ca, dashboard.ca);
     const cluster = { name: 'c', cluster: { server: 'https://127.0.0.1:9' } };
     const kubeconfig = {
-      ...{ apiVersion: 'v1', kind: 'Config', clusters: [cluster], 'current-context': 'here' },
-      ...{ users: [{ name: 'me', user: { token: 'mine' } }] },
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [cluster],
+      'current-context': 'here',
+      users: [{ name: 'me', user: { token: 'mine' } }],
       contexts: [{ name: 'here', context: { cluster: 'c', user: 'me' } }],
     };
     await writeFile(files.kubeconfig, JSON.stringify(kubeconfig));

@@ -64,7 +64,9 @@ describe('an entry', () => {
       responseBodyBytes: 2 ** 40,
       responseTruncated: true,
       upstreamError: 'connect ECONNREFUSED — “naïve”',
-      ...{ response: 'gold', delayUs: 1_500, templateError: '“x” is not a number' },
+      response: 'gold',
+      delayUs: 1_500,
+      templateError: '“x” is not a number',
     });
     await insert([row]);
 
@@ -80,7 +82,9 @@ describe('an entry', () => {
       },
       response: { headers: row.responseHeaders, trailers: row.responseTrailers, truncated: true, bodyBytes: 2 ** 40 },
       upstreamError: row.upstreamError,
-      ...{ responseName: 'gold', delayMs: 1.5, templateError: row.templateError },
+      responseName: 'gold',
+      delayMs: 1.5,
+      templateError: row.templateError,
     });
     expect(bodyBytesOf((entry as LogEntry).request)).toEqual(byteValues);
     expect(bodyBytesOf((entry as LogEntry).response)).toEqual(row.responseBody);
@@ -161,7 +165,12 @@ describe('the columns that', () => {
       await asOlder(spooled);
       for (const { id } of [before, spooled]) {
         expect(await upgraded.get(id)).toMatchObject({
-          ...{ id, responseName: '', delayMs: 0, templateError: '', credential: 'key', deliveryId: '' },
+          id,
+          responseName: '',
+          delayMs: 0,
+          templateError: '',
+          credential: 'key',
+          deliveryId: '',
         });
       }
       const signed = { credential: 'signature', deliveryId: 'evt_\xe9' } as const;

@@ -101,7 +101,12 @@ const endPodsOf = async (job: string, phase: 'Succeeded' | 'Failed'): Promise<vo
 
 const startController = (): VolumeController => {
   const controller = new VolumeController({
-    ...{ client, namespace, jobTemplate: template, statefulSet: SET, quietMs: QUIET_MS, logger },
+    client,
+    namespace,
+    jobTemplate: template,
+    statefulSet: SET,
+    quietMs: QUIET_MS,
+    logger,
     claims: 'app.kubernetes.io/component=gateway',
   });
   controller.start();

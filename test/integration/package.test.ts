@@ -44,7 +44,9 @@ beforeAll(async () => {
   const options = ['--omit=dev', '--no-audit', '--no-fund', '--prefer-offline', `--cache=${cache.trim()}`];
   const npmEnv = { ...process.env, ...env, NODE_ENV: 'production' };
   const installed = await runCommand('npm', ['install', ...options, tarball], {
-    ...{ cwd: app, env: npmEnv, timeoutMs: 240_000 },
+    cwd: app,
+    env: npmEnv,
+    timeoutMs: 240_000,
   });
   if (installed.code !== 0) throw new Error(`npm install failed: ${installed.stderr}`);
 }, 300_000);
@@ -54,7 +56,9 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const startDev = async (...args: readonly string[]): Promise<Ready> => {
   const fixed = ['dev', '--output', 'json', '--gateway-port', '0', '--dashboard-port', '0'];
   const child: ChildProcess = spawn(path.join(app, 'node_modules/.bin/standin'), [...fixed, ...args], {
-    ...{ cwd: app, env, stdio: ['ignore', 'pipe', 'inherit'] },
+    cwd: app,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');
   onTestFinished(async () => {

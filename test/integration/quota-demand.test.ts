@@ -42,15 +42,13 @@ class Simulation {
     };
     const clock = (): number => this.#nowMs;
     const controller = new QuotaController({
-      ...{
-        store,
-        objects: new Map(),
-        logger,
-        clock,
-        limit: () => quota,
-        gatewayCount: () => gateways,
-        isConnected: () => true,
-      },
+      store,
+      objects: new Map(),
+      logger,
+      clock,
+      limit: () => quota,
+      gatewayCount: () => gateways,
+      isConnected: () => true,
       recall: () => this.refusals.push('a recall'),
       countPermits: undefined,
       onUsage: () => undefined,
@@ -61,7 +59,9 @@ class Simulation {
         ask: (request) =>
           this.isOperatorDown ? Promise.reject(new Error('away')) : controller.request({ ...names, ...request }),
         reportUsage: () => Promise.resolve(),
-        ...{ logger, clock, uptime: clock },
+        logger,
+        clock,
+        uptime: clock,
       });
       gate.start();
       return gate;

@@ -14,7 +14,9 @@ import { createTempFolder } from '../harness/temp-folder.ts';
 
 const GATHERED: GatheredRefusals = {
   counts: [{ code: 'api_key_missing', sender: 'GitHub', count: 3, lastAt: 1 }],
-  ...{ omitted: 0, unknownProject: 4, missing: [] },
+  omitted: 0,
+  unknownProject: 4,
+  missing: [],
 };
 const logger = pino({ level: 'silent' });
 

@@ -73,7 +73,8 @@ describe('the search', () => {
       gateway: 'gateway-7',
       keyFingerprint: 'deadbeef',
       clientAddress: '10.1.2.3',
-      ...{ credential: 'signature' as const, deliveryId: 'evt_1a2b' },
+      credential: 'signature' as const,
+      deliveryId: 'evt_1a2b',
     },
     i: { project: 'other', namespace: 'team-a', account: 'them', requestBody: Buffer.alloc(20_000, 'z') },
     j: {

@@ -40,14 +40,14 @@ test.each([
     const ledgers = new MemoryLedgers();
     const uid = `account ${gatewayOffsetMs} ${operatorOffsetMs}`;
     const controller = new QuotaController({
-      ...{
-        store: ledgers,
-        objects: new Map(),
-        logger: pino({ level: 'silent' }),
-        limit: () => 100,
-        gatewayCount: () => 1,
-      },
-      ...{ isConnected: () => false, recall: () => undefined, onUsage: () => undefined },
+      store: ledgers,
+      objects: new Map(),
+      logger: pino({ level: 'silent' }),
+      limit: () => 100,
+      gatewayCount: () => 1,
+      isConnected: () => false,
+      recall: () => undefined,
+      onUsage: () => undefined,
       clock: () => Date.now() + operatorOffsetMs,
       countPermits: (filter) => store.permits(filter),
     });
@@ -57,7 +57,10 @@ test.each([
     const rows = Array.from({ length: USED }, (_, quotaPermit) =>
       encodeRow(
         newLogRow({
-          ...{ accountUid: uid, quotaPeriod: answer.period, quotaBlock: answer.block, quotaPermit },
+          accountUid: uid,
+          quotaPeriod: answer.period,
+          quotaBlock: answer.block,
+          quotaPermit,
           receivedAtUs: (Date.now() + gatewayOffsetMs) * 1_000,
         }),
       ),

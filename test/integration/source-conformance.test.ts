@@ -241,7 +241,9 @@ describe.for([
         projectRef: { name: 'shop' },
         requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe',
         target: { kind: 'Endpoint' },
-        ...{ ratePerSecond: 10, order: 'Any', state },
+        ratePerSecond: 10,
+        order: 'Any',
+        state,
       },
     });
     const refOf = (name: string): ObjectRef => ({ kind: 'Replay', namespace: 'default', name });
@@ -270,12 +272,16 @@ describe.for([
     await start();
     const ref: ObjectRef = { kind: 'Replay', namespace: 'default', name: 'a' };
     const replay = (state: string) => ({
-      ...{ apiVersion: GROUP_VERSION, kind: 'Replay' as const, metadata: { name: 'a', namespace: 'default' } },
+      apiVersion: GROUP_VERSION,
+      kind: 'Replay' as const,
+      metadata: { name: 'a', namespace: 'default' },
       spec: {
         projectRef: { name: 'shop' },
         requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe',
         target: { kind: 'Endpoint' },
-        ...{ ratePerSecond: 10, order: 'Any', state },
+        ratePerSecond: 10,
+        order: 'Any',
+        state,
       },
     });
     const first = await driver.editor.apply(replay('Running'));

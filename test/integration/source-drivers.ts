@@ -121,7 +121,8 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
   };
   const open = () =>
     identifiedSource({
-      ...{ logger, pollMs: IDENTITY_POLL_MS },
+      logger,
+      pollMs: IDENTITY_POLL_MS,
       source: kubernetesSource({ client: operatorClient, namespaces: [], logger }),
       store: identitySecrets(operatorClient, SYSTEM_NAMESPACE),
     });

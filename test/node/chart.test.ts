@@ -210,7 +210,11 @@ test(
         kind: 'Endpoint',
         metadata: { name: 'load', namespace: 'default' },
         spec: {
-          ...{ projectRef: { name: 'shop' }, displayName: 'Load', slug: '/load', method: 'POST', action: 'JSON' },
+          projectRef: { name: 'shop' },
+          displayName: 'Load',
+          slug: '/load',
+          method: 'POST',
+          action: 'JSON',
           json: { body: '"ok"' },
         },
       }),

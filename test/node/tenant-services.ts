@@ -11,7 +11,9 @@ const RELEASE = 'standin-system.svc.cluster.local';
 const POD_PORT = 8080;
 
 const object = (apiVersion: string, kind: string, name: string, rest: object) => ({
-  ...{ apiVersion, kind, metadata: { name, namespace: TENANT } },
+  apiVersion,
+  kind,
+  metadata: { name, namespace: TENANT },
   ...rest,
 });
 const service = (name: string, spec: object) => object('v1', 'Service', name, { spec });
@@ -28,7 +30,11 @@ const addresses = (name: string, address: string, port: number) => ({
 const endpoint = (name: string, serviceRef: object) =>
   object('standin.dev/v1alpha1', 'Endpoint', name, {
     spec: {
-      ...{ projectRef: { name: 'shop' }, displayName: name, slug: `/${name}`, method: 'POST', action: 'Forward' },
+      projectRef: { name: 'shop' },
+      displayName: name,
+      slug: `/${name}`,
+      method: 'POST',
+      action: 'Forward',
       forward: { serviceRef },
     },
   });
@@ -70,7 +76,9 @@ export const ownService = (image: string): readonly object[] => [
     spec: {
       containers: [
         {
-          ...{ name: 'own', image, imagePullPolicy: 'Never' },
+          name: 'own',
+          image,
+          imagePullPolicy: 'Never',
           command: ['node', '-e', `require('http').createServer((_, s) => s.end('pod')).listen(${POD_PORT})`],
           readinessProbe: { tcpSocket: { port: POD_PORT }, periodSeconds: 1 },
         },

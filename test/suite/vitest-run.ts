@@ -32,7 +32,8 @@ export const runVitest = async ({ args, env = process.env, quiet = false }: Vite
   const child = spawn(process.execPath, command, {
     cwd: ROOT,
     env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
-    ...{ stdio: 'inherit', detached: true },
+    stdio: 'inherit',
+    detached: true,
   });
   const signalGroup = (signal: NodeJS.Signals): void => {
     if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)

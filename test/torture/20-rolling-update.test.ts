@@ -34,7 +34,10 @@ beforeAll(async () => {
   store = openLogStore(clickHouse);
   await installStandin(cluster);
   deployment = await deploy({
-    ...{ cluster, clickHouse, operators: 1, gateways: 3 },
+    cluster,
+    clickHouse,
+    operators: 1,
+    gateways: 3,
     gatewayEnv: { STANDIN_DRAIN_MS: String(DRAIN_MS), STANDIN_DRAIN_TIMEOUT_MS: String(DRAIN_TIMEOUT_MS) },
   });
   tenant = await Tenant.create(cluster, 'rolling');

@@ -37,7 +37,8 @@ beforeAll(async () => {
   folder = await createTempFolder('freeze');
   trap = path.join(folder, 'trap');
   stand = await QuotaStand.start({
-    ...{ operators: 2, gateways: 5 },
+    operators: 2,
+    gateways: 5,
     operatorEnv: {
       NODE_OPTIONS: `--import=${path.join(import.meta.dirname, 'freeze-before-ledger-write.ts')}`,
       TEST_FREEZE_TRAP: trap,

@@ -25,7 +25,8 @@ test(
     const folder = await createTempFolder('crash');
     const trap = path.join(folder, 'trap');
     await using stand = await QuotaStand.start({
-      ...{ operators: 1, gateways: GATEWAYS },
+      operators: 1,
+      gateways: GATEWAYS,
       operatorEnv: {
         NODE_OPTIONS: `--import=${path.join(import.meta.dirname, 'crash-after-write.ts')}`,
         TEST_CRASH_REQUEST: '^PUT .*/standin-quota-',

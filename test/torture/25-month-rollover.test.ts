@@ -46,7 +46,8 @@ test('25: each row counts once, in the month of its permit, when the month ends 
   const operatorClock = await newClock();
   const gatewayClocks = await Promise.all(SKEWS_MS.map(newClock));
   await using stand = await QuotaStand.start({
-    ...{ operators: 1, gateways: SKEWS_MS.length },
+    operators: 1,
+    gateways: SKEWS_MS.length,
     operatorEnv: operatorClock.env,
     gatewayEnv: (index) => Promise.resolve(gatewayClocks[index]?.env ?? {}),
   });

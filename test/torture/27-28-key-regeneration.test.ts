@@ -75,7 +75,9 @@ const known = (): Promise<ReadonlyMap<string, number>> =>
 /** Creates pods that only represent the gateways in the API server. There is no kubelet, so no containers run. */
 const createPods = async (indexes: readonly number[]): Promise<void> => {
   const items = indexes.map((index) => ({
-    ...{ apiVersion: 'v1', kind: 'Pod', metadata: { name: `gateway-${index}`, namespace: SYSTEM_NAMESPACE } },
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: `gateway-${index}`, namespace: SYSTEM_NAMESPACE },
     spec: { automountServiceAccountToken: false, containers: [{ name: 'gateway', image: 'standin' }] },
   }));
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
@@ -226,8 +228,11 @@ describe('27: a key regeneration under load', () => {
 });
 
 const LEASE = resourcePath({
-  ...{ group: 'coordination.k8s.io', version: 'v1', plural: 'leases' },
-  ...{ namespace: SYSTEM_NAMESPACE, name: LEASE_NAME },
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  namespace: SYSTEM_NAMESPACE,
+  name: LEASE_NAME,
 });
 describe('28: the operator dies during a regeneration', () => {
   const operator = () => deployment.operators[0];

@@ -43,21 +43,34 @@ const FORMULA = '=HYPERLINK("http://evil.example","x")';
 
 const createShop = async (namespace: string, title: string): Promise<string> => {
   const object = (kind: string, name: string, spec: object): object => ({
-    ...{ apiVersion: 'standin.dev/v1alpha1', kind, metadata: { name, namespace }, spec },
+    apiVersion: 'standin.dev/v1alpha1',
+    kind,
+    metadata: { name, namespace },
+    spec,
   });
   const items = [
     object('Account', 'team', { plan: 'Free' }),
     object('Project', 'shop', { displayName: title, accountRef: { name: 'team' } }),
     object('Endpoint', 'orders', {
-      ...{ projectRef: { name: 'shop' }, displayName: title, slug: '/orders', method: 'GET' },
-      ...{ action: 'JSON', json: { body: JSON.stringify(title) } },
+      projectRef: { name: 'shop' },
+      displayName: title,
+      slug: '/orders',
+      method: 'GET',
+      action: 'JSON',
+      json: { body: JSON.stringify(title) },
     }),
   ];
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
   const { stdout } = await cluster.kubectl(['get', 'mpr', 'shop', '-n', namespace, '-o', 'jsonpath={.metadata.uid}']);
   const row = newLogRow({
-    ...{ namespace, project: 'shop', projectUid: stdout, endpoint: title },
-    ...{ target: FORMULA, path: FORMULA, query: '', requestBody: Buffer.from(title) },
+    namespace,
+    project: 'shop',
+    projectUid: stdout,
+    endpoint: title,
+    target: FORMULA,
+    path: FORMULA,
+    query: '',
+    requestBody: Buffer.from(title),
   });
   await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
   return row.id;
@@ -178,7 +191,9 @@ describe('another namespace', () => {
     await cluster.kubectl(['delete', 'mpr', 'shop', '-n', own]);
     await cluster.apply(
       JSON.stringify({
-        ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Project', metadata: { name: 'shop', namespace: own } },
+        apiVersion: 'standin.dev/v1alpha1',
+        kind: 'Project',
+        metadata: { name: 'shop', namespace: own },
         spec: { displayName: 'Again', accountRef: { name: 'team' } },
       }),
     );
@@ -204,14 +219,18 @@ describe('a user without write permission', () => {
 
 describe('headers that claim an identity', () => {
   const CLAIMS = {
-    ...{
-      'x-forwarded-user': 'admin',
-      'x-forwarded-email': 'admin@example.com',
-      'x-forwarded-groups': 'system:masters',
-    },
-    ...{ 'x-forwarded-access-token': 'admin', 'x-remote-user': 'admin', 'x-remote-group': 'system:masters' },
-    ...{ 'x-auth-request-user': 'admin', 'impersonate-user': 'admin', 'impersonate-group': 'system:masters' },
-    ...{ forwarded: 'for=127.0.0.1;by=admin', 'x-forwarded-for': '127.0.0.1', 'x-forwarded-host': 'localhost' },
+    'x-forwarded-user': 'admin',
+    'x-forwarded-email': 'admin@example.com',
+    'x-forwarded-groups': 'system:masters',
+    'x-forwarded-access-token': 'admin',
+    'x-remote-user': 'admin',
+    'x-remote-group': 'system:masters',
+    'x-auth-request-user': 'admin',
+    'impersonate-user': 'admin',
+    'impersonate-group': 'system:masters',
+    forwarded: 'for=127.0.0.1;by=admin',
+    'x-forwarded-for': '127.0.0.1',
+    'x-forwarded-host': 'localhost',
   };
 
   test.each(['/navigation', '/events', '/api/v1/projects'])('get 401 from %s', async (path) => {

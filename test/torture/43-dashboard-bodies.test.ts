@@ -52,7 +52,10 @@ beforeAll(async () => {
   await store.migrate();
   namespace = await createNamespace(cluster);
   const object = (kind: string, name: string, spec: object): object => ({
-    ...{ apiVersion: 'standin.dev/v1alpha1', kind, metadata: { name, namespace }, spec },
+    apiVersion: 'standin.dev/v1alpha1',
+    kind,
+    metadata: { name, namespace },
+    spec,
   });
   const items = [
     object('Account', 'team', { plan: 'Free' }),
@@ -245,7 +248,10 @@ describe("a signed-in user's form", { timeout: 120_000 }, () => {
       [`spec.json.headers[${index}].value`, '%'.repeat(LIMITS.headerValueLengthMax)],
     ]).flat();
     const form = {
-      ...{ 'spec.displayName': 'Large', 'spec.slug': '/large', 'spec.method': 'GET', 'spec.action': 'JSON' },
+      'spec.displayName': 'Large',
+      'spec.slug': '/large',
+      'spec.method': 'GET',
+      'spec.action': 'JSON',
       'spec.json.body': body,
       ...(Object.fromEntries(headers) as Record<string, string>),
     };
@@ -380,8 +386,14 @@ describe('Remix', { timeout: 120_000 }, () => {
     const head = Array.from({ length: 13_000 }, () => ['a', 'b'] as const);
     const json = [['content-type', 'application/json']] as const;
     const row = newLogRow({
-      ...{ namespace, project: 'shop', projectUid, endpoint: 'large' },
-      ...{ requestHeaders: json, requestBody: nested, responseHeaders: [...json, ...head], responseBody: nested },
+      namespace,
+      project: 'shop',
+      projectUid,
+      endpoint: 'large',
+      requestHeaders: json,
+      requestBody: nested,
+      responseHeaders: [...json, ...head],
+      responseBody: nested,
     });
     await store.insert({ rows: encodeRow(row), rowCount: 1, token: row.id });
     const page = `/p/${namespace}/shop/traffic/${row.id}`;

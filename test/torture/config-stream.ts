@@ -29,7 +29,11 @@ export const startConfigStream = async (logger: Logger): Promise<ConfigStream> =
   });
   const log = new ConfigLog(1, (secretId) => Buffer.from(secretId));
   const gateways = new GatewayController({
-    ...{ epoch: 1, forgetMs: 60_000, memory: noGatewayMemory, isGone: noGatewayPods, logger },
+    epoch: 1,
+    forgetMs: 60_000,
+    memory: noGatewayMemory,
+    isGone: noGatewayPods,
+    logger,
     since: (key) => log.since(key),
     revision: () => log.revision.number,
     onChange: () => undefined,

@@ -37,8 +37,11 @@ interface Parts {
 }
 
 const LEASE = resourcePath({
-  ...{ group: 'coordination.k8s.io', version: 'v1', plural: 'leases' },
-  ...{ namespace: SYSTEM_NAMESPACE, name: LEASE_NAME },
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  namespace: SYSTEM_NAMESPACE,
+  name: LEASE_NAME,
 });
 
 /**
@@ -79,7 +82,9 @@ export class QuotaStand implements AsyncDisposable {
     await store.migrate();
     await installStandin(cluster);
     const deployment = await deploy({
-      ...{ cluster, clickHouse, ...options },
+      cluster,
+      clickHouse,
+      ...options,
       operatorEnv: { ...clickHouse.env, STANDIN_QUOTA_FREE: '0', ...options.operatorEnv },
     });
     const tenant = await Tenant.create(cluster, 'quota');
@@ -107,7 +112,10 @@ export class QuotaStand implements AsyncDisposable {
   async post(gateway: DeployedGateway): Promise<QuotaResponse> {
     try {
       const { statusCode, headers, body } = await request(`${gateway.url}${this.path}`, {
-        ...{ method: 'POST', body: '{}', dispatcher: this.#agent, headers: { 'x-api-key': this.key } },
+        method: 'POST',
+        body: '{}',
+        dispatcher: this.#agent,
+        headers: { 'x-api-key': this.key },
       });
       const text = await body.text();
       if (statusCode === 200) this.accepted++;

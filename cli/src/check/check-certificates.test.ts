@@ -62,7 +62,9 @@ describe('the Certificates of cert-manager', () => {
   const issue = (certificates: readonly object[], env: Readonly<Record<string, string>> = {}) =>
     checkIssuance(reading({ certificates: { metadata: {}, items: certificates } }), mounting('stream-tls', env));
   const certificate = (secretName: string, ...conditions: readonly object[]) => ({
-    ...{ metadata: { name: 'stream' }, spec: { secretName }, status: { conditions } },
+    metadata: { name: 'stream' },
+    spec: { secretName },
+    status: { conditions },
   });
 
   it('are not needed if the operator issues the certificates', async () => {

@@ -2,13 +2,19 @@ import { describe, expect, it } from 'vitest';
 import { checkConnections, checkVersions, parseMetrics } from './check-metrics.ts';
 
 const metricsOf = (pod: string, values: Readonly<Record<string, number>>, version?: string) => ({
-  ...{ component: pod.split('-')[0] ?? '', pod, version, values: new Map(Object.entries(values)) },
+  component: pod.split('-')[0] ?? '',
+  pod,
+  version,
+  values: new Map(Object.entries(values)),
 });
 const statuses = (...pods: readonly ReturnType<typeof metricsOf>[]) =>
   checkConnections(pods, 'ns').map(({ check, status }) => `${check} ${status}`);
 const HEALTHY = {
-  ...{ standin_log_store_up: 1, standin_deliver_failing_seconds: 0, standin_config_connected: 1 },
-  ...{ standin_record_full: 0, standin_deliver_quarantine: 0 },
+  standin_log_store_up: 1,
+  standin_deliver_failing_seconds: 0,
+  standin_config_connected: 1,
+  standin_record_full: 0,
+  standin_deliver_quarantine: 0,
 };
 
 describe('the connections of pods', () => {

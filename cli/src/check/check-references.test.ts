@@ -14,7 +14,9 @@ const gateway = component('gateway', {
   ],
   containers: [
     {
-      ...{ name: 'gateway', image: 'standin', envFrom: [{ secretRef: { name: 'all-variables' } }] },
+      name: 'gateway',
+      image: 'standin',
+      envFrom: [{ secretRef: { name: 'all-variables' } }],
       env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'variable', key: 'password' } } }],
     },
   ],

@@ -21,7 +21,9 @@ export type DataObject = KubeObject & {
 };
 
 const PLURALS: Readonly<Record<Kind, string>> = {
-  ...{ Secret: 'secrets', ConfigMap: 'configmaps', ServiceAccount: 'serviceaccounts' },
+  Secret: 'secrets',
+  ConfigMap: 'configmaps',
+  ServiceAccount: 'serviceaccounts',
 };
 
 /** Returns what the pods of a component need: mounted and read Secrets and ConfigMaps, and the ServiceAccount. */
@@ -38,7 +40,8 @@ const referencesOf = ({ name: component, workload }: Component): readonly Refere
     ...groups.map(({ configMapRef }) => ({ kind: 'ConfigMap' as const, source: configMapRef })),
   ].map(({ kind, source }) => ({
     kind,
-    ...{ name: source?.secretName ?? source?.name, keys: (source?.items ?? []).map(({ key }) => key) },
+    name: source?.secretName ?? source?.name,
+    keys: (source?.items ?? []).map(({ key }) => key),
     optional: source?.optional,
   }));
   const variables = [
@@ -46,7 +49,9 @@ const referencesOf = ({ name: component, workload }: Component): readonly Refere
     ...values.map(({ configMapKeyRef }) => ({ kind: 'ConfigMap' as const, source: configMapKeyRef })),
   ].map(({ kind, source }) => ({
     kind,
-    ...{ name: source?.name, keys: source === undefined ? [] : [source.key], optional: source?.optional },
+    name: source?.name,
+    keys: source === undefined ? [] : [source.key],
+    optional: source?.optional,
   }));
   const account = { kind: 'ServiceAccount' as const, name: serviceAccountName, keys: [], optional: false };
   return [account, ...files, ...variables].flatMap(({ kind, name, keys, optional }) =>

@@ -71,7 +71,9 @@ const IMAGE =
   'Check image.repository, image.tag and image.pullSecrets of the chart, and whether the nodes can reach the registry.';
 /** Remedies by the reason why a container waits. */
 const REMEDIES: Readonly<Record<string, string>> = {
-  ...{ ErrImagePull: IMAGE, ImagePullBackOff: IMAGE, InvalidImageName: IMAGE },
+  ErrImagePull: IMAGE,
+  ImagePullBackOff: IMAGE,
+  InvalidImageName: IMAGE,
   CreateContainerConfigError: 'Create the Secret or ConfigMap that the message names.',
 };
 

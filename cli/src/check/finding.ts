@@ -10,8 +10,14 @@ export interface Finding {
 
 export const passed = (check: string, message: string): Finding => ({ check, status: 'Passed', message });
 export const failed = (check: string, message: string, remedy: string): Finding => ({
-  ...{ check, status: 'Failed', message, remedy },
+  check,
+  status: 'Failed',
+  message,
+  remedy,
 });
 export const unknown = (check: string, message: string, remedy: string): Finding => ({
-  ...{ check, status: 'Unknown', message, remedy },
+  check,
+  status: 'Unknown',
+  message,
+  remedy,
 });

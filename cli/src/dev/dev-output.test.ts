@@ -11,7 +11,9 @@ import {
 
 const READY = { gateway: 'http://localhost:8080', accounts: [], projects: [], endpoints: [] } as unknown as Ready;
 const notice = (object: string, state: ObjectNotice['state'], message = ''): ObjectNotice => ({
-  ...{ object, state, message },
+  object,
+  state,
+  message,
   where: '',
 });
 

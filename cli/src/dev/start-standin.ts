@@ -117,7 +117,9 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   const operator = await runOperator({
     settings: operatorConfig,
     translateSettings: translateSettings(operatorConfig),
-    ...{ source, services, refused },
+    source,
+    services,
+    refused,
     certificates: ownCertificates(certificateFile(inData('tls'))),
     leadership,
     gatewayMemory: noGatewayMemory,
@@ -133,7 +135,8 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   });
   const gateway = await runGateway({
     settings: devGatewaySettings(options, operator.streamUrl),
-    ...{ refused, logger: logger.child({ process: 'gateway' }) },
+    refused,
+    logger: logger.child({ process: 'gateway' }),
     logSink: announceRows(store, startedAt, (request) => output.request(request)),
     onRejected: (rejected) => output.rejected(rejected),
   }).catch(async (error: unknown) => {
@@ -213,7 +216,15 @@ const rowsOf = ({ rows, columnCount = LOG_COLUMNS.length }: InsertBatch): LogRow
 const toEvent = (row: LogRow): RequestEvent => {
   const { id, namespace, project, endpoint, method, path, query, status, outcome } = row;
   return {
-    ...{ id, namespace, project, endpoint, method, path, query, status, outcome },
+    id,
+    namespace,
+    project,
+    endpoint,
+    method,
+    path,
+    query,
+    status,
+    outcome,
     responseName: row.response,
     credential: row.credential,
     receivedAt: formatTime(row.receivedAtUs),
@@ -267,7 +278,9 @@ const openSource = async (
   const { name: identity, namespace } = settings;
   const identities = identitySecrets(client, namespace);
   const source = identifiedSource({
-    ...{ logger, registry, pollMs: settings.secretPollMs },
+    logger,
+    registry,
+    pollMs: settings.secretPollMs,
     source: kubernetesSource(cluster),
     store: identities,
   });

@@ -7,8 +7,13 @@ import { textOutput } from './text-output.ts';
 const URL = "http://127.0.0.1:8080/uri/a';touch$IFS'pwned";
 const KEY = "k';touch$IFS'pwned";
 const EXAMPLE: Ready = {
-  ...{ gateway: 'http://127.0.0.1:8080', origin: 'manifests', privateUpstreams: true },
-  ...{ accounts: [], projects: [], endpoints: [], example: { method: 'GET', url: URL, apiKey: KEY } },
+  gateway: 'http://127.0.0.1:8080',
+  origin: 'manifests',
+  privateUpstreams: true,
+  accounts: [],
+  projects: [],
+  endpoints: [],
+  example: { method: 'GET', url: URL, apiKey: KEY },
 };
 
 test('the example request is one shell command for any slug and key', () => {

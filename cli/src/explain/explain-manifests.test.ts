@@ -7,7 +7,9 @@ import { formatLine } from '../terminal.ts';
 import { explainManifests } from './explain-manifests.ts';
 
 const object = (kind: string, name: string, spec: object) => ({
-  ...{ apiVersion: 'standin.dev/v1alpha1', kind, metadata: { name } },
+  apiVersion: 'standin.dev/v1alpha1',
+  kind,
+  metadata: { name },
   spec,
 });
 const mock = { displayName: 'x', action: 'JSON', json: { body: '{}' } };

@@ -6,8 +6,17 @@ import { openApiReader, serverEvents, type ServerEvent } from './api-reader.ts';
 const summary = (number: number) => ({
   id: `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`,
   receivedAt: `2026-11-21T07:00:00.${String(number).padStart(6, '0')}Z`,
-  ...{ namespace: 'default', project: 'shop', endpoint: 'orders', method: 'GET', path: '/', query: '', status: 200 },
-  ...{ durationMs: 1, outcome: 'mocked', projectUid: 'u', bodyBytes: 0 },
+  namespace: 'default',
+  project: 'shop',
+  endpoint: 'orders',
+  method: 'GET',
+  path: '/',
+  query: '',
+  status: 200,
+  durationMs: 1,
+  outcome: 'mocked',
+  projectUid: 'u',
+  bodyBytes: 0,
 });
 const event = (number: number): string[] => ['event: request', `data: ${JSON.stringify(summary(number))}`, ''];
 const position = (id: string): string[] => [`id: ${id}`, ''];

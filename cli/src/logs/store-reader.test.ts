@@ -38,7 +38,10 @@ describe('the projects and endpoints of a data folder', () => {
       const lastFirstSeen = '2026-11-21T07:00:00Z';
       const seen = { firstSeen: lastFirstSeen, generation: 1, specSha256: '', objectSha256: '', resourceVersion: 1 };
       await writeState({
-        ...{ version: 1, resourceVersion: 1, lastFirstSeen, gone: {} },
+        version: 1,
+        resourceVersion: 1,
+        lastFirstSeen,
+        gone: {},
         objects: { 'Project/default/shop': seen, 'Endpoint/default/create-order': seen },
       });
     });

@@ -21,7 +21,9 @@ test('the output has a table, then each reason once, then what is missing', () =
       { code: 'b', title: 'B', detail: 'Do b.', sender: 'other', count: 1, lastAt: LAST_AT },
       { code: 'b', title: 'B', detail: 'Do b.', count: 7, lastAt: LAST_AT },
     ],
-    ...{ omitted: 5, unknownProject: 3, missingGateways: ['gateway-1'] },
+    omitted: 5,
+    unknownProject: 3,
+    missingGateways: ['gateway-1'],
   });
   expect(lines).toEqual([
     'LAST       COUNT  CODE  REQUEST',

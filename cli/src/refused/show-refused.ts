@@ -79,7 +79,8 @@ export const showRefused = async (api: ApiClient, choice: ProjectChoice, output:
   if (projects.length > 1) {
     const lists = await Promise.all(
       projects.map(async ({ namespace, name }) => ({
-        ...{ namespace, name },
+        namespace,
+        name,
         refused: await read(projectPath(namespace, name)),
       })),
     );

@@ -10,7 +10,9 @@ test('the plan for a filter without matches states that there is nothing to send
     projectRef: { name: 'shop' },
     filter: { from: '2026-11-21T00:00:00Z', to: '2026-11-22T00:00:00Z', limit: 100 },
     target: { kind: 'Endpoint' },
-    ...{ ratePerSecond: 10, order: 'Any', state: 'Running' },
+    ratePerSecond: 10,
+    order: 'Any',
+    state: 'Running',
   });
   expect(formatFilterPlan({ count: 0, first: [] }, spec)).toEqual([
     'No captured request matches, so nothing was sent.',

@@ -51,10 +51,18 @@ const replay = (
   };
   const ask = (request: ApiRequest) => new Promise((resolve) => resolve(answer(request)));
   return replayMany(replayClient({ ask } as unknown as ApiClient), {
-    ...{ project: { namespace: 'default', name: 'shop' }, search: undefined, filter: undefined, limit: 1 },
+    project: { namespace: 'default', name: 'shop' },
+    search: undefined,
+    filter: undefined,
+    limit: 1,
     range: { from: '2026-11-21T09:00:00Z', to: '2026-11-21T10:00:00Z' },
-    ...{ to: { kind: 'Endpoint' }, rate: 1, ordered: false },
-    ...{ dryRun: false, yes: true, output: 'json', colour: false },
+    to: { kind: 'Endpoint' },
+    rate: 1,
+    ordered: false,
+    dryRun: false,
+    yes: true,
+    output: 'json',
+    colour: false,
   });
 };
 

@@ -56,7 +56,10 @@ export const replayOne = async (client: ReplayClient, options: OneOptions): Prom
     projectRef: { name: entry.project },
     requestId: id,
     ...(edit !== undefined && { edit }),
-    ...{ target: to, ratePerSecond: rate, order: 'Any', state: 'Running' },
+    target: to,
+    ratePerSecond: rate,
+    order: 'Any',
+    state: 'Running',
   });
   say(formatOnePlan(entry, spec), colour);
   if (dryRun) return true;
@@ -108,7 +111,10 @@ export const replayMany = async (client: ReplayClient, options: ManyOptions): Pr
   const spec = checkSpec({
     projectRef: { name: project.name },
     filter: { ...(search !== undefined && { search }), ...range, limit },
-    ...{ target: to, ratePerSecond: rate, order: ordered ? 'Original' : 'Any', state: 'Running' },
+    target: to,
+    ratePerSecond: rate,
+    order: ordered ? 'Original' : 'Any',
+    state: 'Running',
   });
   const plan = await client.plan(project, { search: filter, ...range });
   say(formatFilterPlan(plan, spec), colour);

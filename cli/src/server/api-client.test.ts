@@ -16,7 +16,8 @@ const serve = async (handle: RequestListener, token?: string) => {
   const address = { server: `http://${host}/behind/a/path/`, token };
   const client = openServer(address, { answerBytesMax: ANSWER_BYTES_MAX, headMsMax: HEAD_MS_MAX }) as ApiClient;
   return {
-    ...{ host, client },
+    host,
+    client,
     [Symbol.asyncDispose]: async () => {
       server.close();
       await once(server, 'close');

@@ -16,7 +16,10 @@ beforeAll(async () => {
   await writeFile(
     kubeconfig,
     JSON.stringify({
-      ...{ apiVersion: 'v1', kind: 'Config', 'current-context': 'here', users: [{ name: 'me', user: {} }] },
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'here',
+      users: [{ name: 'me', user: {} }],
       clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:9' } }],
       contexts: [context('here', 'team-a'), context('bare')],
     }),

@@ -102,7 +102,8 @@ const localClient = (dataDir: string, { url, token, hasPages }: LocalApi): ApiCl
     given: token,
     limits: ANSWER_LIMITS,
     local: {
-      ...{ hasPages, token },
+      hasPages,
+      token,
       checkRunning: async () => {
         // A killed process leaves its run file behind.
         const now = await readRunFile(dataDir);

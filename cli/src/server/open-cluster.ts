@@ -95,7 +95,8 @@ const tokenFor = async (client: KubeClient, serviceAccount: string): Promise<str
     throw new PlainError(`--service-account must be NAMESPACE/NAME, not ${serviceAccount}`);
   const account = { group: '', version: 'v1', plural: 'serviceaccounts', namespace, name, subresource: 'token' };
   const request = {
-    ...{ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest' },
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
     spec: { expirationSeconds: TOKEN_SECONDS },
   };
   const { status } = await client.create<{ readonly status: { readonly token: string } }>(

@@ -38,7 +38,12 @@ export const drain = async (dir: string, options: DrainOptions): Promise<void> =
       return;
     }
     const drained = await drainSpool({
-      ...{ dir, sink, logger, quietMs: options.quietSeconds * 1_000, migrate: options.migrate, signal: stop.signal },
+      dir,
+      sink,
+      logger,
+      quietMs: options.quietSeconds * 1_000,
+      migrate: options.migrate,
+      signal: stop.signal,
       onDrained: operator && ((incarnation) => reportDrained(operator, incarnation)),
     });
     stdout.line(describe(drained));

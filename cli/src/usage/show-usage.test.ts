@@ -12,7 +12,10 @@ const usage = {
   otherRequests: 0,
 };
 const endpoint = (name: string, requests: number) => ({
-  ...{ namespace: 'team-a', project: 'shop', endpoint: name, requests },
+  namespace: 'team-a',
+  project: 'shop',
+  endpoint: name,
+  requests,
 });
 
 test('an account without a quota shows only counts', () => {
@@ -22,15 +25,13 @@ test('an account without a quota shows only counts', () => {
 test('usage shows the share of the quota, the reset, the forecast and the endpoints', () => {
   const endpoints = [endpoint('create-order', 80_000), endpoint('list', 7)];
   const lines = formatUsage(ACCOUNT, {
-    ...{
-      ...usage,
-      used: 80_010,
-      quota: 100_000,
-      usedUpOn: '2026-11-25',
-      endpoints,
-      otherRequests: 3,
-      storedBytes: 40_961,
-    },
+    ...usage,
+    used: 80_010,
+    quota: 100_000,
+    usedUpOn: '2026-11-25',
+    endpoints,
+    otherRequests: 3,
+    storedBytes: 40_961,
   });
   expect(lines).toEqual([
     'team-a/default, 2026-11: 80,010 of 100,000 requests (80.0 %)',

@@ -36,7 +36,10 @@ const Choices = ({ options, empty }: { readonly options: readonly string[]; read
 /** Returns the properties of the input for a field, and the errors of the field. */
 const bind = ({ values: { credential }, errorsOf }: FieldsProps) => ({
   text: (field: CredentialField, placeholder: string) => ({
-    ...{ mono: true, name: credentialName(field), defaultValue: credential[field], placeholder },
+    mono: true,
+    name: credentialName(field),
+    defaultValue: credential[field],
+    placeholder,
   }),
   errors: (field: CredentialField) => errorsOf(credentialName(field)),
 });

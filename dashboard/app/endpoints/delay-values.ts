@@ -16,8 +16,12 @@ export type DelayDuration = (typeof DURATIONS)[keyof typeof DURATIONS][number];
 export type DelayValues = Readonly<Record<'type' | DelayDuration, string>>;
 
 export const NO_DELAY: DelayValues = {
-  ...{ type: '', fixed: '' },
-  ...{ 'uniform.min': '', 'uniform.max': '', 'logNormal.median': '', 'logNormal.p99': '' },
+  type: '',
+  fixed: '',
+  'uniform.min': '',
+  'uniform.max': '',
+  'logNormal.median': '',
+  'logNormal.p99': '',
 };
 
 const FIELDS = Object.keys(NO_DELAY) as readonly (keyof DelayValues)[];

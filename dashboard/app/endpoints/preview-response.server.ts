@@ -107,7 +107,12 @@ const capturedRequest = async (
   const { method, path, query, request, receivedAt, project } = found.entry;
   const { headers } = request;
   return {
-    ...{ id, method, path, query, headers, project },
+    id,
+    method,
+    path,
+    query,
+    headers,
+    project,
     body: bodyBytesOf(request),
     receivedAtUs: parseInstant(receivedAt) ?? 0,
   };

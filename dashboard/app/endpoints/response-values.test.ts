@@ -29,7 +29,11 @@ const GOLD = {
   body: '<a>\n</a>\n',
 };
 const specOf = (...responses: object[]) => ({
-  ...{ projectRef: { name: 'shop' }, displayName: 'Plan', slug: '/plans/{id}', method: 'GET', action: 'JSON' },
+  projectRef: { name: 'shop' },
+  displayName: 'Plan',
+  slug: '/plans/{id}',
+  method: 'GET',
+  action: 'JSON',
   responses,
   json: { body: '{}' },
 });

@@ -48,8 +48,18 @@ export interface ResponseValues {
 export const RESPONSES = 'spec.responses';
 export const EMPTY_HEADER: RowValues = { name: '', value: '' };
 const EMPTY_RESPONSE: ResponseValues = {
-  ...{ from: '', binaryBytes: '', kept: '', open: '', name: '', status: '', body: '', cel: '', template: '' },
-  ...{ conditions: [], headers: [], delay: NO_DELAY },
+  from: '',
+  binaryBytes: '',
+  kept: '',
+  open: '',
+  name: '',
+  status: '',
+  body: '',
+  cel: '',
+  template: '',
+  conditions: [],
+  headers: [],
+  delay: NO_DELAY,
 };
 const NAME_LENGTH_MAX = 63;
 

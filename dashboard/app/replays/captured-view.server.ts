@@ -7,7 +7,13 @@ import { headerText, replayValuesOf, type CapturedView, type ReplayValues } from
 /** Returns the parts of a captured request that can be edited. */
 export const toCapturedView = (row: LogRow): CapturedView => {
   const { id, method, target, requestHeaders: headers, requestBody } = row;
-  const view = { ...{ id, method, target, headers }, bodyBytes: requestBody.length };
+  const view = {
+    id,
+    method,
+    target,
+    headers,
+    bodyBytes: requestBody.length,
+  };
   if (requestBody.length > LIMITS.replayEditBytesMax)
     return { ...view, bodyEncoding: isUtf8(requestBody) ? 'utf8' : 'base64', body: undefined };
   // A text area cannot contain NUL.

@@ -100,7 +100,13 @@ export const planReplay = async (backend: Backend, params: ProjectName, values: 
   const count = Math.min(matching, LIMITS.replayRequestsMax);
   const object = toBulkReplay(values, { ...params, name: 'replay' });
   const sample = summaries.map(({ id, method, path, query, status, receivedAt, endpoint }) => ({
-    ...{ id, method, path, query, status, receivedAt, endpoint },
+    id,
+    method,
+    path,
+    query,
+    status,
+    receivedAt,
+    endpoint,
   }));
   return {
     kind: 'plan',

@@ -6,14 +6,24 @@ import { replayCommands } from './replay-commands.server.ts';
 import { toBulkReplay, toReplay, replayValuesOf, type BulkValues, type CapturedView } from './replay-values.ts';
 
 const captured: CapturedView = {
-  ...{ id: 'the-id', method: 'POST', target: '/uri/a?b=1', headers: [['A', '1']], bodyBytes: 2 },
-  ...{ body: '{}', bodyEncoding: 'utf8' },
+  id: 'the-id',
+  method: 'POST',
+  target: '/uri/a?b=1',
+  headers: [['A', '1']],
+  bodyBytes: 2,
+  body: '{}',
+  bodyEncoding: 'utf8',
 };
 const VALUES = replayValuesOf(captured);
 const IDENTITY = { namespace: 'team-a', project: 'shop', name: 'replay-1' };
 const BULK: BulkValues = {
-  ...{ q: "path:/it's/*", from: '2026-11-21T09:00:00Z', to: '2026-11-21T10:00:00Z' },
-  ...{ target: 'URL', url: 'https://a.example/?x=1&y=2', rate: '5', order: 'Original' },
+  q: "path:/it's/*",
+  from: '2026-11-21T09:00:00Z',
+  to: '2026-11-21T10:00:00Z',
+  target: 'URL',
+  url: 'https://a.example/?x=1&y=2',
+  rate: '5',
+  order: 'Original',
 };
 
 /** Splits a command into words, as a shell does. */
@@ -74,7 +84,8 @@ describe('a replay manifest', () => {
     const suspended = { ...object, spec: { ...(object.spec as object), state: 'Suspended' } };
     const { yaml, kubectl } = replayCommands(suspended);
     expect(parse(yaml)).toEqual({
-      ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Replay' },
+      apiVersion: 'standin.dev/v1alpha1',
+      kind: 'Replay',
       metadata: { generateName: 'replay-', namespace: 'team-a' },
       spec: object.spec,
     });

@@ -13,13 +13,17 @@ import {
 } from './replay-values.ts';
 
 const captured: CapturedView = {
-  ...{ id: '01890000-0000-7000-8000-000000000000', method: 'POST', target: '/uri/a?b=1' },
+  id: '01890000-0000-7000-8000-000000000000',
+  method: 'POST',
+  target: '/uri/a?b=1',
   headers: [
     ['Content-Type', 'text/plain'],
     ['X-Empty', ''],
     ['x-a', 'b: c'],
   ],
-  ...{ bodyBytes: 4, body: 'a\r\nb', bodyEncoding: 'utf8' },
+  bodyBytes: 4,
+  body: 'a\r\nb',
+  bodyEncoding: 'utf8',
 };
 const VALUES = replayValuesOf(captured);
 const IDENTITY = { namespace: 'team-a', project: 'shop', name: 'replay-1' };
@@ -123,7 +127,9 @@ describe('a form filled from a captured request', () => {
     );
     expect(parseObject(object)).toMatchObject({ ok: true });
     expect(object.spec).toEqual({
-      ...{ projectRef: { name: 'shop' }, requestId: captured.id, edit: { method: 'PUT' } },
+      projectRef: { name: 'shop' },
+      requestId: captured.id,
+      edit: { method: 'PUT' },
       target: { kind: 'URL', url: 'https://a.example/' },
     });
   });
@@ -145,7 +151,8 @@ describe('a bulk replay', () => {
     expect(object.spec).toEqual({
       projectRef: { name: 'shop' },
       filter: { search: 'status:5xx', from: '2026-11-21T09:00:00Z', to: '2026-11-21T10:00:00Z' },
-      ...{ target: { kind: 'Endpoint' }, ratePerSecond: 10 },
+      target: { kind: 'Endpoint' },
+      ratePerSecond: 10,
     });
     expect(parseObject(object)).toMatchObject({ ok: true });
   });

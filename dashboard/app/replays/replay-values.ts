@@ -156,7 +156,10 @@ export const readBulkValues = (params: Pick<URLSearchParams, 'get'>): BulkValues
     return value === '' ? unset : value;
   };
   return {
-    ...{ q: text('q'), from: text('from'), to: text('to'), url: text('url') },
+    q: text('q'),
+    from: text('from'),
+    to: text('to'),
+    url: text('url'),
     target: text('target', 'Endpoint'),
     rate: text('rate', String(LIMITS.replayRatePerSecondDefault)),
     order: text('order', 'Any'),

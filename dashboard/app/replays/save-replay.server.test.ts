@@ -4,8 +4,13 @@ import { createReplay } from './save-replay.server.ts';
 import { readReplayValues, toReplay, type CapturedView } from './replay-values.ts';
 
 const captured: CapturedView = {
-  ...{ id: '01890000-0000-7000-8000-000000000000', method: 'GET', target: '/', headers: [] },
-  ...{ bodyBytes: 0, body: '', bodyEncoding: 'utf8' },
+  id: '01890000-0000-7000-8000-000000000000',
+  method: 'GET',
+  target: '/',
+  headers: [],
+  bodyBytes: 0,
+  body: '',
+  bodyEncoding: 'utf8',
 };
 
 /** An API server that rejects the header at `index`. */

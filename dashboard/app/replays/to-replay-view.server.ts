@@ -18,7 +18,10 @@ export const toReplayView = (object: ResourceObject): ReplayView => {
   const { filter, requestId = '', edit, target } = spec;
   const { result } = status;
   return {
-    ...{ replay: name, uid, version: versionText(object), createdAt: creationTimestamp },
+    replay: name,
+    uid,
+    version: versionText(object),
+    createdAt: creationTimestamp,
     what:
       filter === undefined
         ? { kind: 'one', requestId, isEdited: edit !== undefined }

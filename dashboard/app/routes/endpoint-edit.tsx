@@ -39,7 +39,8 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
     params: names,
     projectUrl: (await projectAddress(backend, project))?.url,
     values,
-    ...{ generation: object.metadata.generation, version: versionText(object) },
+    generation: object.metadata.generation,
+    version: versionText(object),
     disallowing: await disallowingAccount(backend, project),
     yaml:
       values === saved

@@ -68,12 +68,10 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
     copied !== undefined ? valuesOfCopy(copied) : query.has('path') ? valuesForPath(endpoints, names, query) : empty;
   const values = presetOf(filled, url);
   return {
-    ...{
-      params: names,
-      projectUrl: (await projectAddress(backend, project))?.url,
-      values,
-      copyOf: copied?.metadata.name,
-    },
+    params: names,
+    projectUrl: (await projectAddress(backend, project))?.url,
+    values,
+    copyOf: copied?.metadata.name,
     disallowing: await disallowingAccount(backend, project),
     yaml: manifestYaml(toEndpoint(values, { ...names, spec: copied?.spec }), backend.mode),
   };

@@ -29,7 +29,8 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
     conditions: conditionsOf(object),
     generation: object.metadata.generation,
     mock: json && {
-      ...{ headers: json.headers ?? [], body: json.body ?? '' },
+      headers: json.headers ?? [],
+      body: json.body ?? '',
       delay: delayText(delayValuesOf(json.delay)),
     },
     timeout: forward?.timeout,

@@ -27,7 +27,10 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   const { object, yaml, isFile, revision } = await openManifest(backend, names);
   const { namespace, endpoint: name } = names;
   return {
-    ...{ params: names, yaml, isFile, revision },
+    params: names,
+    yaml,
+    isFile,
+    revision,
     generation: object.metadata.generation,
     isManaged: ownerOf(object) !== undefined,
     where: await backend.resources.whereIs?.({ kind: 'Endpoint', namespace, name }),

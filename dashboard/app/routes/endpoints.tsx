@@ -27,7 +27,11 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
     return words.every((word) => text.includes(word));
   });
   return {
-    ...{ params: names, q, total: all.length, found: fits.length, endpoints: fits.slice(0, ROWS_MAX) },
+    params: names,
+    q,
+    total: all.length,
+    found: fits.length,
+    endpoints: fits.slice(0, ROWS_MAX),
     problems: (await backend.resources.problems?.()) ?? [],
   };
 };

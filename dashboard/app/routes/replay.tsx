@@ -62,7 +62,9 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   });
   const found = await (what.kind === 'one' ? loadOne(what.requestId) : orUnavailable(loadMany()));
   return {
-    ...{ params: names, replay, status },
+    params: names,
+    replay,
+    status,
     results: isUnavailable(found) ? undefined : found,
     unavailable: isUnavailable(found) ? found.unavailable : undefined,
     commands: replayCommands(desiredOf(object)),

@@ -17,7 +17,11 @@ export const loader = async ({ params, context: { backend, mode } }: LoaderFunct
   const { namespace, name } = account.metadata;
   const secretName = apiKey?.secretName;
   return {
-    ...{ namespace, account: name, secretName, fingerprint: apiKey?.fingerprint, issuedAt: apiKey?.issuedAt },
+    namespace,
+    account: name,
+    secretName,
+    fingerprint: apiKey?.fingerprint,
+    issuedAt: apiKey?.issuedAt,
     isOwnSecret: spec.apiKey !== undefined,
     regenerations: spec.apiKey === undefined ? await readRegenerations(backend, account) : undefined,
     plan: spec.plan,

@@ -32,8 +32,11 @@ it.each([
   const json = JSON.stringify({ [decodeURIComponent(name)]: 'hunter2-of-json' });
   const entry = toLogEntry(
     newLogRow({
-      ...{ method: 'POST', target: `/a?${name}=hunter2-of-query`, query: `${name}=hunter2-of-query` },
-      ...{ requestHeaders: [['content-type', 'application/json']], requestBody: Buffer.from(json) },
+      method: 'POST',
+      target: `/a?${name}=hunter2-of-query`,
+      query: `${name}=hunter2-of-query`,
+      requestHeaders: [['content-type', 'application/json']],
+      requestBody: Buffer.from(json),
     }),
   );
   const rules = defaultRedaction(entry);

@@ -37,7 +37,9 @@ export const loadTraffic = async (
   const hasNothing = !isUnavailable(page) && page.rows.length === 0 && isUnfiltered;
   const { sinceUs, untilUs } = resolveRange(range, now);
   return {
-    ...{ params, q, range },
+    params,
+    q,
+    range,
     since: sinceUs === undefined ? undefined : formatShortTime(sinceUs),
     until: untilUs === undefined ? undefined : formatShortTime(untilUs),
     loadedAt: now.toISOString(),

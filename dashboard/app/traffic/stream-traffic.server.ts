@@ -134,7 +134,9 @@ export const streamTraffic = async ({ log, filter, sink, signal }: StreamOptions
   try {
     const onCaughtUp = (insertedMs: number): void => reporter.caughtUp(insertedMs);
     const tail = tailSummaries(watched, { ...filter, projectUid: log.projectUid }, signal, {
-      ...{ onFailure, onCaughtUp, pollIntervalMs: POLL_MS },
+      onFailure,
+      onCaughtUp,
+      pollIntervalMs: POLL_MS,
     });
     for await (const summary of tail) reporter.add(summary);
   } finally {

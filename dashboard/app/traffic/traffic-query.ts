@@ -48,7 +48,9 @@ export const trafficParams = ({
   sel,
   tab,
 }: TrafficQuery): Readonly<Record<string, string | undefined>> => ({
-  ...{ q, from, to },
+  q,
+  from,
+  to,
   live: isPaused ? '0' : undefined,
   cols: columnsText(columns),
   sel,

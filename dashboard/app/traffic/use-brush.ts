@@ -77,10 +77,15 @@ export const useBrush = ({ view, onZoom, onZoomOut }: BrushOptions) => {
   };
 
   return {
-    ...{ frame, brush, cursor },
+    frame,
+    brush,
+    cursor,
     isSelecting: selected !== undefined,
     handlers: {
-      ...{ onPointerDown, onPointerMove, onPointerUp, onKeyDown },
+      onPointerDown,
+      onPointerMove,
+      onPointerUp,
+      onKeyDown,
       onPointerCancel: () => setIsDragging(false),
       onPointerLeave: () => {
         if (!isDragging) setSelected(undefined);

@@ -99,7 +99,17 @@ export const useSearchText = ({ params, q, range, inputRef, onSearch }: SearchTe
     event.preventDefault();
   };
   return {
-    ...{ text, edit, search, choose, leave, options, explanation, active, onKeyDown, setCursor, setIsOpen },
+    text,
+    edit,
+    search,
+    choose,
+    leave,
+    options,
+    explanation,
+    active,
+    onKeyDown,
+    setCursor,
+    setIsOpen,
     isOpen: isListOpen,
     problem: isProblemShown ? problem : undefined,
   };

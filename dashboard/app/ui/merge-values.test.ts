@@ -86,7 +86,9 @@ describe('a merge', () => {
 });
 
 const BASE: Values = {
-  ...{ slug: '/a', status: '200', delay: { type: '', duration: '' } },
+  slug: '/a',
+  status: '200',
+  delay: { type: '', duration: '' },
   items: [
     { name: 'one', body: '1' },
     { name: 'two', body: '2' },

@@ -92,7 +92,15 @@ export const useOpened = <Fields extends Version, Refused extends RefusedSave & 
   };
   if (merge?.collisions.length === 0) applyMerge(() => 'mine');
   return {
-    ...{ opened: version, isChanged, refused, isOutdated, conflict, merge, taken, key, applyMerge },
+    opened: version,
+    isChanged,
+    refused,
+    isOutdated,
+    conflict,
+    merge,
+    taken,
+    key,
+    applyMerge,
     takeTheirs: () => setState({ version: loaded, isBase: true, isChanged: false, taken: undefined, key: key + 1 }),
   };
 };

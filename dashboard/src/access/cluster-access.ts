@@ -39,7 +39,10 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
   const provider =
     options.oidc &&
     oidc({
-      ...{ options: options.oidc, sealer, isSecure, logger },
+      options: options.oidc,
+      sealer,
+      isSecure,
+      logger,
       establish: ({ idToken, refreshToken }) => establishSession(establishing, { token: idToken, refreshToken }),
     });
   const renewed = provider && renewSessions({ refresh: (token) => provider.refresh(token), logger });

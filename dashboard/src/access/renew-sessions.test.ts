@@ -6,8 +6,12 @@ import type { SessionData } from './session-cookie.ts';
 
 const NOW = Date.UTC(2026, 10, 21);
 const session: SessionData = {
-  ...{ id: '1', token: 'old', user: 'anna', refreshToken: 'refresh-1' },
-  ...{ tokenExpiresAt: NOW, expiresAt: NOW + 3_600_000 },
+  id: '1',
+  token: 'old',
+  user: 'anna',
+  refreshToken: 'refresh-1',
+  tokenExpiresAt: NOW,
+  expiresAt: NOW + 3_600_000,
 };
 const idToken = (expiresAt: number): string =>
   `e30.${Buffer.from(JSON.stringify({ exp: expiresAt / 1_000 })).toString('base64url')}.sig`;

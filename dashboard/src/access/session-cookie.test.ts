@@ -11,7 +11,10 @@ const HOUR_MS = 3_600_000;
 const cookieOf = (secrets: readonly [string, ...string[]], isSecure = true): SessionCookie =>
   sessionCookie({ sealer: createSealer(secrets), isSecure, now: () => NOW });
 const session = (more: Partial<NewSession> = {}): NewSession => ({
-  ...{ token: 'ey.ey.sig', user: 'anna', tokenExpiresAt: NOW + HOUR_MS, expiresAt: NOW + HOUR_MS },
+  token: 'ey.ey.sig',
+  user: 'anna',
+  tokenExpiresAt: NOW + HOUR_MS,
+  expiresAt: NOW + HOUR_MS,
   ...more,
 });
 

@@ -8,7 +8,11 @@ const account = (apiKey: object): ResourceObject => ({
   apiVersion: 'standin.dev/v1alpha1',
   kind: 'Account',
   metadata: {
-    ...{ name: 'team', namespace: 'default', uid: 'u', generation: 1, resourceVersion: '1' },
+    name: 'team',
+    namespace: 'default',
+    uid: 'u',
+    generation: 1,
+    resourceVersion: '1',
     creationTimestamp: '',
   },
   spec: { plan: 'Free' },

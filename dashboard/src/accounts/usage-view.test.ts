@@ -50,8 +50,17 @@ describe('the monthly usage view', () => {
   it('uses the operator’s count if the log is unavailable, and reports the reason', () => {
     const logFailure = 'Cannot read from ClickHouse (ECONNREFUSED).';
     expect(toUsageView({ logFailure }, { period: '2026-11', accepted: 100, quota: 125 }, NOW)).toEqual({
-      ...{ month: '2026-11', used: 100, isExact: true, quota: 125, resetsOn: '2026-12-01', usedUpOn: '2026-11-26' },
-      ...{ total: 0, days: [], endpoints: [], otherRequests: 0, logFailure },
+      month: '2026-11',
+      used: 100,
+      isExact: true,
+      quota: 125,
+      resetsOn: '2026-12-01',
+      usedUpOn: '2026-11-26',
+      total: 0,
+      days: [],
+      endpoints: [],
+      otherRequests: 0,
+      logFailure,
     });
   });
 

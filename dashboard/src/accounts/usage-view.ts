@@ -90,9 +90,17 @@ export const toUsageView = (found: Usage | LogFailure, counted: CountedUsage, no
   const exact = countedIn(now, counted);
   const used = exact ?? total;
   return {
-    ...{ month: monthName(now), days, total, used, isExact: exact !== undefined, quota },
+    month: monthName(now),
+    days,
+    total,
+    used,
+    isExact: exact !== undefined,
+    quota,
     resetsOn: dayOf(monthOf(now).to),
     usedUpOn: usedUpOn(used, quota, now),
-    ...{ endpoints, otherRequests: Math.max(0, total - sum(endpoints)), storedBytes, logFailure },
+    endpoints,
+    otherRequests: Math.max(0, total - sum(endpoints)),
+    storedBytes,
+    logFailure,
   };
 };

@@ -14,7 +14,9 @@ const toApiAccount = (object: ResourceObject): ApiAccount => {
   const { secretName, fingerprint, issuedAt } = accountStatus(object).apiKey ?? {};
   const { left, resetsAt } = regenerationWindow(object, Date.now());
   return {
-    ...{ namespace, name, uid },
+    namespace,
+    name,
+    uid,
     key: {
       ...(secretName !== undefined && { secretName }),
       ...(fingerprint !== undefined && { fingerprint }),

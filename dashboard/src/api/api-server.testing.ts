@@ -106,7 +106,11 @@ export const backendWith = (log: Partial<ProjectLog>, resources: Partial<Backend
     list: () => Promise.resolve([PROJECT]),
     get: ({ name }) => Promise.resolve(name === 'shop' ? PROJECT : undefined),
     identityOf: ({ metadata: { namespace, name, uid } }) => Promise.resolve({ namespace, name, uid }),
-    ...{ apply: unexpected, check: unexpected, delete: unexpected, watch: unexpected, readApiKey: unexpected },
+    apply: unexpected,
+    check: unexpected,
+    delete: unexpected,
+    watch: unexpected,
+    readApiKey: unexpected,
     ...resources,
   },
   logs: {
@@ -144,7 +148,11 @@ export const startApiServer = async (findBackend: FindBackend, service?: string)
   };
   const handle = apiHandler({
     access: { mode: 'cluster', sessionOf },
-    ...{ service, workers, logger, readBody: bodyReader(), stopping: stopping.signal },
+    service,
+    workers,
+    logger,
+    readBody: bodyReader(),
+    stopping: stopping.signal,
     clientAddress: clientAddresses([]),
   });
   const server = createServer(handle).listen(0, '127.0.0.1');

@@ -5,9 +5,14 @@ import type { Resources } from '../backend.ts';
 import { backendWith, startApiServer, type ApiServer } from './api-server.testing.ts';
 
 const object = (kind: Kind, name: string, rest: Pick<ResourceObject, 'spec'> & { status?: unknown }) => ({
-  ...{ apiVersion: 'standin.dev/v1alpha1', kind },
+  apiVersion: 'standin.dev/v1alpha1',
+  kind,
   metadata: {
-    ...{ name, namespace: 'default', uid: `uid-${name}`, generation: 1, resourceVersion: '1' },
+    name,
+    namespace: 'default',
+    uid: `uid-${name}`,
+    generation: 1,
+    resourceVersion: '1',
     creationTimestamp: '2026-11-21T12:00:00Z',
   },
   ...rest,
@@ -86,7 +91,10 @@ describe('an account', () => {
     const { status, body } = await get(`${account(api)}/usage`);
     expect(status).toBe(200);
     expect(body).toMatchObject({
-      ...{ used: 7, quota: 10, days: [], endpoints: [] },
+      used: 7,
+      quota: 10,
+      days: [],
+      endpoints: [],
       logFailure: 'Cannot read from ClickHouse (ECONNREFUSED).',
     });
     shown = object('Account', 'team', { spec: { plan: 'Free' }, status: { usage: { quota: 10 } } });

@@ -15,7 +15,11 @@ const REGENERATIONS = '/namespaces/{namespace}/accounts/{account}/regenerations'
 const toApiRegeneration = ({ metadata, spec, status }: ResourceObject): ApiKeyRegeneration => {
   const { namespace, name, uid, creationTimestamp: createdAt } = metadata;
   return {
-    ...{ namespace, name, uid, createdAt, spec: DEFINITIONS.KeyRegeneration.spec.parse(spec) },
+    namespace,
+    name,
+    uid,
+    createdAt,
+    spec: DEFINITIONS.KeyRegeneration.spec.parse(spec),
     status: readStatus('KeyRegeneration', status),
   };
 };

@@ -4,9 +4,14 @@ import type { Resources } from '../backend.ts';
 import { backendWith, startApiServer, type ApiServer } from './api-server.testing.ts';
 
 const purge = (name: string, project: string, rest: { createdAt?: string; status?: unknown } = {}): ResourceObject => ({
-  ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Purge' },
+  apiVersion: 'standin.dev/v1alpha1',
+  kind: 'Purge',
   metadata: {
-    ...{ name, namespace: 'default', uid: `uid-${name}`, generation: 1, resourceVersion: '1' },
+    name,
+    namespace: 'default',
+    uid: `uid-${name}`,
+    generation: 1,
+    resourceVersion: '1',
     creationTimestamp: rest.createdAt ?? '2026-11-21T12:00:00Z',
   },
   spec: {

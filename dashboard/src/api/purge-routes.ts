@@ -14,7 +14,11 @@ const PURGES = '/namespaces/{namespace}/projects/{project}/purges';
 const toApiPurge = ({ metadata, spec, status }: ResourceObject): ApiPurge => {
   const { namespace, name, uid, creationTimestamp: createdAt } = metadata;
   return {
-    ...{ namespace, name, uid, createdAt, spec: DEFINITIONS.Purge.spec.parse(spec) },
+    namespace,
+    name,
+    uid,
+    createdAt,
+    spec: DEFINITIONS.Purge.spec.parse(spec),
     status: readStatus('Purge', status),
   };
 };

@@ -17,16 +17,27 @@ test('refused requests have the words of the problem document', async () => {
     {
       items: [
         {
-          ...{ code: 'endpoint_not_found', status: 404, title, detail, method: 'POST', path: '/v1/order', count: 2 },
+          code: 'endpoint_not_found',
+          status: 404,
+          title,
+          detail,
+          method: 'POST',
+          path: '/v1/order',
+          count: 2,
           lastAt: '2026-11-23T00:00:00.000Z',
         },
         {
-          ...{ code: 'of_a_newer_gateway', title: 'of_a_newer_gateway', sender: 'GitHub', count: 1 },
+          code: 'of_a_newer_gateway',
+          title: 'of_a_newer_gateway',
+          sender: 'GitHub',
+          count: 1,
           detail: 'Update the dashboard to a newer version to see the details.',
           lastAt: '1970-01-01T00:00:00.000Z',
         },
       ],
-      ...{ omitted: 1, unknownProject: 3, missingGateways: ['gateway-1'] },
+      omitted: 1,
+      unknownProject: 3,
+      missingGateways: ['gateway-1'],
     },
   ]);
 });

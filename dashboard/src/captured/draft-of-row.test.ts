@@ -10,16 +10,28 @@ const endpoint = (spec: object): ResourceObject => ({
   apiVersion: GROUP_VERSION,
   kind: 'Endpoint',
   metadata: {
-    ...{ name: 'orders', namespace: 'default', uid: 'u', resourceVersion: '1' },
-    ...{ generation: 3, creationTimestamp: '2026-11-20T00:00:00Z' },
+    name: 'orders',
+    namespace: 'default',
+    uid: 'u',
+    resourceVersion: '1',
+    generation: 3,
+    creationTimestamp: '2026-11-20T00:00:00Z',
   },
   spec: {
-    ...{ projectRef: { name: 'shop' }, displayName: 'Orders', slug: '/orders/{id}', method: 'GET', action: 'Forward' },
-    ...{ forward: { url: 'http://upstream.example/' }, ...spec },
+    projectRef: { name: 'shop' },
+    displayName: 'Orders',
+    slug: '/orders/{id}',
+    method: 'GET',
+    action: 'Forward',
+    forward: { url: 'http://upstream.example/' },
+    ...spec,
   },
 });
 const ROW: Partial<LogRow> = {
-  ...{ path: '/orders/a%20b', query: 'page=2&token=t0p', outcome: 'forwarded', status: 201 },
+  path: '/orders/a%20b',
+  query: 'page=2&token=t0p',
+  outcome: 'forwarded',
+  status: 201,
   requestHeaders: [
     ['Host', 'example.com'],
     ['X-Plan', 'gold'],
@@ -50,8 +62,11 @@ const reason = (...args: Parameters<typeof drafted>): string => {
   return 'reason' in draft ? draft.reason : 'it can be saved';
 };
 const ADDED = {
-  ...{ name: 'id-a-b', when: { pathParams: [{ name: 'id', value: 'a b' }] }, status: 201 },
-  ...{ headers: [{ name: 'content-type', value: 'application/json' }], body: '{"id": 1.0}' },
+  name: 'id-a-b',
+  when: { pathParams: [{ name: 'id', value: 'a b' }] },
+  status: 201,
+  headers: [{ name: 'content-type', value: 'application/json' }],
+  body: '{"id": 1.0}',
 };
 
 describe('a captured response', () => {

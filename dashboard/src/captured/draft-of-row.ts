@@ -93,7 +93,12 @@ const credentialsIn = (entry: LogEntry, { headers = [], body = '' }: MockSpec): 
   const response = { ...nothing, headers: headers.map(({ name, value }): HeaderPair => [name, value]), body };
   const alone: LogEntry = {
     ...entry,
-    ...{ path: '/', query: '', upstreamUrl: '', upstreamError: '', templateError: '', deliveryId: '' },
+    path: '/',
+    query: '',
+    upstreamUrl: '',
+    upstreamError: '',
+    templateError: '',
+    deliveryId: '',
     request: { ...entry.request, ...nothing, target: '/' },
     response: { ...entry.response, ...response },
   };

@@ -22,9 +22,14 @@ const entry = ({ status = 200, headers = [JSON_TYPE], body = '{}', truncated = f
   const isText = typeof body === 'string';
   return {
     ...({} as LogEntry),
-    ...{ outcome: outcome ?? 'forwarded', status, upstreamError: '' },
+    outcome: outcome ?? 'forwarded',
+    status,
+    upstreamError: '',
     response: {
-      ...{ status, headers, truncated, trailers: [] },
+      status,
+      headers,
+      truncated,
+      trailers: [],
       body: isText ? body : body.toString('base64'),
       bodyEncoding: isText ? 'utf8' : 'base64',
       bodyBytes: body.length,
@@ -127,7 +132,8 @@ describe('a mock made from a response', () => {
   it('can be binary or empty as a response with conditions', () => {
     const bytes = Buffer.from([0x89, 0x50, 0xff, 0x00]);
     expect(made({ headers: [PNG], body: bytes }, 'response').mock).toEqual({
-      ...{ status: 200, headers: [{ name: 'content-type', value: 'image/png' }] },
+      status: 200,
+      headers: [{ name: 'content-type', value: 'image/png' }],
       bodyBase64: bytes.toString('base64'),
     });
     expect(made({ headers: [], body: bytes }, 'response').addedType).toBe('application/octet-stream');
@@ -162,9 +168,15 @@ describe('a mock made from a response', () => {
         if (!result.ok) return;
         const { mock } = result;
         const parsed = parseObject({
-          ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint', metadata: { name: 'a', namespace: 'b' } },
+          apiVersion: 'standin.dev/v1alpha1',
+          kind: 'Endpoint',
+          metadata: { name: 'a', namespace: 'b' },
           spec: {
-            ...{ projectRef: { name: 'p' }, displayName: 'a', slug: '/a', method: 'GET', action: 'JSON' },
+            projectRef: { name: 'p' },
+            displayName: 'a',
+            slug: '/a',
+            method: 'GET',
+            action: 'JSON',
             ...(place === 'json' ? { json: mock } : { json: { body: '{}' }, responses: [{ name: 'a', ...mock }] }),
           },
         });

@@ -3,23 +3,37 @@ import { describe, expect, it } from 'vitest';
 import { previewResponse, type PreviewInput } from './preview-response.ts';
 
 const json = (body: string, more: Partial<JsonMockConfig> = {}): JsonMockConfig => ({
-  ...{ status: 200, headers: [['content-type', 'application/json'] as const], body, template: 'CEL' },
+  status: 200,
+  headers: [['content-type', 'application/json'] as const],
+  body,
+  template: 'CEL',
   ...more,
 });
 const response = (name: string, plan: string, mock: Partial<ResponseConfig['mock']> = {}): ResponseConfig => ({
-  ...{ name, pathParams: [], queryParams: [], headers: [{ name: 'x-plan', type: 'Exact', value: plan }] },
+  name,
+  pathParams: [],
+  queryParams: [],
+  headers: [{ name: 'x-plan', type: 'Exact', value: plan }],
   mock: { ...json(`"\${path.id} ${name}"`), bodyEncoding: 'utf8', ...mock },
 });
 const preview = (more: Partial<PreviewInput> & { readonly headers?: PreviewInput['request']['headers'] } = {}) => {
   const { headers = [], ...input } = more;
   const request = {
-    ...{ id: 'request', receivedAtUs: 0, project: 'shop', method: 'GET', path: '/a/7', query: '' },
-    ...{ headers, body: Buffer.from('{"n": "<b>"}') },
+    id: 'request',
+    receivedAtUs: 0,
+    project: 'shop',
+    method: 'GET',
+    path: '/a/7',
+    query: '',
+    headers,
+    body: Buffer.from('{"n": "<b>"}'),
   };
   return previewResponse({
     endpoint: { namespace: 'default', name: 'a', method: 'GET', slug: '/a/{id}', action: 'JSON' },
-    ...{ responses: [response('gold', 'gold'), response('late', 'gold')], mock: json('${request.json.n}') },
-    ...{ request, edited: undefined },
+    responses: [response('gold', 'gold'), response('late', 'gold')],
+    mock: json('${request.json.n}'),
+    request,
+    edited: undefined,
     ...input,
   });
 };
@@ -32,7 +46,8 @@ describe('a preview', () => {
       edited: undefined,
     });
     expect(preview({ headers: [['x-plan', 'gold']] })).toMatchObject({
-      ...{ response: 'gold', unmatched: [] },
+      response: 'gold',
+      unmatched: [],
       content: { body: '"7 gold"' },
     });
   });

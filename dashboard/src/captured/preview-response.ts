@@ -57,7 +57,9 @@ export const previewResponse = (input: PreviewInput): ResponsePreview | { readon
   const candidate: Candidate = { endpoint, rules: () => rules };
   const { rejection, response, unmatched, content } = explainContent([candidate], request);
   return {
-    ...{ rejection, response, unmatched },
+    rejection,
+    response,
+    unmatched,
     content: content && viewOf(content),
     edited: rejection === undefined ? editedOf(input, candidate, response) : undefined,
   };
@@ -87,7 +89,9 @@ const viewOf = (content: PlannedResponse): ContentView => {
   const { kind, status, headers, body, bodyEncoding, delay } = content;
   const isText = bodyEncoding === 'utf8';
   return {
-    ...{ kind, status, delay },
+    kind,
+    status,
+    delay,
     headers: headers.map(([name, value]) => [name, cut(value, HEADER_SHOWN_MAX)]),
     body: isText ? cut(body, BODY_SHOWN_MAX) : undefined,
     bodyBytes: Buffer.byteLength(body, bodyEncoding),

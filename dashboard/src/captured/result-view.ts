@@ -44,13 +44,21 @@ const textOf = (headers: readonly HeaderPair[], body: Uint8Array): { text: strin
 };
 
 const ofLog = (row: LogRow): ComparedResponse => ({
-  ...{ status: row.status, durationMs: row.durationUs / 1_000, headers: row.responseHeaders, body: row.responseBody },
-  ...{ truncated: row.responseTruncated, bodyBytes: row.responseBodyBytes },
+  status: row.status,
+  durationMs: row.durationUs / 1_000,
+  headers: row.responseHeaders,
+  body: row.responseBody,
+  truncated: row.responseTruncated,
+  bodyBytes: row.responseBodyBytes,
 });
 
 const ofReplay = ({ response, durationMs }: ReplayedExchange, body: Uint8Array): ComparedResponse => ({
-  ...{ status: response.status, durationMs, headers: response.headers, body },
-  ...{ truncated: response.truncated, bodyBytes: response.bodyBytes },
+  status: response.status,
+  durationMs,
+  headers: response.headers,
+  body,
+  truncated: response.truncated,
+  bodyBytes: response.bodyBytes,
 });
 
 /** Returns the view of a result, with the captured exchange if it is still stored. */
@@ -59,7 +67,13 @@ export const resultView = (row: LogRow | undefined, answer: ReplayedExchange): R
   const body = bodyBytesOf(response);
   const shown = textOf(response.headers, body);
   return {
-    ...{ requestId, sentAt, method, url, status, durationMs, error },
+    requestId,
+    sentAt,
+    method,
+    url,
+    status,
+    durationMs,
+    error,
     captured: row && {
       method: row.method,
       path: `${row.path}${row.query === '' ? '' : `?${row.query}`}`,

@@ -93,7 +93,9 @@ export const clusterLogs = ({ user, reviews, store, identities, operator }: Logs
       const usage = await store.usage(account, range);
       const keyOf = ({ namespace, name, uid }: ProjectIdentity): string => `${namespace}/${name} ${uid}`;
       const projectOf = ({ namespace, project: name, projectUid: uid }: EndpointUsage): ProjectIdentity => ({
-        ...{ namespace, name, uid },
+        namespace,
+        name,
+        uid,
       });
       const projects = new Map(usage.endpoints.map(projectOf).map((project) => [keyOf(project), project]));
       const visible = new Set<string>();

@@ -26,7 +26,9 @@ const openResources = () => {
 };
 
 const projectIn = (namespace: string) => ({
-  ...{ apiVersion: GROUP_VERSION, kind: 'Project' as const, metadata: { namespace, name: 'shop' } },
+  apiVersion: GROUP_VERSION,
+  kind: 'Project' as const,
+  metadata: { namespace, name: 'shop' },
   spec: { displayName: 'Shop', accountRef: { name: 'team' } },
 });
 

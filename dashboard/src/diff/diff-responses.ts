@@ -32,7 +32,8 @@ const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a,
 
 const diffBodies = (before: ComparedResponse, after: ComparedResponse): BodyDiff => {
   const asBytes = (why: string): BodyDiff => ({
-    ...{ kind: 'bytes', why },
+    kind: 'bytes',
+    why,
     before: bytesView(before),
     after: bytesView(after),
   });

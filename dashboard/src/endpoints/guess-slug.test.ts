@@ -9,7 +9,11 @@ const endpointOf = (slug: string, method = 'GET', name = 'taken'): ResourceObjec
   apiVersion: GROUP_VERSION,
   kind: 'Endpoint',
   metadata: {
-    ...{ name, namespace: 'default', uid: 'u', resourceVersion: '1', generation: 1 },
+    name,
+    namespace: 'default',
+    uid: 'u',
+    resourceVersion: '1',
+    generation: 1,
     creationTimestamp: '2026-11-20T00:00:00Z',
   },
   spec: { projectRef: { name: 'shop' }, displayName: 'a', slug, method, action: 'JSON', json: { body: '{}' } },

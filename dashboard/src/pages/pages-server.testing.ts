@@ -57,7 +57,9 @@ export const startPages = async (modules: Readonly<Record<string, Module>>): Pro
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
-    ...{ port, errors, url: `http://127.0.0.1:${port}` },
+    port,
+    errors,
+    url: `http://127.0.0.1:${port}`,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       server.close();

@@ -24,8 +24,15 @@ export const toPurgeView = (object: ResourceObject): PurgeView => {
   const spec = purgeSpec(object);
   const { phase = 'Pending', matched, waitingFor = [], completedAt, conditions } = readStatus('Purge', object.status);
   return {
-    ...{ name, uid, createdAt: creationTimestamp, filter: spec?.filter ?? {}, reason: spec?.reason ?? '' },
-    ...{ phase, matched, waitingFor, completedAt },
+    name,
+    uid,
+    createdAt: creationTimestamp,
+    filter: spec?.filter ?? {},
+    reason: spec?.reason ?? '',
+    phase,
+    matched,
+    waitingFor,
+    completedAt,
     message: progressIn(conditions)?.message ?? 'Waiting for the operator.',
   };
 };

@@ -6,9 +6,15 @@ import { acceptancesOf, refusedCount, refusedRequests } from './refused-requests
 const PROJECT = { namespace: 'team', project: 'shop' };
 
 const object = (kind: ResourceObject['kind'], name: string, spec: object): ResourceObject => ({
-  ...{ apiVersion: GROUP_VERSION, kind, spec },
+  apiVersion: GROUP_VERSION,
+  kind,
+  spec,
   metadata: {
-    ...{ name, namespace: 'team', uid: `uid of ${name}`, generation: 1, resourceVersion: '1' },
+    name,
+    namespace: 'team',
+    uid: `uid of ${name}`,
+    generation: 1,
+    resourceVersion: '1',
     creationTimestamp: '2026-11-21T10:00:00Z',
   },
 });
@@ -16,7 +22,10 @@ const endpoint = (name: string, slug: string, method: string): ResourceObject =>
   object('Endpoint', name, { projectRef: { name: 'shop' }, slug, method });
 
 const refused = (more: Partial<RefusalCount>): RefusalCount => ({
-  ...{ code: 'api_key_missing', sender: 'GitHub', count: 1, lastAt: Date.UTC(2026, 10, 21) },
+  code: 'api_key_missing',
+  sender: 'GitHub',
+  count: 1,
+  lastAt: Date.UTC(2026, 10, 21),
   ...more,
 });
 

@@ -10,13 +10,22 @@ import { startWorkers } from '../workers/workers.ts';
 import { explainRequest } from './explain-request.ts';
 
 const endpoint = (name: string, spec: object, more: { accepted?: string; generation?: number; uid?: string } = {}) => ({
-  ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint' as const },
+  apiVersion: 'standin.dev/v1alpha1',
+  kind: 'Endpoint' as const,
   metadata: {
-    ...{ name, namespace: 'default', uid: more.uid ?? `uid-${name}`, generation: more.generation ?? 3 },
-    ...{ resourceVersion: '1', creationTimestamp: '' },
+    name,
+    namespace: 'default',
+    uid: more.uid ?? `uid-${name}`,
+    generation: more.generation ?? 3,
+    resourceVersion: '1',
+    creationTimestamp: '',
   },
   spec: {
-    ...{ projectRef: { name: 'shop' }, displayName: 'x', slug: '/v1/orders/{id}', method: 'GET', action: 'JSON' },
+    projectRef: { name: 'shop' },
+    displayName: 'x',
+    slug: '/v1/orders/{id}',
+    method: 'GET',
+    action: 'JSON',
     json: { body: '{}' },
     ...spec,
   },
@@ -29,8 +38,16 @@ const responses = [
 
 const ROW: LogRow = {
   ...(fc.sample(anyLogRow, { numRuns: 1, seed: 1 })[0] as LogRow),
-  ...{ id: 'id-1', namespace: 'default', project: 'shop', endpoint: 'orders', endpointUid: 'uid-orders' },
-  ...{ endpointGeneration: 3, response: 'gold', method: 'GET', path: '/v1/orders/7', query: '' },
+  id: 'id-1',
+  namespace: 'default',
+  project: 'shop',
+  endpoint: 'orders',
+  endpointUid: 'uid-orders',
+  endpointGeneration: 3,
+  response: 'gold',
+  method: 'GET',
+  path: '/v1/orders/7',
+  query: '',
   requestHeaders: [
     ['X-Plan', 'free'],
     ['x-api-key', 'sha256:0123abcd'],

@@ -11,7 +11,8 @@ const PROJECT = { namespace: 'default', project: 'project' };
 const ID = 'first uid';
 
 const object = (kind: ResourceObject['kind'], spec: object, status: object): ResourceObject => ({
-  ...{ apiVersion: 'standin.dev/v1alpha1', kind },
+  apiVersion: 'standin.dev/v1alpha1',
+  kind,
   metadata: {
     name: kind.toLowerCase(),
     namespace: 'default',

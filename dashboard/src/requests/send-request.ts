@@ -63,7 +63,8 @@ export const sendRequest = async (
     return {
       status: response.status,
       durationMs: performance.now() - startedAt,
-      ...{ text: textOf(bytes, isCut), isCut },
+      text: textOf(bytes, isCut),
+      isCut,
       rejected: response.headers.get('standin-rejected') ?? undefined,
     };
   } catch (error) {

@@ -49,7 +49,8 @@ export const readEditedManifest = ({ text, ref, namespaceDefault }: EditedManife
       apiVersion: String(apiVersion),
       kind: ref.kind,
       metadata: {
-        ...{ name: ref.name, namespace: ref.namespace },
+        name: ref.name,
+        namespace: ref.namespace,
         ...(isTextMap(labels) && { labels }),
         ...(isTextMap(annotations) && { annotations }),
       },

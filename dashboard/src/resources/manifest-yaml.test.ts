@@ -57,7 +57,9 @@ it('a manifest has no control characters and parses to the same object', () => {
 it('the manifest of an object is that of its latest version', () => {
   const metadata = { name: 'a', namespace: 'team', uid: 'u', generation: 1, creationTimestamp: '' };
   const versions = Array.from({ length: 20 }, (_, index) => ({
-    ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint' as const, spec: { version: index } },
+    apiVersion: 'standin.dev/v1alpha1',
+    kind: 'Endpoint' as const,
+    spec: { version: index },
     metadata: { ...metadata, resourceVersion: String(index) },
   }));
   for (const object of [...versions, ...versions, ...versions.toReversed()])

@@ -21,7 +21,11 @@ const object = (kind: ResourceObject['kind'], name: string, rest: Partial<Resour
   apiVersion: GROUP_VERSION,
   kind,
   metadata: {
-    ...{ name, namespace: 'default', uid: `uid of ${name}`, generation: 1, resourceVersion: '1' },
+    name,
+    namespace: 'default',
+    uid: `uid of ${name}`,
+    generation: 1,
+    resourceVersion: '1',
     creationTimestamp: '2026-11-21T11:00:00Z',
     ...rest.metadata,
   },
@@ -38,15 +42,24 @@ const SPEC = {
   redact: {},
 };
 const condition = {
-  ...{ reason: 'Accepted', message: '', lastTransitionTime: '2026-11-21T11:00:00Z' },
+  reason: 'Accepted',
+  message: '',
+  lastTransitionTime: '2026-11-21T11:00:00Z',
   ...ACCEPTED.conditions[0],
 };
 const share = (changes: Partial<ResourceObject> = {}, spec: object = {}, name = 'link'): ResourceObject =>
   object('Share', name, { spec: { ...SPEC, ...spec }, status: { conditions: [condition] }, ...changes });
 
 const row = newLogRow({
-  ...{ id: REQUEST, projectUid: 'uid of shop', method: 'GET', path: '/a', query: '', target: '/u/a' },
-  ...{ requestHeaders: [['x-token', 'secret']], requestBody: new Uint8Array(), responseBody: new Uint8Array() },
+  id: REQUEST,
+  projectUid: 'uid of shop',
+  method: 'GET',
+  path: '/a',
+  query: '',
+  target: '/u/a',
+  requestHeaders: [['x-token', 'secret']],
+  requestBody: new Uint8Array(),
+  responseBody: new Uint8Array(),
 });
 
 const workers = startWorkers();

@@ -20,7 +20,10 @@ let gate: BlockQuotaGate;
 const limited = (quota: number): AccountConfig => ({ ...account('own', KEY), quota });
 
 const grant = (permits: number, block = 'b1', period = '2026-11'): PermitAnswer => ({
-  ...{ kind: 'granted', block, period, permits },
+  kind: 'granted',
+  block,
+  period,
+  permits,
 });
 const exhausted: PermitAnswer = { kind: 'exhausted', period: '2026-11', limit: 10, used: 10 };
 

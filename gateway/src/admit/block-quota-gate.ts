@@ -210,8 +210,14 @@ export class BlockQuotaGate implements QuotaGate {
       return known;
     }
     const state: State = {
-      ...{ uid, quota, pool: new PermitPool(this.#uptime), waiting: [], asking: undefined },
-      ...{ askAfterMs: 0, exhausted: undefined, exhaustedUntilMs: 0 },
+      uid,
+      quota,
+      pool: new PermitPool(this.#uptime),
+      waiting: [],
+      asking: undefined,
+      askAfterMs: 0,
+      exhausted: undefined,
+      exhaustedUntilMs: 0,
     };
     this.#states.set(uid, state);
     return state;

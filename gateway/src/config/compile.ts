@@ -73,7 +73,8 @@ const endpointOf = (object: EndpointConfig, json: Uint8Array): Endpoint => {
 };
 
 const credentialOf = ({ signature, secretIds }: CredentialConfig): SignatureCredential => ({
-  ...{ signature, secretIds },
+  signature,
+  secretIds,
   secretHeaders: secretHeaders(signature),
 });
 

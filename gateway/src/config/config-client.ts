@@ -240,7 +240,9 @@ export class ConfigClient {
         diskCopy,
         revocations: this.#revocations,
         logger,
-        ...{ onRecall, undelivered, refusals },
+        onRecall,
+        undelivered,
+        refusals,
         onCommit: () => {
           if (!this.isConnected) {
             logger.info(where, 'configuration received from the operator');

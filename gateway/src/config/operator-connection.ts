@@ -73,7 +73,9 @@ export class OperatorConnection {
   stream(signal: AbortSignal): Promise<IncomingMessage> {
     const { name, instance, maxStalenessMs } = this.#gateway;
     const query = new URLSearchParams({
-      ...{ gateway: name, instance, maxStalenessMs: String(maxStalenessMs) },
+      gateway: name,
+      instance,
+      maxStalenessMs: String(maxStalenessMs),
       features: STREAM_FEATURES.join(),
     });
     return this.#send('GET', `/v1/config?${query.toString()}`, { signal });

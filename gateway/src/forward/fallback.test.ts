@@ -134,8 +134,15 @@ describe('the fallback', () => {
     expect([got.status, got.body.toString()]).toEqual([203, STALE.body]);
     const row = await rowOf();
     expect(row).toMatchObject({
-      ...{ outcome: 'fallback', action: 'Forward', version: 2, status: 203, responseHeaders: got.headers, delayUs: 0 },
-      ...{ responseBodyBytes: STALE.body.length, responseTruncated: false, response: '' },
+      outcome: 'fallback',
+      action: 'Forward',
+      version: 2,
+      status: 203,
+      responseHeaders: got.headers,
+      delayUs: 0,
+      responseBodyBytes: STALE.body.length,
+      responseTruncated: false,
+      response: '',
     });
     expect(row?.upstreamError).toContain(error);
     expect(row?.upstreamUrl).toMatch(/^http:/);

@@ -44,7 +44,10 @@ export interface DurationHistogramOptions {
 /** Adds a histogram to the registry. */
 export const exposeDurations = (registry: Registry, { name, help, read }: DurationHistogramOptions): void => {
   const histogram = {
-    ...{ name, help, type: 'histogram', aggregator: 'sum' },
+    name,
+    help,
+    type: 'histogram',
+    aggregator: 'sum',
     get() {
       return Promise.resolve({ ...this, values: read().flatMap(([labels, counts]) => counts.series(name, labels)) });
     },

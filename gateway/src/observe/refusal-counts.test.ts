@@ -9,11 +9,19 @@ const MINUTE_MS = 60_000;
 
 const notFound = (where: string, project = 'shop'): RefusedRequest => ({
   namespace: `of-${project}`,
-  ...{ code: 'endpoint_not_found', project, isCallerKnown: true, who: 'POST', where },
+  code: 'endpoint_not_found',
+  project,
+  isCallerKnown: true,
+  who: 'POST',
+  where,
 });
 const withoutKey = (project: string, where = ''): RefusedRequest => ({
   namespace: project === '' ? '' : `of-${project}`,
-  ...{ code: 'api_key_missing', project, isCallerKnown: false, who: 'GitHub', where },
+  code: 'api_key_missing',
+  project,
+  isCallerKnown: false,
+  who: 'GitHub',
+  where,
 });
 
 const at = (uptimeMs: number) => {

@@ -114,8 +114,12 @@ test('a mock gets a span with the name and times of its row, as a child of the c
   expect(found).toHaveLength(1);
   const [span] = found;
   expect(span).toMatchObject({
-    ...{ traceId: TRACE_ID, parentSpanId: CALLER_SPAN_ID, traceState: 'vendor=1' },
-    ...{ name: 'POST /v1/orders', kind: SERVER_KIND, status: { code: 0 } },
+    traceId: TRACE_ID,
+    parentSpanId: CALLER_SPAN_ID,
+    traceState: 'vendor=1',
+    name: 'POST /v1/orders',
+    kind: SERVER_KIND,
+    status: { code: 0 },
   });
   expect(valuesOf(span?.attributes ?? [])).toStrictEqual({
     'http.request.method': 'POST',

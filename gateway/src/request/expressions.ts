@@ -12,7 +12,12 @@ export const expressionsOf = ({ id, exchange, head, body, route }: Asked): Reque
   const { method, path, query, headers } = head;
   const { project, endpoint, parameters } = route;
   return new RequestExpressions(new RequestFacts({ headers, query, parameters }), {
-    ...{ id, receivedAtUs: exchange.receivedAtUs, method, path, body },
-    ...{ project: project.name, endpoint: endpoint.config.name },
+    id,
+    receivedAtUs: exchange.receivedAtUs,
+    method,
+    path,
+    body,
+    project: project.name,
+    endpoint: endpoint.config.name,
   });
 };

@@ -16,7 +16,9 @@ test.each(HOSTILE_MOCKS)('a response takes a bounded time: $name', async ({ conf
   if (entry.kind !== 'Endpoint' || entry.endpoint.kind !== 'JSON') throw new Error('this is not a mock');
   await entry.endpoint.preparation.finish();
   const asked = {
-    ...{ id: '0190a9b2-1111-7222-8333-123456789abc', exchange: { receivedAtUs: 0 }, body: Buffer.from(body, 'latin1') },
+    id: '0190a9b2-1111-7222-8333-123456789abc',
+    exchange: { receivedAtUs: 0 },
+    body: Buffer.from(body, 'latin1'),
     head: { method: 'POST', path: '/orders/1', query, headers: [['content-type', contentType], ...HEADERS] },
     route: { project: project('shop', 'shop'), endpoint: entry.endpoint, parameters: new Map([['id', ['1']]]) },
   } as unknown as Asked;

@@ -18,7 +18,10 @@ const A = 'a'.repeat(500_000);
 /** Conditions on the query parameter `a` and expressions, in turn. */
 const responses = (value: string, cel: string, conditions = 1): readonly ResponseConfig[] =>
   Array.from({ length: LIMITS.responsesMax }, (_, index) => ({
-    ...{ name: `r${index}`, pathParams: [], headers: [], queryParams: [] },
+    name: `r${index}`,
+    pathParams: [],
+    headers: [],
+    queryParams: [],
     ...(index % 2 === 0 && {
       queryParams: Array.from({ length: conditions }, () => ({ name: 'a', type: 'RegularExpression' as const, value })),
     }),
@@ -68,6 +71,9 @@ const CASES: readonly [name: string, config: EndpointConfig, query: string, body
 ];
 
 export const HOSTILE_MOCKS: readonly HostileMock[] = CASES.map(([name, config, query, body]) => ({
-  ...{ name, config, query, body },
+  name,
+  config,
+  query,
+  body,
   contentType: name.includes('form') ? 'application/x-www-form-urlencoded' : 'application/json',
 }));

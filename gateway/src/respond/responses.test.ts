@@ -8,7 +8,10 @@ import { exchange } from '../raw-client.testing.ts';
 
 const mock = { status: 200, headers: [], body: '{}', bodyEncoding: 'utf8' } as const;
 const planIs = (value: string, name = value): ResponseConfig => ({
-  ...{ name, pathParams: [], queryParams: [], mock },
+  name,
+  pathParams: [],
+  queryParams: [],
+  mock,
   headers: [{ name: 'x-plan', type: 'Exact', value }],
 });
 

@@ -30,7 +30,10 @@ const OBJECTS = [
     {
       responses: [
         {
-          ...{ name: 'first', pathParams: [], headers: [], queryParams: [] },
+          name: 'first',
+          pathParams: [],
+          headers: [],
+          queryParams: [],
           mock: {
             status: 201,
             headers: [JSON_TYPE],
@@ -74,7 +77,8 @@ test('the body and the headers are made from the request, and recorded as sent',
   const row = await rowOf();
   const sent = JSON.parse(answer.body.toString()) as Record<string, string>;
   expect(sent).toEqual({
-    ...{ id: '4 2', note: '"b" é' },
+    id: '4 2',
+    note: '"b" é',
     at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[0-9:.]+Z$/) as string,
     uuid: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
   });
@@ -85,7 +89,11 @@ test('the body and the headers are made from the request, and recorded as sent',
     String(answer.body.length),
   ]);
   expect({ ...row, responseBody: Buffer.from(row.responseBody) }).toMatchObject({
-    ...{ outcome: 'mocked', status: 200, templateError: '', response: '', responseBody: answer.body },
+    outcome: 'mocked',
+    status: 200,
+    templateError: '',
+    response: '',
+    responseBody: answer.body,
     responseHeaders: expect.arrayContaining([['x-note', '"b" é']]) as HeaderPair[],
   });
 });
@@ -114,7 +122,9 @@ describe('a template that cannot be rendered', () => {
       undefined,
     ]);
     expect(JSON.parse(answer.body.toString())).toEqual({
-      ...{ type: 'https://standin.dev/errors#template_failed', code: 'template_failed', status: 500 },
+      type: 'https://standin.dev/errors#template_failed',
+      code: 'template_failed',
+      status: 500,
       title: 'A template of the response could not be rendered',
       detail: 'The log has the reason.',
     });

@@ -60,6 +60,12 @@ const expressionsFor = (body: Uint8Array): RequestExpressions => {
   const facts = new RequestFacts({ headers: [], query: `a=${'a'.repeat(100)}b`, parameters: new Map() });
   const id = '00000000-0000-7000-8000-000000000000';
   return new RequestExpressions(facts, {
-    ...{ id, receivedAtUs: 0, method: 'POST', path: '/', body, project: '', endpoint: '' },
+    id,
+    receivedAtUs: 0,
+    method: 'POST',
+    path: '/',
+    body,
+    project: '',
+    endpoint: '',
   });
 };

@@ -17,7 +17,10 @@ const ORPHAN: ClaimFacts = {
 };
 
 const job = (state: DrainJob['state'], use = 'set/5'): DrainJob => ({
-  ...{ name: `drain-${state}`, uid: `uid-${state}`, use, state },
+  name: `drain-${state}`,
+  uid: `uid-${state}`,
+  use,
+  state,
   completedAt: state === 'succeeded' ? '2026-11-21T12:00:00Z' : undefined,
 });
 const running = job('running');

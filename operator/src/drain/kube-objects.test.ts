@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { hasReplica, ordinalOf, type StatefulSet } from './kube-objects.ts';
 
 const set = (spec: NonNullable<StatefulSet['spec']>, metadata: Partial<StatefulSet['metadata']> = {}): StatefulSet => ({
-  ...{ metadata: { name: 'standin-gateway', ...metadata }, spec },
+  metadata: { name: 'standin-gateway', ...metadata },
+  spec,
 });
 const replicas = (one: StatefulSet): number[] => [0, 1, 2, 3, 4, 5].filter((ordinal) => hasReplica(one, ordinal));
 

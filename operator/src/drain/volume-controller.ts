@@ -58,7 +58,10 @@ export class VolumeController implements Controller {
     const logger = options.logger.child({ stage: 'drain' });
     this.#actions = new ClaimActions({ ...options, logger });
     this.#queue = new WorkQueue({
-      ...{ name: this.name, backoff: BACKOFF, registry, logger },
+      name: this.name,
+      backoff: BACKOFF,
+      registry,
+      logger,
       about: (name) => ({ namespace: options.namespace, name }),
       reconcile: async (name) => {
         const requeueAfterMs = await this.#reconcile(name);

@@ -77,14 +77,16 @@ export class VolumeWatch {
       group: 'apps',
       query: { fieldSelector: `metadata.name=${options.statefulSet}` },
       transform: trimStatefulSet,
-      ...{ put: every, remove: every },
+      put: every,
+      remove: every,
     });
     // A Job that ends makes room for another claim's Job.
     this.#jobs = this.#reflector<Job>('jobs', {
       group: 'batch',
       query: { labelSelector: CLAIM_UID_LABEL },
       transform: trimJob,
-      ...{ put: every, remove: every },
+      put: every,
+      remove: every,
     });
   }
 
@@ -147,7 +149,10 @@ export class VolumeWatch {
     const { client, namespace, registry, logger } = this.#options;
     return new Reflector<T>({
       ...rest,
-      ...{ client, namespace, registry, resource: plural },
+      client,
+      namespace,
+      registry,
+      resource: plural,
       path: resourcePath({ group: group ?? '', version: 'v1', plural, namespace }),
       handler: { put, remove },
       onRefused: logRefusals(logger, group === undefined ? plural : `${plural}.${group}`, namespace),

@@ -19,7 +19,9 @@ let gateways: GatewayController;
 
 const start = async (): Promise<void> => {
   gateways = new GatewayController({
-    ...{ epoch: 1, forgetMs: FORGET_MS, logger: pino({ level: 'silent' }) },
+    epoch: 1,
+    forgetMs: FORGET_MS,
+    logger: pino({ level: 'silent' }),
     memory: {
       read: () => Promise.resolve([A]),
       write: async (all) => {

@@ -65,11 +65,17 @@ export class GatewayController implements Controller {
     const { epoch, forgetMs, logger, registry } = options;
     this.#states = new GatewayStates({ epoch, forgetMs });
     this.#writes = new WorkQueue({
-      ...{ name: 'gateways', backoff: WRITE_BACKOFF, registry, logger },
+      name: 'gateways',
+      backoff: WRITE_BACKOFF,
+      registry,
+      logger,
       reconcile: () => this.#write(),
     });
     this.#lookUps = new WorkQueue({
-      ...{ name: 'lost-gateways', concurrency: LOOK_UPS_MAX, registry, logger },
+      name: 'lost-gateways',
+      concurrency: LOOK_UPS_MAX,
+      registry,
+      logger,
       reconcile: async (name) => ((await this.#isStillLost(name)) ? { requeueAfterMs: LOOK_UP_MS } : undefined),
     });
   }

@@ -65,7 +65,10 @@ class World {
 
   constructor(remembered: readonly number[]) {
     this.pods = [0, 1, 2, 3].map((index) => ({
-      ...{ name: `g${index}`, maxStalenessMs: index % 2 === 0 ? 0 : STALE_MS, stream: undefined, isDeleted: false },
+      name: `g${index}`,
+      maxStalenessMs: index % 2 === 0 ? 0 : STALE_MS,
+      stream: undefined,
+      isDeleted: false,
       ...(remembered.includes(index)
         ? { instance: 'before', held: 0, disk: 0, answersUntil: STALE_MS, hasRequests: true }
         : { instance: undefined, held: undefined, disk: undefined, answersUntil: 0, hasRequests: false }),

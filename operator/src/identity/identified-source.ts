@@ -72,7 +72,10 @@ class IdentifiedSource implements ResourceSource {
     this.#options = options;
     this.#source = options.source;
     this.#queue = new WorkQueue({
-      ...{ name: 'identities', concurrency: READERS, backoff: BACKOFF, registry: options.registry },
+      name: 'identities',
+      concurrency: READERS,
+      backoff: BACKOFF,
+      registry: options.registry,
       logger: options.logger.child({ stage: 'identity' }),
       about: (namespace) => ({ namespace }),
       reconcile: (namespace) => this.#reconcile(namespace),

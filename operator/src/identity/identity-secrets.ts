@@ -89,7 +89,9 @@ export const identitySecrets = (
     });
   const createSecret = (namespace: string, name: string, data: Readonly<Record<string, string>>): Promise<Secret> =>
     client.create<Secret>(pathOf(namespace), {
-      ...{ apiVersion: 'v1', kind: 'Secret', type: 'Opaque' },
+      apiVersion: 'v1',
+      kind: 'Secret',
+      type: 'Opaque',
       metadata: { namespace, name, labels: LABELS },
       data,
     });

@@ -40,7 +40,11 @@ export class AccountKeyController implements Controller {
       onKey: (uid, state) => desired.setKey(uid, state),
     });
     this.#queue = new WorkQueue({
-      ...{ name: 'keys', concurrency: READERS, backoff: BACKOFF, registry, logger },
+      name: 'keys',
+      concurrency: READERS,
+      backoff: BACKOFF,
+      registry,
+      logger,
       about: (uid) => aboutObject(desired.objects, uid),
       reconcile: async (uid) => ((await this.#keys.read(uid)) ? { requeueAfterMs: pollMs } : undefined),
     });

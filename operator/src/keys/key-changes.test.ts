@@ -40,14 +40,20 @@ const account = (keySha256: string | undefined): AccountConfig => {
 };
 /** Returns an Account with a status from the previous leader. */
 const resource = (digest: string | undefined, programmed: 'True' | 'False'): ResourceObject => ({
-  ...{ apiVersion: 'standin.dev/v1alpha1', kind: 'Account', spec: {} },
+  apiVersion: 'standin.dev/v1alpha1',
+  kind: 'Account',
+  spec: {},
   metadata: { name: 'a', namespace: 'n', uid: 'u', generation: 1, resourceVersion: '1', creationTimestamp: '' },
   status: {
     ...(digest === undefined ? {} : { apiKey: { fingerprint: keyFingerprint(digest) } }),
     conditions: [
       {
-        ...{ type: 'Programmed', status: programmed, reason: 'Programmed', message: 'm' },
-        ...{ observedGeneration: 1, lastTransitionTime: '2026-11-21T12:00:00Z' },
+        type: 'Programmed',
+        status: programmed,
+        reason: 'Programmed',
+        message: 'm',
+        observedGeneration: 1,
+        lastTransitionTime: '2026-11-21T12:00:00Z',
       },
     ],
   },
@@ -120,16 +126,14 @@ describe('an Endpoint’s signing secret', () => {
   const ENDPOINT = 'Endpoint/e';
   const idOf = (version: string): string => `n/gh/current@${version}`;
   const endpoint = (...versions: string[]): EndpointConfig => ({
-    ...{
-      kind: 'Endpoint',
-      uid: 'e',
-      namespace: 'n',
-      name: 'e',
-      projectUid: 'p',
-      generation: 1,
-      slug: '/',
-      method: 'POST',
-    },
+    kind: 'Endpoint',
+    uid: 'e',
+    namespace: 'n',
+    name: 'e',
+    projectUid: 'p',
+    generation: 1,
+    slug: '/',
+    method: 'POST',
     action: { kind: 'JSON', status: 200, headers: [], body: '{}' },
     credential: { kind: 'Signature', signature: { scheme: 'GitHub' }, secretIds: versions.map(idOf) },
   });
@@ -137,7 +141,9 @@ describe('an Endpoint’s signing secret', () => {
     const { status, metadata, ...rest } = resource(undefined, programmed);
     const signingSecrets = versions.map((version) => ({ name: 'gh', key: 'current', version }));
     return {
-      ...{ ...rest, kind: 'Endpoint', metadata: { ...metadata, uid: 'e' } },
+      ...rest,
+      kind: 'Endpoint',
+      metadata: { ...metadata, uid: 'e' },
       status: { ...(status as object), ...(versions.length > 0 && { signingSecrets }) },
     };
   };

@@ -30,7 +30,11 @@ const objects = new Map<string, ResourceObject>();
 /** Starts a leader's term. */
 const begin = (): KeyRegenerationController => {
   const started = new KeyRegenerationController({
-    ...{ source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now },
+    source,
+    objects,
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    clock: () => now,
     owner: (uid) =>
       uid === account.metadata.uid ? { account, secretName: 'team-api-key', generated: isGenerated } : undefined,
     readSoon: () => {

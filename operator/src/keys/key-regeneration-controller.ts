@@ -86,7 +86,10 @@ export class KeyRegenerationController implements Controller {
     this.#options = options;
     this.#writer = new StatusWriter(options.source);
     this.#queue = new WorkQueue({
-      ...{ name: 'regenerations', concurrency: WORKERS, backoff: BACKOFF, registry: options.registry },
+      name: 'regenerations',
+      concurrency: WORKERS,
+      backoff: BACKOFF,
+      registry: options.registry,
       logger: options.logger.child({ stage: 'keys' }),
       about: (uid) => aboutObject(this.#regenerations, uid),
       reconcile: (uid) => this.#reconcile(uid),

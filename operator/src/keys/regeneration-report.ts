@@ -94,8 +94,13 @@ export const statusOf = (facts: RegenerationFacts, context: ConditionContext): S
   const { phase, accepted, progress, acknowledged, waitingFor, completedAt, windowResetsAt } = facts;
   const refusedAt = phase === 'Refused' ? context.now : undefined;
   return {
-    ...{ observedGeneration: context.generation, phase, acknowledged, waitingFor },
-    ...{ completedAt, refusedAt, windowResetsAt },
+    observedGeneration: context.generation,
+    phase,
+    acknowledged,
+    waitingFor,
+    completedAt,
+    refusedAt,
+    windowResetsAt,
     conditions: operationConditions(accepted, progress, context),
   };
 };

@@ -46,7 +46,10 @@ export class EndedOperationsController implements Controller {
     const { source, registry, logger } = options;
     this.#writer = new StatusWriter(source);
     this.#queue = new WorkQueue({
-      ...{ name: this.name, concurrency: WORKERS, backoff: BACKOFF, registry },
+      name: this.name,
+      concurrency: WORKERS,
+      backoff: BACKOFF,
+      registry,
       logger: logger.child({ stage: 'operations' }),
       about: (uid) => aboutObject(options.objects, uid),
       reconcile: (uid) => this.#reconcile(uid),

@@ -6,8 +6,12 @@ import { operationConditions, endedOperation, type Progress } from './operation-
 const NOW = '2026-11-21T12:00:00Z';
 const BEFORE = '2026-11-21T11:00:00Z';
 const metadata = {
-  ...{ name: 'operation', namespace: 'default', uid: 'uid', resourceVersion: '1' },
-  ...{ generation: 2, creationTimestamp: BEFORE },
+  name: 'operation',
+  namespace: 'default',
+  uid: 'uid',
+  resourceVersion: '1',
+  generation: 2,
+  creationTimestamp: BEFORE,
 };
 
 const summaryOf = (conditions: readonly Condition[] = []): string[] =>

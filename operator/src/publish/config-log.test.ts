@@ -12,7 +12,13 @@ const account = (uid: string, name = uid): ConfigObject => ({
 const endpoint = (uid: string, slug: string) =>
   ({
     kind: 'Endpoint',
-    ...{ uid, namespace: 'default', name: uid, projectUid: 'p', generation: 1, slug, method: 'GET' },
+    uid,
+    namespace: 'default',
+    name: uid,
+    projectUid: 'p',
+    generation: 1,
+    slug,
+    method: 'GET',
     action: { kind: 'JSON', status: 200, headers: [], body: '{}' },
   }) as const satisfies ConfigObject;
 const ALL = [...CONFIG_FEATURES];

@@ -55,7 +55,11 @@ beforeEach(async () => {
   refusalReports = [];
   storing = Promise.resolve();
   gateways = new GatewayController({
-    ...{ epoch: 1, forgetMs: 1_000, since: (key) => publication.log.since(key), onChange: () => undefined, logger },
+    epoch: 1,
+    forgetMs: 1_000,
+    since: (key) => publication.log.since(key),
+    onChange: () => undefined,
+    logger,
     revision: () => publication.log.revision.number,
     memory: { read: () => Promise.resolve([]), write: () => storing },
     isGone: () => Promise.resolve(true),
@@ -84,8 +88,14 @@ afterEach(async () => {
 const call = async (method: string, path: string, options: RequestOptions & { body?: unknown } = {}) => {
   const { body, ...rest } = options;
   const client = request({
-    ...{ host: '127.0.0.1', port: server.port, path, method, agent: false },
-    ...{ ca: certificates.caBundle, ...certificates.gateway, servername: STREAM_SERVER_NAME },
+    host: '127.0.0.1',
+    port: server.port,
+    path,
+    method,
+    agent: false,
+    ca: certificates.caBundle,
+    ...certificates.gateway,
+    servername: STREAM_SERVER_NAME,
     headers: body === undefined ? {} : { 'content-type': 'application/json' },
     ...rest,
   });
@@ -129,8 +139,15 @@ test.each([
 ])('a gateway %s', async (_name, features, type, state) => {
   const uid = 'orders';
   const endpoint: ConfigObject = {
-    ...{ kind: 'Endpoint', uid, namespace: 'default', name: uid, projectUid: 'p', generation: 1, method: 'GET' },
-    ...{ slug: '/v1/{id}', action: { kind: 'JSON', status: 200, headers: [], body: '{}' } },
+    kind: 'Endpoint',
+    uid,
+    namespace: 'default',
+    name: uid,
+    projectUid: 'p',
+    generation: 1,
+    method: 'GET',
+    slug: '/v1/{id}',
+    action: { kind: 'JSON', status: 200, headers: [], body: '{}' },
   };
   publication.log.append({ put: [endpoint], remove: [] });
   server.lead(publication);
@@ -357,7 +374,9 @@ test('connections with a certificate are also limited, and existing ones stay op
 test('a report of refused requests counts only from a connected gateway', async () => {
   server.lead(publication);
   const body = {
-    ...{ gateway: 'gateway-0', instance: 'i', ask: 'a' },
+    gateway: 'gateway-0',
+    instance: 'i',
+    ask: 'a',
     refusals: { counts: [], omitted: 0, unknownProject: 0 },
   };
   expect((await call('POST', '/v1/refusals', { body })).statusCode).toBe(409);

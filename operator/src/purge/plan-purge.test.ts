@@ -5,7 +5,10 @@ import { planPurge } from './plan-purge.ts';
 
 const CREATED_AT = '2026-11-21T09:00:00Z';
 const objectOf = (kind: Kind, name: string, spec: object, namespace = 'default'): ResourceObject => ({
-  ...{ apiVersion: GROUP_VERSION, kind, spec, status: undefined },
+  apiVersion: GROUP_VERSION,
+  kind,
+  spec,
+  status: undefined,
   metadata: {
     name,
     namespace,

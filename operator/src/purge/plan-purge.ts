@@ -66,7 +66,9 @@ export const planPurge = (
     kind: 'ready',
     project,
     filter: {
-      ...{ projectUid: project.metadata.uid, namespace, project: projectRef.name },
+      projectUid: project.metadata.uid,
+      namespace,
+      project: projectRef.name,
       search: parsedSearch?.filter,
       sinceUs: from === undefined ? undefined : parseInstant(from),
       untilUs: Math.min(toUs, createdAtUs + CREATION_PRECISION_US),

@@ -49,8 +49,13 @@ const purges: LogStore['purges'] = {
 
 const begin = ({ hasStore = true } = {}): void => {
   controller = new PurgeController({
-    ...{ source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now },
-    ...{ store: hasStore ? { purges } : undefined, prepareStore: () => Promise.resolve() },
+    source,
+    objects,
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    clock: () => now,
+    store: hasStore ? { purges } : undefined,
+    prepareStore: () => Promise.resolve(),
     acceptedOf: () => accepted,
     undelivered: () => undelivered,
     replays: { storing: (project, readBefore) => storing(project, readBefore) },
@@ -136,7 +141,8 @@ describe('a Purge', () => {
 
   it('reports an error of ClickHouse, and tries again', async () => {
     const error = new LogStoreError('Could not delete requests: no connection', {
-      ...{ kind: 'retryable' as const, code: 'ECONNREFUSED' },
+      kind: 'retryable' as const,
+      code: 'ECONNREFUSED',
     });
     requests = [error, 'failing', 'failing', 'done'];
     source.put('Purge', 'erase', SPEC);

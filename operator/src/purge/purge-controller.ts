@@ -67,7 +67,10 @@ export class PurgeController implements Controller {
     const { source, registry, logger } = options;
     this.#writer = new StatusWriter(source);
     this.#queue = new WorkQueue({
-      ...{ name: this.name, concurrency: WORKERS, backoff: BACKOFF, registry },
+      name: this.name,
+      concurrency: WORKERS,
+      backoff: BACKOFF,
+      registry,
       logger: logger.child({ stage: 'purge' }),
       about: (uid) => aboutObject(options.objects, uid),
       reconcile: (uid) => this.#reconcile(uid),

@@ -69,7 +69,9 @@ export const requests = (count: number): string => (count === 1 ? '1 request' : 
 export const statusOf = (facts: PurgeFacts, context: ConditionContext): StatusFields => {
   const { phase, accepted, progress, matched, waitingFor, beforeUs } = facts;
   return {
-    ...{ observedGeneration: context.generation, phase, waitingFor },
+    observedGeneration: context.generation,
+    phase,
+    waitingFor,
     ...(beforeUs !== undefined && { before: formatShortTime(beforeUs) }),
     ...(matched !== undefined && { matched }),
     ...(phase === 'Completed' && { completedAt: context.now }),

@@ -8,7 +8,8 @@ const failure = (status: number, reason: string): ApiError => new ApiError(reaso
 const storeOf = (respond: () => Promise<unknown>) =>
   ledgerConfigMaps({ get: respond, remove: respond } as Partial<KubeClient> as KubeClient, 'standin-system');
 const configMap = (data: Record<string, string>): KubeObject & { data: object } => ({
-  ...{ metadata: { name: 'standin-quota-a', uid: 'uid', resourceVersion: '1' }, data },
+  metadata: { name: 'standin-quota-a', uid: 'uid', resourceVersion: '1' },
+  data,
 });
 const reading = (respond: () => Promise<unknown>) => storeOf(respond).read('a');
 

@@ -7,7 +7,9 @@ import { QuotaAudit } from './quota-audit.ts';
 
 const PERIOD = '2026-11';
 const OWN: ResourceObject = {
-  ...{ apiVersion: GROUP_VERSION, kind: 'Account', spec: {} },
+  apiVersion: GROUP_VERSION,
+  kind: 'Account',
+  spec: {},
   metadata: {
     namespace: 'team-a',
     name: 'own',
@@ -37,7 +39,10 @@ const auditOf = async (spent: { requests: number; permits: number }, options?: O
   const lines: string[] = [];
   const changed: string[] = [];
   const audit = new QuotaAudit({
-    ...{ store, registry, objects: new Map([['uid', OWN]]), onChange: (uid: string) => void changed.push(uid) },
+    store,
+    registry,
+    objects: new Map([['uid', OWN]]),
+    onChange: (uid: string) => void changed.push(uid),
     logStore: {
       spentPermits: async () => {
         await options?.onRead();

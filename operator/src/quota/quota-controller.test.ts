@@ -21,14 +21,12 @@ const WITHIN = { timeout: 15_000 };
 
 const newController = (more: Partial<QuotaControllerOptions> = {}): QuotaController => {
   const controller = new QuotaController({
-    ...{
-      store,
-      objects: new Map(),
-      logger: pino({ level: 'silent' }),
-      limit: () => limit,
-      gatewayCount: () => 1,
-      clock: () => now,
-    },
+    store,
+    objects: new Map(),
+    logger: pino({ level: 'silent' }),
+    limit: () => limit,
+    gatewayCount: () => 1,
+    clock: () => now,
     isConnected: (_gateway, instance) => connected.has(instance),
     recall: (account) => recalled.push(account),
     countPermits: undefined,
@@ -40,7 +38,13 @@ const newController = (more: Partial<QuotaControllerOptions> = {}): QuotaControl
 };
 
 const request = (instance: string, serial: number, more: Partial<PermitRequest> = {}): PermitRequest => ({
-  ...{ gateway: instance, instance, account: 'account-1', serial, want: 10, held: [], closed: [] },
+  gateway: instance,
+  instance,
+  account: 'account-1',
+  serial,
+  want: 10,
+  held: [],
+  closed: [],
   ...more,
 });
 

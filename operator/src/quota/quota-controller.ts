@@ -296,8 +296,14 @@ export class QuotaController implements Controller {
 }
 
 const newAccount = (): Account => ({
-  ...{ stored: undefined, pending: [], awaitingRecall: [], running: undefined, timer: undefined },
-  ...{ recalledAt: -Infinity, spent: new Map<string, number>(), exhausted: undefined },
+  stored: undefined,
+  pending: [],
+  awaitingRecall: [],
+  running: undefined,
+  timer: undefined,
+  recalledAt: -Infinity,
+  spent: new Map<string, number>(),
+  exhausted: undefined,
 });
 
 const grantedAnswer = (

@@ -34,13 +34,20 @@ describe('the shown usage', () => {
     usage: { period: '2026-11', accepted: 8_500, quota: 10_000, ...usage },
     conditions: [
       {
-        ...{ type: 'QuotaAvailable', status: 'True', reason, message: '' },
+        type: 'QuotaAvailable',
+        status: 'True',
+        reason,
+        message: '',
         lastTransitionTime: '2026-11-20T10:00:00Z',
       },
     ],
   });
   const reported = (accepted: number, more: object = {}) => ({
-    ...{ period: '2026-11', accepted, granted: 9_000, quota: 10_000, isExhausted: undefined },
+    period: '2026-11',
+    accepted,
+    granted: 9_000,
+    quota: 10_000,
+    isExhausted: undefined,
     ...more,
   });
   const shown = (usage: QuotaUsage | undefined, status: unknown) => {

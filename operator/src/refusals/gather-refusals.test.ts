@@ -3,10 +3,17 @@ import { expect, test } from 'vitest';
 import { RefusalGatherer } from './gather-refusals.ts';
 
 const refusals = (counts: readonly RefusalCount[], more: Partial<Refusals> = {}): Refusals => ({
-  ...{ counts, omitted: 0, unknownProject: 0, ...more },
+  counts,
+  omitted: 0,
+  unknownProject: 0,
+  ...more,
 });
 const notFound = (path: string, count: number, lastAt: number): RefusalCount => ({
-  ...{ code: 'endpoint_not_found', method: 'POST', path, count, lastAt },
+  code: 'endpoint_not_found',
+  method: 'POST',
+  path,
+  count,
+  lastAt,
 });
 
 const gathererWith = (gateways: readonly string[], waitMs = 5_000) => {
@@ -27,7 +34,9 @@ test('the counts of all gateways are merged, the most recent first', async () =>
   report('a', refusals([notFound('/x', 2, 10), signed], { omitted: 1 }));
   report('b', refusals([notFound('/x', 3, 20), notFound('/y', 1, 40)], { unknownProject: 7 }));
   expect(await read).toEqual({
-    ...{ omitted: 1, unknownProject: 7, missing: [] },
+    omitted: 1,
+    unknownProject: 7,
+    missing: [],
     counts: [notFound('/y', 1, 40), signed, notFound('/x', 5, 20)],
   });
 });

@@ -15,7 +15,8 @@ const destinationOf = async (spec: Readonly<Record<string, unknown>>, path: stri
       source: { readSecret: () => Promise.resolve(undefined) },
       objects: new Map([[object.metadata.uid, object]]),
       translator: { verdict: () => undefined, serviceFault: () => undefined, childrenOf: () => [] },
-      ...{ gatewayUrl: 'http://gateway', clusterDomain: 'cluster.local' },
+      gatewayUrl: 'http://gateway',
+      clusterDomain: 'cluster.local',
     },
     plan,
   );

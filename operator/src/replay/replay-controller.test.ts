@@ -12,7 +12,11 @@ test('all requests that match the filter are sent once, and the responses are co
   await ended();
   expect(sent.toSorted((a, b) => Number(a) - Number(b))).toEqual(ALL);
   expect(status()).toMatchObject({
-    ...{ phase: 'Failed', planned: COUNT, sent: COUNT, answered: COUNT - 1, failed: 1 },
+    phase: 'Failed',
+    planned: COUNT,
+    sent: COUNT,
+    answered: COUNT - 1,
+    failed: 1,
     byStatus: [
       { status: 0, count: 1 },
       { status: 200, count: COUNT - 4 },

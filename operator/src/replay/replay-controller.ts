@@ -52,14 +52,23 @@ export class ReplayController implements Controller {
     const { registry, objects } = parts;
     const about = (uid: string): object => aboutObject(objects, uid);
     this.#queue = new WorkQueue({
-      ...{ name: 'replay', backoff: BACKOFF, registry, logger, about },
+      name: 'replay',
+      backoff: BACKOFF,
+      registry,
+      logger,
+      about,
       reconcile: (uid) => {
         this.#reconcile(uid);
         return Promise.resolve(undefined);
       },
     });
     this.#waitingQueue = new WorkQueue({
-      ...{ name: 'replay-waiting', concurrency: WAITING_WRITERS, backoff: BACKOFF, registry, logger, about },
+      name: 'replay-waiting',
+      concurrency: WAITING_WRITERS,
+      backoff: BACKOFF,
+      registry,
+      logger,
+      about,
       reconcile: async (uid) => {
         await this.#runs.get(uid)?.run.writeWaiting();
         return undefined;

@@ -18,7 +18,9 @@ test('an unchanged status is not written again', async () => {
   const report = async (facts: ReplayFacts): Promise<void> => {
     const replayReport = new ReplayReport(
       {
-        ...{ source, clock: systemClock, logger: pino({ level: 'silent' }) },
+        source,
+        clock: systemClock,
+        logger: pino({ level: 'silent' }),
         object: () => source.object('Replay', 'again'),
         writeLater: () => undefined,
       },
@@ -42,7 +44,10 @@ test('the end of a changed Replay is written to its latest version', async () =>
   const waits: number[] = [];
   const replayReport = new ReplayReport(
     {
-      ...{ source, logger: pino({ level: 'silent' }), object: () => seen, writeLater: () => undefined },
+      source,
+      logger: pino({ level: 'silent' }),
+      object: () => seen,
+      writeLater: () => undefined,
       clock: {
         ...systemClock,
         sleep: (ms) => {

@@ -171,7 +171,8 @@ export class ReplayRun {
     this.#report.set({ accepted: ACCEPTED, counts: this.#counts.list() });
     if (!this.#control.maySend) return this.#interrupt();
     this.#report.set({
-      ...{ phase: 'Running', progress: RUNNING },
+      phase: 'Running',
+      progress: RUNNING,
       startedAt: startedAt ?? secondsOf(this.#parts.clock.date()),
     });
     const { requestId } = resolution.plan.spec;
@@ -189,7 +190,10 @@ export class ReplayRun {
       return this.#finish();
     }
     const entry = await findEntry(requestId, {
-      ...{ store, project: plan.project, clock: this.#parts.clock, signal: this.#control.stopped },
+      store,
+      project: plan.project,
+      clock: this.#parts.clock,
+      signal: this.#control.stopped,
       retry: (work) => this.#read(ticket, work),
     });
     if (entry === undefined) {
@@ -209,8 +213,14 @@ export class ReplayRun {
 
   async #sendMany({ plan, store, ticket }: Turn): Promise<TurnEnd> {
     const isComplete = await sendMany({
-      ...{ parts: this.#parts, replay: this.#object, plan, store, control: this.#control },
-      ...{ report: this.#report, counts: this.#counts, note: (result) => this.#note(result) },
+      parts: this.#parts,
+      replay: this.#object,
+      plan,
+      store,
+      control: this.#control,
+      report: this.#report,
+      counts: this.#counts,
+      note: (result) => this.#note(result),
       read: (work) => this.#read(ticket, work),
       retry: (work) => this.#retry(work),
       mustLeave: () => this.#parts.places.mustLeave(ticket),

@@ -37,8 +37,15 @@ const editOf = ({ edit }: ReplaySpec): RequestEdit =>
       };
 
 const noAnswer = (error: string): Answer => ({
-  ...{ status: 0, headers: [], body: Buffer.alloc(0), bodyBytes: 0, truncated: false },
-  ...{ error, sentAtUs: Date.now() * 1_000, firstByteUs: 0, durationUs: 0 },
+  status: 0,
+  headers: [],
+  body: Buffer.alloc(0),
+  bodyBytes: 0,
+  truncated: false,
+  error,
+  sentAtUs: Date.now() * 1_000,
+  firstByteUs: 0,
+  durationUs: 0,
 });
 
 /** Sends captured requests as a Replay specifies, and turns the responses into results. */

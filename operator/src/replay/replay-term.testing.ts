@@ -78,7 +78,12 @@ export const setUp = ({ withStore = true } = {}) => {
   const lead = async () => {
     const registry = new Registry();
     const controller: ReplayController = new ReplayController({
-      ...{ source, objects, store, clock, registry, metrics: replayMetrics(registry) },
+      source,
+      objects,
+      store,
+      clock,
+      registry,
+      metrics: replayMetrics(registry),
       logger: pino({ level: 'silent' }),
       translator: { verdict: () => undefined, serviceFault: () => undefined, childrenOf: () => [] },
       prepareStore: () => Promise.resolve(),

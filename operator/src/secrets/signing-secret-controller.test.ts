@@ -25,7 +25,9 @@ beforeEach(() => {
   states = new Map();
   flushes = 0;
   secrets = new SigningSecretController({
-    ...{ source, pollMs: POLL_MS, logger: pino({ level: 'silent' }) },
+    source,
+    pollMs: POLL_MS,
+    logger: pino({ level: 'silent' }),
     translator: { verdicts: () => verdicts },
     desired: {
       setSecret: (namespace, name, state) => {
@@ -42,11 +44,16 @@ afterEach(async () => {
 });
 
 const secret = (version: string, data: Readonly<Record<string, string>>, isLabelled = true): SigningSecret => ({
-  ...{ version, isLabelled },
+  version,
+  isLabelled,
   data: new Map(Object.entries(data).map(([key, value]) => [key, Buffer.from(value)])),
 });
 const verdict = (uid: string, ...secretNames: string[]): Verdict => ({
-  ...{ ref: { kind: 'Endpoint', namespace: 'team', name: uid }, uid, generation: 1, configKey: undefined, status: {} },
+  ref: { kind: 'Endpoint', namespace: 'team', name: uid },
+  uid,
+  generation: 1,
+  configKey: undefined,
+  status: {},
   accepted: { ok: true, reason: 'Accepted', message: '' },
   resolvedRefs: { ok: true, reason: 'ResolvedRefs', message: '' },
   ...(secretNames.length > 0 && { secretNames }),
@@ -72,7 +79,9 @@ describe('the values of a Secret', () => {
   test('are known by id, and their state does not contain them', async () => {
     const state = await read({ current: 'sesame', previous: 'open' });
     expect(state).toEqual({
-      ...{ kind: 'found', isLabelled: true, version: '7' },
+      kind: 'found',
+      isLabelled: true,
+      version: '7',
       values: new Map([
         ['current', { id: 'team/gh/current@7', unusableFor: ['StandardWebhooks'] }],
         ['previous', { id: 'team/gh/previous@7' }],

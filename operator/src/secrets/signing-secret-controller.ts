@@ -37,7 +37,10 @@ export class SigningSecretController implements Controller {
     this.#options = options;
     const { pollMs, registry, logger } = options;
     this.#queue = new WorkQueue({
-      ...{ name: this.name, concurrency: READERS, backoff: BACKOFF, registry },
+      name: this.name,
+      concurrency: READERS,
+      backoff: BACKOFF,
+      registry,
       logger: logger.child({ stage: 'secrets' }),
       about: (secret) => {
         const [namespace, name] = placeOf(secret);

@@ -64,8 +64,14 @@ const begin = (): void => {
     },
   };
   controller = new ShareController({
-    ...{ source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now },
-    ...{ store, prepareStore: () => Promise.resolve(), deliveredUpTo: () => deliveredUpTo },
+    source,
+    objects,
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    clock: () => now,
+    store,
+    prepareStore: () => Promise.resolve(),
+    deliveredUpTo: () => deliveredUpTo,
   });
   controller.start();
 };

@@ -70,7 +70,10 @@ export class ShareController implements Controller {
     const { source, registry, logger } = options;
     this.#writer = new StatusWriter(source);
     this.#queue = new WorkQueue({
-      ...{ name: 'shares', concurrency: WORKERS, backoff: BACKOFF, registry },
+      name: 'shares',
+      concurrency: WORKERS,
+      backoff: BACKOFF,
+      registry,
       logger: logger.child({ stage: 'share' }),
       about: (uid) => aboutObject(options.objects, uid),
       reconcile: async (uid) => {

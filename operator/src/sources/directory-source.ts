@@ -49,13 +49,15 @@ class DirectorySource implements LocatingSource {
       folder: new ManifestFolder(dir, dataDir),
       kinds: CONFIG_KINDS,
       records: objectsFile(dataDir),
-      ...{ dataDir, logger },
+      dataDir,
+      logger,
     });
     this.#operations = new FolderSource({
       folder: this.#operationsFolder,
       kinds: OPERATION_KINDS,
       records: operationsRecords(dataDir),
-      ...{ dataDir, logger },
+      dataDir,
+      logger,
     });
   }
 

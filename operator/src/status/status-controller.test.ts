@@ -16,7 +16,9 @@ afterEach(() => controller?.stop());
 const standOf = (source: MemorySource) => {
   const objects = new Map<string, ResourceObject>();
   const translator = new Translator({
-    ...{ gatewayUrl: 'http://gateway', clusterDomain: 'cluster.local', checkUpstream: () => undefined },
+    gatewayUrl: 'http://gateway',
+    clusterDomain: 'cluster.local',
+    checkUpstream: () => undefined,
     quotaByPlan: { Free: undefined, Pro: undefined },
     requestsPerSecondByPlan: { Free: undefined, Pro: undefined },
     retentionDaysMax: 365,
@@ -31,9 +33,16 @@ const standOf = (source: MemorySource) => {
   translator.flush();
   const registry = new Registry();
   const options = {
-    ...{ source, objects, translator, registry, logger: pino({ level: 'silent' }) },
+    source,
+    objects,
+    translator,
+    registry,
+    logger: pino({ level: 'silent' }),
     metrics: operatorMetrics(registry, { objects: () => [], leading: () => undefined }),
-    ...{ key: () => undefined, usage: () => undefined, audited: () => undefined, lastRequestAt: () => undefined },
+    key: () => undefined,
+    usage: () => undefined,
+    audited: () => undefined,
+    lastRequestAt: () => undefined,
     gateways: { programmed: () => undefined, floor: undefined },
     since: () => undefined,
     onStatus: undefined,

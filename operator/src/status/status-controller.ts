@@ -91,7 +91,9 @@ export class StatusController implements Controller {
     const { clock = () => new Date() } = options;
     const logger = options.logger.child({ stage: 'status' });
     this.#writer = new ServedStatus({
-      ...{ source, logger, clock },
+      source,
+      logger,
+      clock,
       inputs: {
         object: (uid) => objects.get(uid),
         verdict: (uid) => translator.verdict(uid),

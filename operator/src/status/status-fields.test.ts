@@ -10,7 +10,10 @@ const SHA256 = 'ab'.repeat(32);
 
 const verdict = (kind: Verdict['ref']['kind']): Verdict => ({
   ref: { kind, namespace: 'default', name: 'a' },
-  ...{ uid: 'uid', generation: 1, configKey: undefined, status: {} },
+  uid: 'uid',
+  generation: 1,
+  configKey: undefined,
+  status: {},
   accepted: { ok: true, reason: 'Accepted', message: '' },
   resolvedRefs: { ok: true, reason: 'ResolvedRefs', message: '' },
 });

@@ -32,7 +32,11 @@ export const invalid = (problems: readonly Problem[], more = ''): Finding =>
 /** Returns the evaluation of an object whose translation threw an error. */
 export const defective = ({ ref, uid, generation }: Entry, error: unknown): Evaluation => ({
   verdict: {
-    ...{ ref, uid, generation, configKey: undefined, status: {} },
+    ref,
+    uid,
+    generation,
+    configKey: undefined,
+    status: {},
     accepted: fails(
       'Invalid',
       `The operator cannot process the object (${String(error)}). This is a bug in Standin: please report it.`,

@@ -65,7 +65,8 @@ describe('an endpoint that forwards to a Service', () => {
 
   it('keeps using known Services when the permission is removed, and a Service that was not read is not reported as missing', () => {
     const missing = endpoint('b', {
-      ...{ slug: '/b', action: 'Forward' },
+      slug: '/b',
+      action: 'Forward',
       forward: { serviceRef: { name: 'new', port: 80 } },
     });
     const translator = translatorOf(account, project, forwarding, missing);

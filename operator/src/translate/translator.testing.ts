@@ -58,6 +58,11 @@ export const translatorOf = (...objects: ResourceObject[]): Translator => {
   return translator;
 };
 export const service = (name: string, more: Partial<ServiceObject> = {}): ServiceObject => ({
-  ...{ namespace: 'default', name, type: 'ClusterIP', hasSelector: true, isHeadless: false, ports: [80] },
+  namespace: 'default',
+  name,
+  type: 'ClusterIP',
+  hasSelector: true,
+  isHeadless: false,
+  ports: [80],
   ...more,
 });

@@ -32,6 +32,7 @@ export const secretStates = (
 const ASSUMED = Buffer.from('YXNzdW1lZA==');
 
 const assumed = (keys: ReadonlySet<string>): SigningSecret => ({
-  ...{ isLabelled: true, version: '' },
+  isLabelled: true,
+  version: '',
   data: new Map([...keys].map((key) => [key, ASSUMED])),
 });

@@ -9,20 +9,21 @@ import {
 } from './config-objects.ts';
 
 const response: ResponseConfig = {
-  ...{ name: 'a', pathParams: [], headers: [], queryParams: [] },
+  name: 'a',
+  pathParams: [],
+  headers: [],
+  queryParams: [],
   mock: { status: 200, headers: [], body: '', bodyEncoding: 'utf8' },
 };
 const endpoint: EndpointConfig = {
-  ...{
-    kind: 'Endpoint',
-    uid: 'u',
-    namespace: 'n',
-    name: 'e',
-    projectUid: 'p',
-    generation: 1,
-    slug: '/',
-    method: 'GET',
-  },
+  kind: 'Endpoint',
+  uid: 'u',
+  namespace: 'n',
+  name: 'e',
+  projectUid: 'p',
+  generation: 1,
+  slug: '/',
+  method: 'GET',
   action: { kind: 'JSON', status: 200, headers: [], body: '{}' },
 };
 const delay = { kind: 'Fixed', fixedMs: 1 } as const;

@@ -167,7 +167,9 @@ const anyEndpoint = endpointConfigSchema
  * requests without a key, too. Nothing is verified with it.
  */
 export const WITHHELD_CREDENTIAL: CredentialConfig = {
-  ...{ kind: 'Signature', signature: { scheme: 'GitHub' }, secretIds: [] },
+  kind: 'Signature',
+  signature: { scheme: 'GitHub' },
+  secretIds: [],
 };
 
 /**

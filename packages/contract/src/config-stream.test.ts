@@ -3,7 +3,8 @@ import { streamMessageSchema } from './config-stream.ts';
 import { LIMITS } from './limits.ts';
 
 const secretOf = (bytes: number) => ({
-  ...{ type: 'secret', id: 'a' },
+  type: 'secret',
+  id: 'a',
   value: Buffer.alloc(bytes, 0xff).toString('base64'),
 });
 

@@ -104,7 +104,10 @@ export const startDnsServer = async (table: Record<string, DnsEntry> = {}): Prom
   datagrams.bind(port, ADDRESS);
   await once(datagrams, 'listening');
   return {
-    ...{ address: ADDRESS, port, table, questions },
+    address: ADDRESS,
+    port,
+    table,
+    questions,
     [Symbol.asyncDispose]: async () => {
       datagrams.close();
       streams.close();

@@ -177,7 +177,9 @@ describe('a bad upstream', () => {
       });
     expect(logged).toEqual([
       {
-        ...{ message: 'upstream not connected', origin, code: 'upstream_unreachable' },
+        message: 'upstream not connected',
+        origin,
+        code: 'upstream_unreachable',
         reason: `connect ECONNREFUSED 127.0.0.1:${port}`,
       },
     ]);

@@ -134,7 +134,8 @@ describe('a refused target', () => {
       const upstream = await upstreamWith(answer('secret'));
       const refused = new RefusedTargets([parseTarget(`127.0.0.1:${upstream.port}`)]);
       const egress = egressWith({
-        ...{ policy: { allowPrivate: true, allow: ['0.0.0.0/0', '::/0'] }, refused },
+        policy: { allowPrivate: true, allow: ['0.0.0.0/0', '::/0'] },
+        refused,
         ...resolving('127.0.0.1'),
       });
       for (const viaService of [false, true]) {

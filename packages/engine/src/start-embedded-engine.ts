@@ -162,7 +162,9 @@ export const startEmbeddedEngine = async (options: EmbeddedEngineOptions): Promi
   const running = keepRunning();
 
   return {
-    ...{ url, username: login.user, password: login.password },
+    url,
+    username: login.user,
+    password: login.password,
     get pid() {
       return exited(child) ? undefined : child.pid;
     },

@@ -82,7 +82,10 @@ const readToken = (sql: string, start: number): Token => {
     return pattern.exec(sql)?.[0];
   };
   const token = (kind: Token['kind'], text: string, length = text.length): Token => ({
-    ...{ kind, text, start, end: start + length },
+    kind,
+    text,
+    start,
+    end: start + length,
   });
   if (char === "'" || char === '"' || char === '`') {
     const end = endOfQuoted(sql, start);

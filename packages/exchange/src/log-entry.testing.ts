@@ -67,7 +67,10 @@ export const testEntry = (exchange: TestExchange): LogEntry => {
   const { query = '', path = entry.path, upstreamUrl = '', clientAddress = entry.clientAddress } = exchange;
   return {
     ...entry,
-    ...{ path, query, upstreamUrl, clientAddress },
+    path,
+    query,
+    upstreamUrl,
+    clientAddress,
     request: {
       ...entry.request,
       target: `/g95gprojecturi${path}${query === '' ? '' : `?${query}`}`,

@@ -20,7 +20,9 @@ const kubeconfig = async (name: string, more: { readonly current?: string; reado
   await mkdir(path.dirname(file));
   await writeFile(path.join(path.dirname(file), 'token'), `token-${name}`);
   const config = {
-    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': current },
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': current,
     contexts: [{ name, context: { cluster: name, user: name } }],
     clusters: [{ name, cluster: { server: `https://127.0.0.1:${port}` } }],
     users: [{ name, user: { tokenFile: 'token' } }],

@@ -39,7 +39,8 @@ it('the token is returned with the API server and the certificate authority, reg
   const inline = { 'certificate-authority-data': Buffer.from('PEM').toString('base64') };
   for (const cluster of [inline, { 'certificate-authority': 'ca.crt' }])
     expect(await read(cluster)).toEqual({
-      ...{ token: 'abc', context: 'a' },
+      token: 'abc',
+      context: 'a',
       cluster: { server: 'https://127.0.0.1:1', caSha256 },
     });
   expect(await read({})).toMatchObject({ cluster: { caSha256: '' } });

@@ -70,7 +70,9 @@ export const findLastRequests = async (
     settings: { max_execution_time: EXECUTION_TIME_MAX },
   });
   return decodeAll(answer, (reader) => ({
-    ...{ uid: reader.text(), namespace: reader.text(), name: reader.text() },
+    uid: reader.text(),
+    namespace: reader.text(),
+    name: reader.text(),
     receivedAt: new Date(reader.int64()),
   }));
 };

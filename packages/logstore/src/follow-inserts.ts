@@ -248,7 +248,8 @@ class Poller {
 
 const noAnswer = (): LogStoreError =>
   new LogStoreError(`could not follow the log: no response from ClickHouse within ${SILENCE_MS / 1_000} s`, {
-    ...{ kind: 'retryable', code: 'ETIMEDOUT' },
+    kind: 'retryable',
+    code: 'ETIMEDOUT',
   });
 
 const closedFeed = (pollIntervalMs: number): InsertFeed => {

@@ -188,7 +188,8 @@ export const readPreview = (
       const responseBody = cutCharacter(row.responseBody, responseBodyBytes);
       return {
         entry: toLogEntry({ ...row, requestBody, responseBody }),
-        ...{ requestBodyBytes, responseBodyBytes },
+        requestBodyBytes,
+        responseBodyBytes,
         requestBodyBytesShown: requestBody.length,
         responseBodyBytesShown: responseBody.length,
       };

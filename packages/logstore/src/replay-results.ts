@@ -113,7 +113,10 @@ const OF_REPLAY = `${OF_PROJECT} AND replay_uid = {replayUid:String}`;
 const LAST_ATTEMPT = 'ORDER BY request_id, sent_at DESC LIMIT 1 BY request_id';
 
 const params = ({ projectUid, namespace, project, replayUid }: ReplayKey) => ({
-  ...{ projectUid, namespace, project, replayUid },
+  projectUid,
+  namespace,
+  project,
+  replayUid,
 });
 
 /** Returns the complete result for one request, or `undefined` if there is none yet. */

@@ -178,7 +178,9 @@ describe('an expression', () => {
 
   test('is evaluated only if the other conditions are met', () => {
     const conditions = compileConditions({
-      ...{ pathParams: [], headers: [present('a')], queryParams: [] },
+      pathParams: [],
+      headers: [present('a')],
+      queryParams: [],
       cel: 'request.json == 1',
     });
     expect(unmetConditions(expressionsFor(), conditions)).toMatchObject([{ condition: { on: 'headers' } }]);
@@ -194,7 +196,8 @@ describe('an expression', () => {
 
 test('conditions for which the budget is exhausted are not met, and the reason is returned', () => {
   const conditions = compileConditions({
-    ...{ pathParams: [], headers: [] },
+    pathParams: [],
+    headers: [],
     queryParams: Array.from({ length: LIMITS.conditionsMax }, () => regex('a', 'y')),
   });
   const expressions = expressionsFor({ query: `${'a=x&'.repeat(1_000)}a=y` });

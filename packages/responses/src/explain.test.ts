@@ -24,8 +24,11 @@ const candidate = (
   action: Partial<MockConfig> = {},
 ): Candidate => ({
   endpoint: {
-    ...{ namespace: 'default', name: `${method} ${slug}` },
-    ...{ method, slug, action: 'JSON' },
+    namespace: 'default',
+    name: `${method} ${slug}`,
+    method,
+    slug,
+    action: 'JSON',
   },
   rules: () => ({
     responses: responses.map(({ name, mock, ...when }) => ({
@@ -37,8 +40,14 @@ const candidate = (
   }),
 });
 const asked = (path: string, more: Partial<ExplainedRequest> = {}): ExplainedRequest => ({
-  ...{ method: 'GET', path, query: '', headers: [], body: new Uint8Array() },
-  ...{ id: 'request', receivedAtUs: 0, project: 'shop' },
+  method: 'GET',
+  path,
+  query: '',
+  headers: [],
+  body: new Uint8Array(),
+  id: 'request',
+  receivedAtUs: 0,
+  project: 'shop',
   ...more,
 });
 const unmetOf = (when: Partial<ConditionsConfig>, request: Partial<ExplainedRequest>) =>
@@ -61,7 +70,12 @@ describe('a condition that is not met is explained with the values that the requ
       { headers: [plan] },
       { headers: [['x-PLAN', 'free']] },
       {
-        ...{ on: 'headers', name: 'x-plan', type: 'Exact', value: 'gold', seen: ['free'], seenCount: 1 },
+        on: 'headers',
+        name: 'x-plan',
+        type: 'Exact',
+        value: 'gold',
+        seen: ['free'],
+        seenCount: 1,
         message: 'The header x-plan is "free". It must be "gold".',
       },
     ],
@@ -215,8 +229,13 @@ describe('the content', () => {
     const delay = { kind: 'Fixed', fixedMs: 300 } as const;
     const body = '{"id": "${path.id}", "n": ${request.json.n}}';
     expect(answered({ ...template, body, delay, status: 201 })).toEqual({
-      ...{ kind: 'Mock', isTemplate: true, status: 201, headers: [JSON_TYPE], bodyEncoding: 'utf8' },
-      ...{ body: '{"id": "42", "n": 1}', delay: { type: 'Fixed', ms: 300 } },
+      kind: 'Mock',
+      isTemplate: true,
+      status: 201,
+      headers: [JSON_TYPE],
+      bodyEncoding: 'utf8',
+      body: '{"id": "42", "n": 1}',
+      delay: { type: 'Fixed', ms: 300 },
     });
   });
 
@@ -236,7 +255,8 @@ describe('the content', () => {
   test('of a template that fails is the reason, without a delay', () => {
     const delay = { kind: 'Fixed', fixedMs: 300 } as const;
     expect(answered({ ...template, body: '{"a":\n ${request.json.other}}', delay })).toEqual({
-      ...{ isTemplate: true, kind: 'TemplateFailed' },
+      isTemplate: true,
+      kind: 'TemplateFailed',
       reason: 'body: ${request.json.other} at line 2, column 2: there is no field other',
       templateError: 'body: ${request.json.other} at line 2, column 2: there is no field other',
     });

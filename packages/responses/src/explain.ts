@@ -249,7 +249,9 @@ const shorten = (unmet: UnmetCondition): ExplainedCondition => {
   const { condition, seen, isOutOfBudget } = unmet;
   const { on, name, type, value } = condition;
   const short = {
-    ...{ on, name: shortText(name), type },
+    on,
+    name: shortText(name),
+    type,
     ...(value !== undefined && { value: shortText(value) }),
     seen: seen.slice(0, LIMITS.explainedValuesMax).map(shortText),
     seenCount: seen.length,

@@ -57,7 +57,11 @@ export const planResponse = (mock: MockConfig, { requestId, ...options }: PlanOp
   const made = isTemplate ? rendered(mock, options) : verbatim(mock);
   if ('kind' in made) return { isTemplate, ...made };
   return {
-    ...{ kind: 'Mock', isTemplate, status, bodyEncoding, headers: made.headers },
+    kind: 'Mock',
+    isTemplate,
+    status,
+    bodyEncoding,
+    headers: made.headers,
     body: BODYLESS_STATUSES.includes(status) ? '' : made.body,
     ...(delay !== undefined && { delay: { type: delay.kind, ms: delayUs(delay, requestId) / 1_000 } }),
   };

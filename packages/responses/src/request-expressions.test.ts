@@ -22,7 +22,10 @@ const valueOf = (source: string, parts: Parts = REQUEST): string => {
 const BODY = `{"total": 12, "note": null, "big": 9223372036854775807, "huge": 18446744073709551615, "items":
   [{"sku": "a", "n": 1}, {"sku": "b", "n": 2.50}], "__proto__": 1, "dup": 1, "dup": 2}`;
 const REQUEST = {
-  ...{ method: 'POST', path: '/v1/orders/a%2Fb', query: 'a=1&a=2&b=%C3%A9', parameters: new Map([['id', ['a/b']]]) },
+  method: 'POST',
+  path: '/v1/orders/a%2Fb',
+  query: 'a=1&a=2&b=%C3%A9',
+  parameters: new Map([['id', ['a/b']]]),
   headers: [
     ['X-Plan', 'gold'],
     ['x-plan', 'silver'],

@@ -187,7 +187,8 @@ describe('a delivery id', () => {
 
   test('that is repeated is not recorded', () => {
     expect(verdictOf({ ...GITHUB, headers: [...GITHUB.headers, GITHUB.headers[0]] })).toEqual({
-      ...{ deliveryId: undefined, secretIndex: 0 },
+      deliveryId: undefined,
+      secretIndex: 0,
     });
   });
 

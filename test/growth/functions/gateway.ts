@@ -42,18 +42,21 @@ const headOf = (text: string): RequestHead => {
   const headers = headersOf(text);
   const path = `/${text.slice(0, TARGET)}`;
   return {
-    ...{
-      method: 'GET',
-      target: path,
-      projectUri: 'p',
-      path,
-      query: '',
-      httpVersion: '1.1',
-      headers,
-      headerBytes: 0,
-      host: 'h',
-    },
-    ...{ keyCount: 0, keyIndex: -1, keyPadded: false, contentLength: 0, isChunked: false, expectsContinue: false },
+    method: 'GET',
+    target: path,
+    projectUri: 'p',
+    path,
+    query: '',
+    httpVersion: '1.1',
+    headers,
+    headerBytes: 0,
+    host: 'h',
+    keyCount: 0,
+    keyIndex: -1,
+    keyPadded: false,
+    contentLength: 0,
+    isChunked: false,
+    expectsContinue: false,
   };
 };
 

@@ -106,7 +106,9 @@ const objectOf = (text: string): unknown => ({
   metadata: { name: text, namespace: text },
   spec: {
     projectRef: { name: text },
-    ...{ slug: text, method: text, action: 'JSON' },
+    slug: text,
+    method: text,
+    action: 'JSON',
     json: { status: 200, body: text, headers: [{ name: text, value: text }] },
     forward: { url: text, timeout: text },
     ...Object.fromEntries(text.split('\n').map((name) => [name, null])),
@@ -237,8 +239,11 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     limit: TARGET,
     run: (text) =>
       formatRejectedLine({
-        ...{ receivedAt: '2026-01-01T00:00:00Z', method: 'GET', status: 404 },
-        ...{ path: text, code: 'endpoint_not_found' },
+        receivedAt: '2026-01-01T00:00:00Z',
+        method: 'GET',
+        status: 404,
+        path: text,
+        code: 'endpoint_not_found',
       }),
   },
   {

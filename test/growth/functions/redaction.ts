@@ -160,10 +160,8 @@ export const REDACTION: readonly GrowthEntry[] = [
     of: REDACT,
     limit: LIMITS.requestHeadBytesMax,
     run: exchange((text) => ({
-      ...{
-        query: text.slice(0, LIMITS.requestTargetBytesMax),
-        path: `/${text.slice(0, LIMITS.requestTargetBytesMax)}`,
-      },
+      query: text.slice(0, LIMITS.requestTargetBytesMax),
+      path: `/${text.slice(0, LIMITS.requestTargetBytesMax)}`,
       headers: [['x-a', text]],
       responseHeaders: text.split('\n').map((line) => ['x-token', line] as const),
     })),

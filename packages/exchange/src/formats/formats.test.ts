@@ -185,7 +185,10 @@ describe('HAR', () => {
       responseTruncated: true,
       responseBodyBytes: 100,
       upstreamError: 'refused',
-      ...{ response: 'gold', delayUs: 1_500, templateError: 'no such key', deliveryId: 'evt_1' },
+      response: 'gold',
+      delayUs: 1_500,
+      templateError: 'no such key',
+      deliveryId: 'evt_1',
     });
     expect(harEntry(toLogEntry(row), { baseUrl: 'https://mocks.example' })).toMatchObject({
       request: {
@@ -196,7 +199,10 @@ describe('HAR', () => {
       },
       response: { content: { comment: 'Captured 8 of 100 bytes.' } },
       _upstreamError: 'refused',
-      ...{ _responseName: 'gold', _delayMs: 1.5, _templateError: 'no such key', _deliveryId: 'evt_1' },
+      _responseName: 'gold',
+      _delayMs: 1.5,
+      _templateError: 'no such key',
+      _deliveryId: 'evt_1',
     });
   });
 
