@@ -27,13 +27,15 @@ const concurrentFiles = (): string[] => {
   return all.filter((file) => !alone.has(file));
 };
 
+/** Vitest's default of one second is too short on a busy machine. */
+const PATIENT = { poll: { timeout: 15_000 } };
+
 const INTEGRATION = {
   setupFiles: ['test/harness/setup.ts'],
   retry: RETRY,
   testTimeout: 120_000,
   hookTimeout: 120_000,
-  // Vitest's default of one second is too short on a machine that runs a cluster and a browser.
-  expect: { poll: { timeout: 15_000 } },
+  expect: PATIENT,
 };
 
 /** Vitest starts a group when the previous one has ended. Projects with one worker run last. */
@@ -59,6 +61,7 @@ export default defineConfig({
           sequence: { groupOrder: 2 },
           // Vitest's default of five seconds is too short while other projects run.
           testTimeout: 20_000,
+          expect: PATIENT,
           include: [
             '{packages,crds,operator,gateway,dashboard,cli,charts}/**/*.test.ts',
             'test/{,suite/,cluster/**/}*.test.ts',

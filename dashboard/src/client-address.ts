@@ -11,7 +11,7 @@ type Family = 'ipv4' | 'ipv6';
 const familyOf = (address: string): Family => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
 
 /** Returns `192.0.2.1` for `::ffff:192.0.2.1`, which dual-stack sockets report. */
-export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
+const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
 const GROUPS = 8;
 /** The first four of eight groups are 64 bits. */

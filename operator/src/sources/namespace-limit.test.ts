@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import type { Kind } from '@standin/contract';
 import { NamespaceLimit, type KubeResource } from './namespace-limit.ts';
 
@@ -108,7 +108,7 @@ test('does not pass on one-time operations beyond the limit, until there is room
   put({ name: 'replay', kib: 10, kind: 'Replay', age: 2 });
   expect([...passed.keys()]).toEqual(['endpoint']);
   remove('endpoint');
-  await vi.waitFor(() => expect(whole()).toContain('replay'));
+  await expect.poll(whole).toContain('replay');
 });
 
 test('withholds an operation that has been passed on when an older object grows', () => {
@@ -147,7 +147,7 @@ test('an object that grows and shrinks does not cause reads each time', async ()
   for (let age = 1; age < 5; age += 1) put({ name: `e${age}`, kib: 1, age });
   for (let turn = 0; turn < 100; turn += 1) put({ name: 'oldest', kib: turn % 2 === 0 ? 90 : 1 });
   expect(reads).toEqual([]);
-  await vi.waitFor(() => expect(reads.length).toBeGreaterThanOrEqual(4));
+  await expect.poll(() => reads.length).toBeGreaterThanOrEqual(4);
   expect(reads.length).toBeLessThan(8);
 });
 
@@ -185,7 +185,7 @@ test('the oldest objects are passed on, whatever happened before', async () => {
         if (used > 100) break;
         oldest.push(name);
       }
-      await vi.waitFor(() => expect(whole().sort()).toEqual(oldest), { interval: 1 });
+      await expect.poll(() => whole().sort(), { interval: 1 }).toEqual(oldest);
       const others = [...expected.keys()].filter((name) => !oldest.includes(name));
       const shown = others.filter((name) => kindFor.get(name) === 'Endpoint').sort();
       expect([...passed.keys()].filter((name) => !oldest.includes(name)).sort()).toEqual(shown);
