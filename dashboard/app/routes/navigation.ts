@@ -9,6 +9,9 @@ import { endpointText, matchScore, projectText, type NavigationTargets } from '.
 /** The maximum number of projects, and of endpoints, in the palette and the project switcher. Users do not scroll through more. */
 const TARGETS_MAX = 1_000;
 
+/** A longer search is cut off, because it is compared with each target. */
+const SEARCH_LENGTH_MAX = 200;
+
 /** Returns the targets that the search finds, the best matches first. Without a search, returns the first ones. */
 const search = <Target>(targets: readonly Target[], text: (target: Target) => string, q: string): readonly Target[] =>
   targets
@@ -33,7 +36,7 @@ export const loader = async ({ request, context: { backend } }: LoaderFunctionAr
   const [namespace, project] = [searchParams.get('namespace'), searchParams.get('project')];
   const projects = await backend.resources.list('Project');
   const endpoints = namespace === null || project === null ? [] : await listAllowed(backend, { namespace, project });
-  const q = searchParams.get('q') ?? '';
+  const q = (searchParams.get('q') ?? '').slice(0, SEARCH_LENGTH_MAX);
   const projectTargets = projects.map((object) => ({
     namespace: object.metadata.namespace,
     project: object.metadata.name,

@@ -14,16 +14,18 @@ import { Notice } from '../ui/notice.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Projects · Standin' }];
 
+/** The maximum number of projects, so that the page renders without a noticeable delay. The palette finds the others. */
+const PROJECTS_MAX = 500;
+
 export const loader = async ({ context: { backend } }: LoaderFunctionArgs) => {
-  const [projects, accounts] = await Promise.all([
-    backend.resources.list('Project'),
-    backend.resources.list('Account'),
-  ]);
+  const [all, accounts] = await Promise.all([backend.resources.list('Project'), backend.resources.list('Account')]);
+  const projects = all.slice(0, PROJECTS_MAX);
   const [requests, addresses] = await Promise.all([
     requestsOf(backend, projects),
     Promise.all(projects.map((project) => projectAddress(backend, project))),
   ]);
   return {
+    total: all.length,
     projects: projects.map((object, index) =>
       toProjectView(object, {
         accounts,
@@ -37,7 +39,7 @@ export const loader = async ({ context: { backend } }: LoaderFunctionArgs) => {
 };
 
 const Projects = () => {
-  const { projects, isLogUnavailable, problems } = useLoaderData<typeof loader>();
+  const { total, projects, isLogUnavailable, problems } = useLoaderData<typeof loader>();
   const navigate = useNavigate();
   useLiveResources();
   useRowKeys();
@@ -71,15 +73,22 @@ const Projects = () => {
           A project groups endpoints under one URL, with one API key and one log.
         </EmptyState>
       ) : (
-        <ul className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-3">
-          {projects.map((project) => (
-            <ProjectCard
-              key={`${project.namespace}/${project.project}`}
-              project={project}
-              isLogUnavailable={isLogUnavailable}
-            />
-          ))}
-        </ul>
+        <>
+          <ul className="grid grid-cols-1 gap-4 sm:grid-cols-2 lg:grid-cols-3">
+            {projects.map((project) => (
+              <ProjectCard
+                key={`${project.namespace}/${project.project}`}
+                project={project}
+                isLogUnavailable={isLogUnavailable}
+              />
+            ))}
+          </ul>
+          {total > projects.length && (
+            <p className="mt-3 text-muted">
+              Showing the first {projects.length} of {total}. Press Ctrl+K to find other projects.
+            </p>
+          )}
+        </>
       )}
     </div>
   );

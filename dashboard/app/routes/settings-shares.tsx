@@ -15,13 +15,18 @@ import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Notice } from '../ui/notice.tsx';
 
+/** The maximum number of rows, so that the page renders without a noticeable delay. */
+const ROWS_MAX = 200;
+
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = projectParams(params);
   const project = await getProject(backend, names);
+  const all = await listShares(backend.resources, names);
   return {
     names,
     isInPlan: await isSharingInPlan(backend, project),
-    shares: await listShares(backend.resources, names),
+    total: all.length,
+    shares: all.slice(0, ROWS_MAX),
   };
 };
 
@@ -39,7 +44,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 };
 
 const Shares = () => {
-  const { names, isInPlan, shares } = useLoaderData<typeof loader>();
+  const { names, isInPlan, total, shares } = useLoaderData<typeof loader>();
   const refused = useLastActionData<typeof action>();
   useLiveResources(names.namespace);
   useRowKeys();
@@ -65,7 +70,14 @@ const Shares = () => {
           request and choose <b>Share</b>.
         </EmptyState>
       ) : (
-        <ShareTable params={names} shares={shares} />
+        <>
+          <ShareTable params={names} shares={shares} />
+          {total > shares.length && (
+            <p className="text-muted">
+              Showing the newest {shares.length} of {total}.
+            </p>
+          )}
+        </>
       )}
     </div>
   );

@@ -1,4 +1,4 @@
-import { isRecord, type Kind, type ObjectMeta, type ObjectRef, type ResourceObject } from '@standin/contract';
+import { isRecord, type Kind, type ObjectRef, type ResourceObject } from '@standin/contract';
 import {
   asSourceError,
   collectionPath,
@@ -11,14 +11,12 @@ import {
 } from '@standin/kube';
 import type { ClusterUser } from './cluster-user.ts';
 
-/** A larger object is listed without its large parts, because the objects of a namespace can have any size in total. */
-const LISTED_BYTES_MAX = 64 * 1024;
-/** Larger than what lists show of a spec or a status, such as a path or the conditions. */
+/** Larger than what lists show of an object, such as a path, a URL or six conditions with the longest messages. */
 const LISTED_PART_BYTES_MAX = 8 * 1024;
 
 /**
- * Returns the objects of a kind in one namespace or in all namespaces, read with the user's token. Large objects have only the parts
- * that lists show. Rejects with `SourceError`.
+ * Returns the objects of a kind in one namespace or in all namespaces, read with the user's token. They have only the parts that lists
+ * show, because the objects of a namespace can have any size in total. Rejects with `SourceError`.
  */
 export const listIn = async (
   { client }: ClusterUser,
@@ -36,21 +34,15 @@ export const listIn = async (
 
 const sizeOfJson = (value: unknown): number => (value === undefined ? 0 : JSON.stringify(value).length);
 
-const withoutLargeParts = (object: ResourceObject): ResourceObject => {
-  if (sizeOfJson(object) <= LISTED_BYTES_MAX) return object;
-  const { metadata, spec, status } = object;
-  return {
-    ...object,
-    metadata: smallParts(metadata, LISTED_BYTES_MAX) as ObjectMeta,
-    spec: smallParts(spec, LISTED_PART_BYTES_MAX),
-    status: smallParts(status, LISTED_PART_BYTES_MAX),
-  };
-};
+const withoutLargeParts = (object: ResourceObject): ResourceObject => smallPart(object) as ResourceObject;
 
-const smallParts = (value: unknown, bytesMax: number): unknown =>
-  isRecord(value)
-    ? Object.fromEntries(Object.entries(value).filter(([, part]) => sizeOfJson(part) <= bytesMax))
-    : undefined;
+/** Leaves out long texts and lists in an object, at any depth. */
+const smallPart = (value: unknown): unknown => {
+  if (sizeOfJson(value) <= LISTED_PART_BYTES_MAX) return value;
+  if (!isRecord(value)) return undefined;
+  const parts = Object.entries(value).map(([name, part]) => [name, smallPart(part)] as const);
+  return Object.fromEntries(parts.filter(([, part]) => part !== undefined));
+};
 
 /** Returns an object, or undefined if it does not exist. Rejects with `SourceError`. */
 export const getObject = async ({ client }: ClusterUser, ref: ObjectRef): Promise<ResourceObject | undefined> => {
