@@ -50,6 +50,15 @@ describe('KubeClient', () => {
     await Promise.all([shared.close(), own.close()]);
   });
 
+  it("does not repeat a call with a user's token that is not valid", async () => {
+    server.script = (_, response) => fail(response, 401, 'Unauthorized');
+    const shared = anonymousConfig(clientFor(server).config);
+    const user = new KubeClient({ config: tokenConfig(shared, 'invented') });
+    await expect(user.get('/x')).rejects.toMatchObject({ status: 401 });
+    expect(server.requests).toHaveLength(1);
+    await shared.close();
+  });
+
   it('repeats a rejected write after the delay that the server requests', async () => {
     const times: number[] = [];
     server.script = (_, response) => {

@@ -185,11 +185,8 @@ export class KubeClient {
 
   #retryDelayMs(error: unknown, options: RequestOptions, attempt: number): number | undefined {
     if (options.once === true || attempt + 1 >= this.#attemptsMax || !(error instanceof ApiError)) return undefined;
-    if (error.status === 401 && attempt === 0) {
-      // The token may have been rotated in the meantime.
-      this.config.forgetToken();
-      return 0;
-    }
+    // The token may have been rotated in the meantime.
+    if (error.status === 401 && attempt === 0 && this.config.forgetToken()) return 0;
     const overloaded = error.status === 429 || error.status >= 500;
     if (!overloaded && error.status !== 0) return undefined;
     const didNothing = error.status === 429 || (overloaded && error.retryAfterMs !== undefined);

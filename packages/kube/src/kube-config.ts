@@ -108,9 +108,13 @@ export class SharedConnectionConfig extends KubeConfig {
     this.#tokenFile = path;
   }
 
-  /** Makes the next call read the token file again. Clients use this method after a 401 response. */
-  forgetToken(): void {
+  /**
+   * Makes the next call read the token file again. Clients use this method after a 401 response. Returns whether the next call may have
+   * another token.
+   */
+  forgetToken(): boolean {
     this.#token = undefined;
+    return true;
   }
 
   override createDispatcherOptions(cluster: Cluster | null, agentOptions: AgentOptions): DispatcherOptions {
@@ -210,6 +214,10 @@ class TokenConfig extends SharedConnectionConfig {
     });
     this.#shared = shared;
     this.#token = token;
+  }
+
+  override forgetToken(): boolean {
+    return false;
   }
 
   override async applySecurityAuthentication(context: RequestContext, lane?: Lane): Promise<void> {
