@@ -232,6 +232,22 @@ describe('KubeClient', () => {
       await client.close();
     });
 
+    it('reads an object that is larger than a page may be', async () => {
+      server.script = ({ query }, response) => {
+        const from = Number(query.get('continue') ?? '0');
+        const to = Math.min(3, from + Number(query.get('limit')));
+        const items = Array.from({ length: to - from }, (_, index) => ({
+          ...item(`a${from + index}`),
+          spec: from + index === 1 ? '<'.repeat(9_000_000) : '',
+        }));
+        json(response, 200, { metadata: { resourceVersion: '9', continue: to < 3 ? String(to) : '' }, items });
+      };
+      const client = clientFor(server);
+      const { items } = await listAll(client, '/x');
+      expect(items.map(({ metadata }) => metadata.name)).toEqual(['a0', 'a1', 'a2']);
+      await client.close();
+    });
+
     it('lists once without pages when the continue token has expired', async () => {
       server.script = ({ query }, response) => {
         if (query.has('continue')) fail(response, 410, 'Expired');

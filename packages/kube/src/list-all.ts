@@ -4,7 +4,10 @@ import type { KubeList, KubeObject } from './kube-object.ts';
 
 /** client-go's page size. Pages are small, so other requests to etcd can run between them. */
 const PAGE_SIZE_DEFAULT = 500;
-/** A page is in memory as a whole. An object can have 1.5 MB in etcd, so a page of 500 objects could have 750 MB. */
+/**
+ * A page of several objects is in memory as a whole. An object can have 1.5 MB in etcd, so a page of 500 objects could have 750 MB. One
+ * object is always read: as JSON, it can be six times as large as in etcd.
+ */
 const PAGE_BYTES_MAX = 8 * 1024 * 1024;
 
 export interface ListOptions {
@@ -42,9 +45,9 @@ export const listPages = async function* <T extends KubeObject>(
   for (;;) {
     const query = { ...call.query, limit, continue: token };
     const page = await client
-      .get<KubeList<T>>(path, { ...call, query, bytesMax: PAGE_BYTES_MAX })
+      .get<KubeList<T>>(path, { ...call, query, ...(limit > 1 && { bytesMax: PAGE_BYTES_MAX }) })
       .catch((error: unknown) => {
-        if (!(error instanceof ResponseTooLargeError) || limit === 1) throw error;
+        if (!(error instanceof ResponseTooLargeError)) throw error;
       });
     if (page === undefined) {
       limit = Math.ceil(limit / 4);
