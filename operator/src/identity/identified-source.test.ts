@@ -106,6 +106,29 @@ describe('an object without an entry', () => {
   });
 });
 
+describe('the start', () => {
+  test('does not wait for objects that are created in the meantime', async () => {
+    raw.put('Project', 'shop', {});
+    let created = 0;
+    store.disturb = (call) => {
+      // At each write, an object exists that the write does not contain.
+      if (call === 'write') raw.put('Project', `later-${(created += 1)}`, {});
+    };
+    await start();
+    expect(calls[0]).toBe('put shop uid-1');
+  });
+
+  test('does not wait for long for a Secret whose writes are always in conflict', async () => {
+    raw.put('Project', 'shop', {});
+    store.disturb = (call) => {
+      if (call === 'write') throw new SourceError('Conflict', 'the Secret changed');
+    };
+    const startedAt = performance.now();
+    await start();
+    expect(performance.now() - startedAt).toBeLessThan(2 * WAIT_MS_MAX);
+  });
+});
+
 test('an object that is created again keeps its identity and its later changes', async () => {
   raw.put('Project', 'shop', {});
   await start();

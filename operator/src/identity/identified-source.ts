@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import {
   isIdentified,
@@ -34,6 +34,8 @@ interface Live {
   object: ResourceObject;
   /** Undefined if the object has not been reported yet. */
   known: Known | undefined;
+  /** Resolves when the object is reported or removed. */
+  readonly settled: PromiseWithResolvers<void>;
 }
 
 /** Maximum number of concurrent reads of Secrets. */
@@ -42,6 +44,11 @@ const READERS = 8;
 const BACKOFF = { baseMs: 100, capMs: 10_000 };
 /** After this time, objects are reported without their Secret, because one unreadable Secret must not prevent the start. */
 const WAIT_MS_MAX = 30_000;
+/**
+ * The start waits for this many times as long at most, because a tenant could change the Secret of a namespace again and again, so
+ * that no write succeeds.
+ */
+const START_WAITS = 1.5;
 /** After a failure, a namespace is read again after this many intervals. */
 const FAILED_INTERVALS = 6;
 
@@ -64,8 +71,8 @@ class IdentifiedSource implements ResourceSource {
   readonly #live = new Map<string, Map<string, Live>>();
   /** The object that has an identity, by kind and id. */
   readonly #holders = new Map<string, Live>();
-  /** Namespaces with objects that are not reported yet. */
-  readonly #waiting = new Map<string, PromiseWithResolvers<void> & { readonly sinceMs: number }>();
+  /** The objects that are not reported yet, by namespace. */
+  readonly #waiting = new Map<string, { readonly objects: Set<Live>; readonly sinceMs: number }>();
   #listener: SourceListener | undefined;
 
   constructor(options: IdentifiedSourceOptions) {
@@ -98,9 +105,14 @@ class IdentifiedSource implements ResourceSource {
       problems: (problems) => listener.problems(problems),
     };
     await this.#source.start(own, signal);
-    while (this.#waiting.size > 0) {
-      await Promise.race([stopped, Promise.all([...this.#waiting.values()].map(({ promise }) => promise))]);
-    }
+    // Only what was listed, because a tenant can create objects without end.
+    const listed = [...this.#waiting.values()].flatMap(({ objects }) => [...objects]);
+    const { waitMsMax = WAIT_MS_MAX } = this.#options;
+    await Promise.race([
+      stopped,
+      Promise.all(listed.map(({ settled }) => settled.promise)),
+      delay(waitMsMax * START_WAITS, undefined, { ref: false }),
+    ]);
   }
 
   async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
@@ -176,11 +188,11 @@ class IdentifiedSource implements ResourceSource {
     }
     // Even if the name is known, an object with a new uid is reported only after the Secret has been read again.
     const objects = this.#live.get(namespace) ?? new Map<string, Live>();
-    this.#live.set(namespace, objects.set(entryName(refOf(object)), { object, known: undefined }));
-    if (!this.#waiting.has(namespace)) {
-      const waiting: PromiseWithResolvers<void> = Promise.withResolvers();
-      this.#waiting.set(namespace, { ...waiting, sinceMs: performance.now() });
-    }
+    const added: Live = { object, known: undefined, settled: Promise.withResolvers() };
+    this.#live.set(namespace, objects.set(entryName(refOf(object)), added));
+    const waiting = this.#waiting.get(namespace) ?? { objects: new Set(), sinceMs: performance.now() };
+    waiting.objects.add(added);
+    this.#waiting.set(namespace, waiting);
     this.#queue.add(namespace);
   }
 
@@ -197,7 +209,7 @@ class IdentifiedSource implements ResourceSource {
     if (objects?.size === 0) this.#live.delete(namespace);
     live.object = object;
     this.#withdraw(live);
-    this.#settle(namespace);
+    this.#settle(live);
   }
 
   /** Returns the live object with this name, if it has the same uid. */
@@ -223,7 +235,6 @@ class IdentifiedSource implements ResourceSource {
       // An object that fails this check was deleted or replaced in the meantime.
       if (known !== undefined && this.#liveOf(live.object) === live) this.#report(live, known);
     }
-    this.#settle(namespace);
     const intervalMs = problem === undefined ? pollMs : pollMs * FAILED_INTERVALS;
     // The intervals vary, so that the Secrets of all namespaces are not read at the same time.
     return { requeueAfterMs: intervalMs * (0.75 + Math.random() / 4) };
@@ -240,6 +251,7 @@ class IdentifiedSource implements ResourceSource {
             reason: 'IdentityInvalid',
             message: `Another ${kind} has the same identity. Delete the entry for one of the two objects from Secret ${IDENTITIES_SECRET}.`,
           });
+    this.#settle(live);
     if (isDeepStrictEqual(live.known, known)) return;
     this.#withdraw(live);
     live.known = known;
@@ -259,10 +271,12 @@ class IdentifiedSource implements ResourceSource {
     this.#listener?.remove(withIdentity(object, known));
   }
 
-  #settle(namespace: string): void {
-    if ([...(this.#live.get(namespace)?.values() ?? [])].some(({ known }) => known === undefined)) return;
-    this.#waiting.get(namespace)?.resolve();
-    this.#waiting.delete(namespace);
+  #settle(live: Live): void {
+    const { namespace } = live.object.metadata;
+    const waiting = this.#waiting.get(namespace);
+    waiting?.objects.delete(live);
+    if (waiting?.objects.size === 0) this.#waiting.delete(namespace);
+    live.settled.resolve();
   }
 }
 

@@ -5,7 +5,7 @@ import {
   collectionPath,
   isConflict,
   isNotFound,
-  listAll,
+  listPages,
   objectVersion,
   resourcePath,
   type KubeClient,
@@ -161,8 +161,13 @@ export const identitySecrets = (
       // With a field selector for the name, the API server lists one object as fast as it gets one. `get` would require another
       // permission.
       const query = { fieldSelector: names.length === 1 ? `metadata.name=${names[0] ?? ''}` : undefined };
-      const { items } = await asSourceError(listAll(client, collectionPath(kind, namespace), { query }));
-      return new Map(items.map(({ metadata }) => [metadata.name, metadata.uid]));
+      const uids = new Map<string, string | undefined>();
+      const read = async (): Promise<void> => {
+        for await (const { items } of listPages(client, collectionPath(kind, namespace), { query }))
+          for (const { metadata } of items) uids.set(metadata.name, metadata.uid);
+      };
+      await asSourceError(read());
+      return uids;
     },
     write: async (namespace, { secret }, entries) => {
       const data = Object.fromEntries(
