@@ -4,7 +4,7 @@ import type { ShareSource } from '../shares/public-shares.ts';
 import { ShareIndex } from '../shares/share-index.ts';
 import { followObjects, type OwnView } from './follow-objects.ts';
 import type { Identities } from './identities.ts';
-import { getObject } from './read-objects.ts';
+import { getObject, withoutLargeParts } from './read-objects.ts';
 
 /**
  * Follows the cluster's Shares, Projects and Accounts with the dashboard's own ServiceAccount. `find` reads the Share again with each call,
@@ -15,6 +15,8 @@ export const followClusterShares = (view: OwnView, identities: Identities): Shar
   const index = new ShareIndex();
   const isSynced = followObjects<CustomResource>(view, {
     kinds: ['Account', 'Project', 'Share'],
+    // A link is found by its token. What it shows is read again.
+    transform: withoutLargeParts,
     put: (kind, object) => index.put(toResourceObject(kind, object)),
     remove: (kind, { metadata: { name, namespace = '' } }) => index.remove({ kind, namespace, name }),
   });

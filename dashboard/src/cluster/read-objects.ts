@@ -34,9 +34,9 @@ export const listIn = async (
 
 const sizeOfJson = (value: unknown): number => (value === undefined ? 0 : JSON.stringify(value).length);
 
-const withoutLargeParts = (object: ResourceObject): ResourceObject => smallPart(object) as ResourceObject;
+/** Leaves out long texts and lists, at any depth. */
+export const withoutLargeParts = <T extends object>(object: T): T => smallPart(object) as T;
 
-/** Leaves out long texts and lists in an object, at any depth. */
 const smallPart = (value: unknown): unknown => {
   if (sizeOfJson(value) <= LISTED_PART_BYTES_MAX) return value;
   if (!isRecord(value)) return undefined;

@@ -127,8 +127,9 @@ export class AccountKeyController implements Controller {
     const { namespace, name } = account.metadata;
     const fresh = await source.get({ kind: 'Account', namespace, name });
     const known = desired.objects.get(uid);
-    // In the meantime, the source has reported a newer version of the Account, or its deletion.
-    if (known === undefined || (fresh?.metadata.uid === uid && isOlder(fresh, known))) return;
+    // In the meantime, the source has reported a newer version of the Account, its deletion, or that it exceeds the namespace's limit.
+    if (known === undefined || known.isBeyondLimit === true || (fresh?.metadata.uid === uid && isOlder(fresh, known)))
+      return;
     if (fresh?.metadata.uid !== uid) desired.remove(known);
     if (fresh !== undefined) desired.put(fresh);
   }

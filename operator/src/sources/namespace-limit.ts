@@ -31,14 +31,18 @@ const sizeOfJson = (value: unknown): number => (value === undefined ? 0 : Buffer
 const sizeIn = ({ metadata, spec, status }: KubeResource): number =>
   OBJECT_BYTES + sizeOfJson([metadata, spec]) + Math.max(0, sizeOfJson(status) - STATUS_BYTES);
 
-/** Returns an object without its spec, labels and annotations, which may be large. */
+/**
+ * Returns an object without its spec, labels and annotations, and without a large status, which only someone else can have written. The
+ * operator writes the status of Accounts, Projects and Endpoints again.
+ */
 export const withoutContent = ({ apiVersion, kind, metadata, status }: KubeResource): KubeResource => {
+  const isKept = isConfigKind(kind) && sizeOfJson(status) <= STATUS_BYTES;
   return {
     apiVersion,
     kind,
     metadata: { ...metadata, labels: {}, annotations: {} },
     spec: undefined,
-    status,
+    ...(isKept && { status }),
     isBeyondLimit: true,
   };
 };
