@@ -312,12 +312,13 @@ export class Translator implements ServiceListener {
 
   /** Applies the changes of reserved prefixes to the objects that they affect. */
   #applyReservations(): void {
-    for (const entry of this.#reservations.takeAffected(this.#entries.values())) {
+    const affected = this.#reservations.takeAffected(this.#entries.values());
+    for (const entry of affected) {
       this.#claim(entry);
       const prefix = reservedPrefix(entry);
       if (prefix !== undefined) this.#unchecked.add(prefixClaim(prefix));
-      this.#dirty[entry.ref.kind].add(entry);
     }
+    this.#touch(affected);
   }
 
   #claim(entry: Entry): void {
