@@ -57,6 +57,8 @@ export class PurgeController implements Controller {
   readonly #options: PurgeControllerOptions;
   readonly #queue: WorkQueue;
   readonly #writer: StatusWriter;
+  /** The uids of all Purges, by namespace. */
+  readonly #purges = new Map<string, Set<string>>();
   /** The times when this leader first saw each Purge, by uid, in milliseconds of `systemClock.now()`. */
   readonly #seenAt = new Map<string, number>();
   /** The times when this leader found the requests to be gone, by the Purge's uid, in milliseconds of `systemClock.now()`. */
@@ -81,21 +83,24 @@ export class PurgeController implements Controller {
     for (const object of this.#options.objects.values()) this.changed(object);
   }
 
-  changed({ kind, metadata }: ResourceObject): void {
+  changed({ kind, metadata: { uid, namespace } }: ResourceObject): void {
+    const purges = this.#purges.get(namespace) ?? new Set();
     // Later reports need no check, because a Purge's spec cannot change, and only this controller writes its status.
-    if (kind === 'Purge' && !this.#seenAt.has(metadata.uid)) {
-      this.#seenAt.set(metadata.uid, systemClock.now());
-      this.#queue.add(metadata.uid);
+    if (kind === 'Purge' && !this.#seenAt.has(uid)) {
+      this.#purges.set(namespace, purges.add(uid));
+      this.#seenAt.set(uid, systemClock.now());
+      this.#queue.add(uid);
     }
     if (kind !== 'Project') return;
-    for (const { kind: other, metadata: own, status } of this.#options.objects.values()) {
-      if (other !== 'Purge' || own.namespace !== metadata.namespace) continue;
-      if (readStatus('Purge', status).phase === 'Pending') this.#queue.add(own.uid);
-    }
+    for (const purge of purges)
+      if (readStatus('Purge', this.#options.objects.get(purge)?.status).phase === 'Pending') this.#queue.add(purge);
   }
 
-  removed({ metadata: { uid } }: ResourceObject): void {
+  removed({ metadata: { uid, namespace } }: ResourceObject): void {
     this.#writer.forget(uid);
+    const purges = this.#purges.get(namespace);
+    purges?.delete(uid);
+    if (purges?.size === 0) this.#purges.delete(namespace);
     this.#seenAt.delete(uid);
     this.#goneAt.delete(uid);
   }
