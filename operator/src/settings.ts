@@ -249,7 +249,7 @@ export const operatorSettings = z.object({
     .min(1)
     .default(200)
     .describe(
-      'Maximum number of writes to the API server per second. Most are status writes. Bursts may be twice as high.',
+      'Maximum number of writes to the API server per second, most of which are status writes. Writes of quota ledgers have the same limit, but count separately. Bursts may be twice as high.',
     ),
   logLevel: logLevelSetting.describe('Lowest level to log.'),
 });

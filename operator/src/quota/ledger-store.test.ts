@@ -1,6 +1,8 @@
 import { ApiError, type KubeClient, type KubeObject } from '@standin/kube';
 import { expect, test } from 'vitest';
+import { clientFor, FakeApiServer, json } from '../../../packages/kube/testing/fake-api-server.ts';
 import { ledgerConfigMaps } from './ledger-store.ts';
+import { newLedger } from './ledger.ts';
 
 const failure = (status: number, reason: string): ApiError => new ApiError(reason, { status, reason, request: '' });
 
@@ -35,4 +37,22 @@ test.each([
 ])('the removal of a ledger that %s', async (_, status, reason, isDone) => {
   const removing = storeOf(() => Promise.reject(failure(status, reason))).remove('a', 'uid/1');
   await (isDone ? removing : expect(removing).rejects.toThrow(reason));
+});
+
+test('a ledger is written while statuses wait for their write rate', async () => {
+  const server = new FakeApiServer((_, response) => json(response, 200, configMap({})));
+  await server.start();
+  const client = clientFor(server, { writeRate: { qps: 0.001, burst: 2 } });
+  const aborting = new AbortController();
+  const statuses = Array.from({ length: 10 }, (_, index) =>
+    client.mergePatch(`/status-${index}`, {}, { signal: aborting.signal }),
+  );
+  const store = ledgerConfigMaps(client, 'standin-system');
+  const version = await store.write('a', newLedger('2026-11'), undefined);
+  await store.write('a', newLedger('2026-12'), version);
+  aborting.abort();
+  const written = (await Promise.allSettled(statuses)).filter(({ status }) => status === 'fulfilled');
+  expect(written.length).toBeLessThanOrEqual(2);
+  await client.close();
+  await server.stop();
 });

@@ -78,10 +78,11 @@ const LABELS = { 'app.kubernetes.io/managed-by': 'standin-operator', 'app.kubern
 const LABEL_SELECTOR = Object.entries(LABELS)
   .map(([name, value]) => `${name}=${value}`)
   .join(',');
+const URGENT = { lane: 'urgent' } as const;
 
 /**
  * Stores the ledgers in one ConfigMap per account, in the operator's own namespace. Account owners cannot edit them there, and
- * writes do not trigger watches on accounts.
+ * writes do not trigger watches on accounts. Reads and writes of one ledger do not wait behind the operator's other calls.
  */
 export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerStore => {
   const configMaps = { group: '', version: 'v1', plural: 'configmaps', namespace };
@@ -92,15 +93,15 @@ export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerS
   };
   return {
     read: async (accountUid) => {
-      const configMap = await client.get<ConfigMap>(pathOf(accountUid)).catch(orUndefined);
+      const configMap = await client.get<ConfigMap>(pathOf(accountUid), URGENT).catch(orUndefined);
       return configMap && storedIn(configMap);
     },
     write: async (accountUid, ledger, version) => {
       const metadata = { namespace, name: nameOf(accountUid), labels: LABELS };
       const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [DATA_KEY]: JSON.stringify(ledger) } };
       const written = await (version === undefined
-        ? client.create<ConfigMap>(resourcePath(configMaps), configMap)
-        : client.replace<ConfigMap>(pathOf(accountUid), configMap, parseVersion(version)));
+        ? client.create<ConfigMap>(resourcePath(configMaps), configMap, URGENT)
+        : client.replace<ConfigMap>(pathOf(accountUid), configMap, parseVersion(version), URGENT));
       return formatVersion(objectVersion(written));
     },
     list: async (onUnreadable) => {

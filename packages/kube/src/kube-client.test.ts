@@ -29,6 +29,23 @@ describe('KubeClient', () => {
     await client.close();
   });
 
+  it('makes urgent calls over connections that other calls cannot occupy', async () => {
+    const held: (() => void)[] = [];
+    server.script = ({ path }, response) => {
+      if (path === '/held') held.push(() => json(response, 200, {}));
+      else json(response, 200, {});
+    };
+    const client = clientFor(server);
+    const others = Array.from({ length: 20 }, () => client.get('/held'));
+    await expect.poll(() => held.length).toBe(8);
+    await client.get('/x', { lane: 'urgent' });
+    server.script = (_, response) => json(response, 200, {});
+    for (const release of held) release();
+    await Promise.all([...others, ...Array.from({ length: 50 }, () => client.get('/x', { lane: 'urgent' }))]);
+    expect(server.connections).toBeLessThanOrEqual(16);
+    await client.close();
+  });
+
   it("makes calls with other users' tokens over shared connections, without its own credentials", async () => {
     const own = clientFor(server);
     own.config.loadFromClusterAndUser(
@@ -167,7 +184,7 @@ describe('KubeClient', () => {
     await client.close();
   });
 
-  it('limits the rate of writes, but not of reads or of calls in its own lane', async () => {
+  it('limits the rate of writes in each lane separately, but not of reads or of calls in its own lane', async () => {
     const waits: number[] = [];
     const clock: Clock = {
       ...systemClock,
@@ -184,6 +201,9 @@ describe('KubeClient', () => {
     await Promise.all(Array.from({ length: 9 }, () => client.mergePatch('/x', {})));
     // Five writes start immediately, and the others start at 20 per second.
     expect(waits).toEqual([50, 100, 150, 200]);
+    waits.length = 0;
+    await Promise.all(Array.from({ length: 6 }, () => client.mergePatch('/x', {}, { lane: 'urgent' })));
+    expect(waits).toEqual([50]);
     await client.close();
   });
 

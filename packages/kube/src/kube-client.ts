@@ -32,7 +32,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** The time limit for one attempt, up to the end of its response. */
   readonly timeoutMs?: number;
-  /** `own` also bypasses the write rate limit. */
+  /** Each lane has its own write rate limit, except `own`, which has none. */
   readonly lane?: Lane;
   /** Whether to make only one attempt, because the caller retries by itself. */
   readonly once?: boolean;
@@ -66,7 +66,7 @@ export interface DeleteOptions {
 export interface KubeClientOptions {
   readonly config: SharedConnectionConfig;
   readonly registry?: Registry | undefined;
-  /** Limits writes in the `shared` lane. */
+  /** Limits the writes in the lane `shared`, and separately those in the lane `urgent`. */
   readonly writeRate?: RateLimit | undefined;
   readonly clock?: Clock | undefined;
   /** The maximum number of attempts for a call. A waiting user needs an error earlier than a controller does. */
@@ -90,7 +90,7 @@ export class KubeClient {
   readonly #clock: Clock;
   readonly #attemptsMax: number;
   readonly #timeoutMs: number;
-  readonly #writes: TokenBucket;
+  readonly #writes: Readonly<Record<Lane, TokenBucket | undefined>>;
   readonly #metrics: ReturnType<typeof clientMetrics> | undefined;
 
   constructor(options: KubeClientOptions) {
@@ -99,7 +99,12 @@ export class KubeClient {
     this.#clock = options.clock ?? systemClock;
     this.#attemptsMax = options.attemptsMax ?? ATTEMPTS_MAX_DEFAULT;
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS_DEFAULT;
-    this.#writes = new TokenBucket(options.writeRate ?? WRITE_RATE_DEFAULT, this.#clock);
+    const { writeRate = WRITE_RATE_DEFAULT } = options;
+    this.#writes = {
+      shared: new TokenBucket(writeRate, this.#clock),
+      urgent: new TokenBucket(writeRate, this.#clock),
+      own: undefined,
+    };
     this.#metrics = options.registry === undefined ? undefined : clientMetrics(options.registry);
   }
 
@@ -147,9 +152,9 @@ export class KubeClient {
   }
 
   async request<T>(options: RequestOptions): Promise<T> {
-    const limited = options.method !== 'GET' && options.lane !== 'own';
+    const bucket = options.method === 'GET' ? undefined : this.#writes[options.lane ?? 'shared'];
     for (let attempt = 0; ; attempt++) {
-      if (limited) await this.#writes.take(options.signal);
+      await bucket?.take(options.signal);
       options.signal?.throwIfAborted();
       try {
         return await this.#attempt<T>(options);

@@ -8,8 +8,8 @@ import { kubeconfigFiles } from './settings.ts';
 
 type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
 
-/** The maximum number of connections for shared calls. Further calls wait for one of them. */
-const SHARED_CONNECTIONS_MAX = 8;
+/** The maximum number of connections of the lanes `shared` and `urgent`, each. Further calls in the lane wait for one of them. */
+const LANE_CONNECTIONS_MAX = 8;
 /** The same as Go's default. An API server does not close idle connections earlier. */
 const IDLE_CONNECTION_MS = 90_000;
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -22,10 +22,11 @@ const TCP_KEEPALIVE_MS = 10_000;
 const TOKEN_FILE_MAX_AGE_MS = 10_000;
 
 /**
- * `shared` is for ordinary calls over a few kept-alive connections. `own` is for watches, which occupy a connection each, and for
- * the renewal of a lease, which must not wait behind other calls.
+ * `shared` is for ordinary calls over a few kept-alive connections. `urgent` is the same with other connections, for calls that a
+ * request to a gateway waits for. `own` is for watches, which occupy a connection each, and for the renewal of a lease, which must not
+ * wait behind other calls.
  */
-export type Lane = 'shared' | 'own';
+export type Lane = 'shared' | 'urgent' | 'own';
 
 /** The credentials and connections for a call. */
 interface Authenticated {
@@ -35,7 +36,7 @@ interface Authenticated {
 
 const createDispatcher = (options: DispatcherOptions, lane: Lane): Dispatcher => {
   const common = {
-    connections: lane === 'shared' ? SHARED_CONNECTIONS_MAX : null,
+    connections: lane === 'own' ? null : LANE_CONNECTIONS_MAX,
     keepAliveTimeout: IDLE_CONNECTION_MS,
     // With HTTP/2, one dead connection would silence all watches at once.
     allowH2: false,
