@@ -235,6 +235,107 @@ describe('the usage', () => {
   });
 });
 
+describe('when many accounts of a namespace request permits', () => {
+  const MANY = 1_000;
+  const objects = new Map(
+    [...Array.from({ length: MANY }, (_, index) => `many-${index}`), 'other'].map((uid) => {
+      const metadata = { uid, name: uid, namespace: uid.split('-', 1)[0] };
+      return [uid, { kind: 'Account', metadata } as ResourceObject] as const;
+    }),
+  );
+  let running: number;
+  let runningMax: number;
+  /** The outcomes of one request for each account of the namespace `many`. */
+  const requestMany = (controller: QuotaController) =>
+    Promise.allSettled(
+      Array.from({ length: MANY }, (_, index) => controller.request(request('a', 1, { account: `many-${index}` }))),
+    );
+  beforeEach(() => {
+    running = 0;
+    runningMax = 0;
+    store.disturb = async (when) => {
+      if (when === 'after') running -= 1;
+      else {
+        running += 1;
+        runningMax = Math.max(runningMax, running);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+      }
+    };
+  });
+
+  test('an account of another namespace is granted permits after a few writes', async () => {
+    const controller = newController({ objects });
+    const many = requestMany(controller);
+    expect(await controller.request(request('b', 1, { account: 'other' }))).toMatchObject({ kind: 'granted' });
+    expect(store.writes.length).toBeLessThan(20);
+    expect(new Set((await many).map(({ status }) => status))).toEqual(new Set(['fulfilled']));
+    expect(store.ledgers.size).toBe(MANY + 1);
+  });
+
+  test('the namespace has at most half of the concurrent writes', async () => {
+    await requestMany(newController({ objects }));
+    expect(runningMax).toBe(4);
+  });
+
+  test('requests for an account that waits for its turn share a write', async () => {
+    const controller = newController({ objects });
+    const many = requestMany(controller);
+    await new Promise(setImmediate);
+    const last = `many-${MANY - 1}`;
+    const [next, repeated] = await Promise.all([
+      controller.request(request('b', 1, { account: last })),
+      controller.request(request('c', 1, { account: last })),
+    ]);
+    expect(store.ledgers.get(last)?.ledger.blocks.map(({ id }) => id)).toEqual(
+      expect.arrayContaining([blockOf(next), blockOf(repeated)]),
+    );
+    await many;
+    expect(store.writes).toHaveLength(MANY);
+  });
+
+  test('permits that are given back are recorded if the account is deleted before its turn', async () => {
+    const account = `many-${MANY - 1}`;
+    const controller = newController({ objects, limit: (uid) => (uid === account ? limit : 100) });
+    const block = blockOf(await controller.request(request('b', 1, { account })));
+    const many = requestMany(controller);
+    const closed = [{ block, used: 3 }];
+    const returning = controller.request(request('b', 2, { account, want: 0, closed }));
+    limit = undefined;
+    controller.removed({ kind: 'Account', metadata: { uid: account } } as ResourceObject);
+    expect(await returning).toEqual({ kind: 'no_quota' });
+    expect(store.ledgers.get(account)?.ledger).toMatchObject({ used: 3, blocks: [] });
+    await many;
+  });
+
+  test('accounts that wait for their turn get an error at the end of the term, without a write', async () => {
+    const controller = newController({ objects });
+    const many = requestMany(controller);
+    await new Promise(setImmediate);
+    await controller.stop();
+    const granted = (await many).filter(({ status }) => status === 'fulfilled');
+    expect([granted.length, store.writes.length]).toEqual([4, 4]);
+  });
+});
+
+test('a request that begins to wait for recalled permits at the end of the term gets an error', async () => {
+  limit = 1;
+  await newController().request(request('a', 1));
+  const read = Promise.withResolvers<undefined>();
+  const readStarted = vi.fn();
+  vi.spyOn(store, 'read').mockImplementation(async (uid) => {
+    readStarted();
+    await read.promise;
+    return store.ledgers.get(uid);
+  });
+  const controller = newController();
+  const outcome = Promise.allSettled([controller.request(request('b', 1))]);
+  await vi.waitFor(() => expect(readStarted).toHaveBeenCalled(), WITHIN);
+  const stopped = controller.stop();
+  read.resolve(undefined);
+  await stopped;
+  expect(await outcome).toMatchObject([{ status: 'rejected' }]);
+});
+
 test('pending requests get an error at the end of the term', async () => {
   const controller = newController();
   store.disturb = () => new Promise((resolve) => setTimeout(resolve, 20));

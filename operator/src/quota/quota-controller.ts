@@ -7,7 +7,9 @@ import {
   type ResourceObject,
   type UsageReport,
 } from '@standin/contract';
+import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import type { LedgerStore, StoredLedger } from './ledger-store.ts';
@@ -20,6 +22,7 @@ export interface QuotaControllerOptions {
   /** All objects in the sources, by uid. */
   readonly objects: ReadonlyMap<string, ResourceObject>;
   readonly logger: Logger;
+  readonly registry?: Registry;
   /** Returns the account's quota, or undefined if it has none or there is no such account. */
   readonly limit: (accountUid: string) => number | undefined;
   /** Returns the number of gateways with an open stream. */
@@ -51,7 +54,7 @@ interface Account {
   pending: Pending[];
   /** Requests that are waiting for recalled permits. */
   awaitingRecall: Pending[];
-  running: Promise<void> | undefined;
+  isRunning: boolean;
   timer: NodeJS.Timeout | undefined;
   recalledAt: number;
   /** Permits that gateways have reported as spent, by block. */
@@ -74,19 +77,33 @@ interface Verdict {
  */
 const WRITE_ATTEMPTS = 2;
 
+/** The number of ledgers that are read and written at the same time, one on each connection for urgent calls. */
+const WORKERS = 8;
+
 /**
  * Answers gateways that request permits, for one leader's term. Each grant is in the ledger before the response is sent. Each write
  * is a compare-and-swap, so writing is safe even if this operator no longer leads. Concurrent requests for one account share a
- * write.
+ * write. The accounts of one namespace occupy at most half of the workers, and namespaces take turns.
  */
 export class QuotaController implements Controller {
   readonly name = 'quota';
   readonly #options: QuotaControllerOptions;
   readonly #accounts = new Map<string, Account>();
+  /** The accounts with requests to answer, by uid. */
+  readonly #queue: WorkQueue;
   #isStopped = false;
 
   constructor(options: QuotaControllerOptions) {
-    this.#options = { ...options, logger: options.logger.child({ stage: 'quota' }) };
+    const logger = options.logger.child({ stage: 'quota' });
+    this.#options = { ...options, logger };
+    this.#queue = new WorkQueue({
+      name: this.name,
+      concurrency: WORKERS,
+      registry: options.registry,
+      logger,
+      about: (uid) => aboutObject(options.objects, uid),
+      reconcile: (uid) => this.#answer(uid),
+    });
   }
 
   /** Handles a request for permits. Rejects if the ledger cannot be read or written, or if the term is over. */
@@ -99,7 +116,7 @@ export class QuotaController implements Controller {
     const account = this.#accountOf(uid);
     const { promise, resolve, reject } = Promise.withResolvers<PermitAnswer>();
     account.pending.push({ request, answer: resolve, fail: reject, waitsUntil: undefined });
-    this.#wake(uid, account);
+    this.#queue.add(uid);
     return promise;
   }
 
@@ -137,27 +154,32 @@ export class QuotaController implements Controller {
   }
 
   /**
-   * Forgets a deleted account and answers its waiting requests. Its ledger stays, because an account that is created again
-   * continues with it.
+   * Forgets a deleted account and answers its requests that wait for recalled permits. Permits that it gives back are recorded. Its
+   * ledger stays, because an account that is created again continues with it.
    */
   removed({ kind, metadata: { uid } }: ResourceObject): void {
     const account = this.#accounts.get(uid);
     if (kind !== 'Account' || account === undefined) return;
-    this.#accounts.delete(uid);
     clearTimeout(account.timer);
     for (const { answer } of account.awaitingRecall.splice(0)) answer({ kind: 'no_quota' });
+    if (isIdle(account)) this.#accounts.delete(uid);
   }
 
   /** Rejects all waiting requests. Resolves when no write is in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    const accounts = [...this.#accounts.values()];
-    for (const account of accounts) {
+    this.#rejectWaiting();
+    await this.#queue.stop();
+    // Requests whose ledger was being written may have begun to wait for recalled permits.
+    this.#rejectWaiting();
+  }
+
+  #rejectWaiting(): void {
+    for (const account of this.#accounts.values()) {
       clearTimeout(account.timer);
       const waiting = [...account.pending.splice(0), ...account.awaitingRecall.splice(0)];
       for (const { fail } of waiting) fail(new Error('this operator lost leadership'));
     }
-    await Promise.all(accounts.map(async ({ running }) => running));
   }
 
   #accountOf(uid: string): Account {
@@ -171,17 +193,17 @@ export class QuotaController implements Controller {
     const request = { ...holder, account: uid, serial: 0, want: 0, held: [], closed: [] };
     const account = this.#accountOf(uid);
     account.pending.push({ request, answer: () => undefined, fail: () => undefined, waitsUntil: undefined });
-    this.#wake(uid, account);
+    this.#queue.add(uid);
   }
 
-  #wake(uid: string, account: Account): void {
-    account.running ??= this.#run(uid, account);
-  }
-
-  async #run(uid: string, account: Account): Promise<void> {
+  /** Answers the account's requests. Those that arrive in the meantime have the account's next turn. */
+  async #answer(uid: string): Promise<undefined> {
+    const account = this.#accounts.get(uid);
+    if (account === undefined) return;
+    account.isRunning = true;
     // Requests that arrive in the same turn of the event loop share a write of the ledger.
     await Promise.resolve();
-    while (account.pending.length > 0) {
+    if (account.pending.length > 0) {
       const batch = [...account.awaitingRecall.splice(0), ...account.pending.splice(0)];
       try {
         for (const { pending, answer } of await this.#serve(uid, account, batch)) pending.answer(answer);
@@ -192,10 +214,10 @@ export class QuotaController implements Controller {
         for (const { fail } of batch) fail(error);
       }
     }
+    account.isRunning = false;
     this.#waitForRecalled(uid, account);
-    // The reset must happen in the same turn of the event loop as the check for pending requests, so that a later request starts a
-    // new run.
-    account.running = undefined;
+    // The account may have been deleted in the meantime.
+    if (isIdle(account) && this.#options.limit(uid) === undefined) this.#accounts.delete(uid);
   }
 
   /** Decides, writes the ledger, and returns the responses that may be sent. Waiting requests are kept for later. */
@@ -288,7 +310,7 @@ export class QuotaController implements Controller {
     account.timer = setTimeout(
       () => {
         account.pending.push(...account.awaitingRecall.splice(0));
-        this.#wake(uid, account);
+        this.#queue.add(uid);
       },
       Math.max(1, until - performance.now() + 1),
     );
@@ -299,12 +321,15 @@ const newAccount = (): Account => ({
   stored: undefined,
   pending: [],
   awaitingRecall: [],
-  running: undefined,
+  isRunning: false,
   timer: undefined,
   recalledAt: -Infinity,
   spent: new Map<string, number>(),
   exhausted: undefined,
 });
+
+const isIdle = ({ isRunning, pending, awaitingRecall }: Account): boolean =>
+  !isRunning && pending.length + awaitingRecall.length === 0;
 
 const grantedAnswer = (
   { period }: Ledger,
