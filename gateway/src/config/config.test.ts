@@ -330,13 +330,24 @@ describe('the copy on disk', () => {
     expect(await statusOf(second)).toBe(401);
   });
 
-  test('contains the rate limits of accounts', async () => {
+  test('contains rate limits beside the accounts, so that earlier versions can read the accounts', async () => {
     await crash(await startWith([{ ...account('own', KEY), requestsPerSecond: 1 }, ...BASIC_OBJECTS.slice(1)]));
     await operator.close();
+    const put = { type: 'put', object: account('own', KEY), requestsPerSecond: 1 };
+    expect(await readFile(copyPath(), 'utf8')).toContain(JSON.stringify(put));
     const second = await start();
     await until(async () => (await readiness(second)) === 200);
     expect([await statusOf(second), await statusOf(second)]).toEqual([200, 429]);
     operator = await FakeOperator.listen(certificates, operator.port);
+  });
+
+  test('does not contain the metrics field of projects, with which earlier versions would not read the projects', async () => {
+    const shop = BASIC_OBJECTS.find(({ uid }) => uid === 'project-shop');
+    await startWith([...BASIC_OBJECTS, { ...shop, metrics: 'Enabled' } as ConfigObject]);
+    await until(copyHasKey);
+    const lines = (await readFile(copyPath(), 'utf8')).trim().split('\n');
+    const objects = lines.map((line) => (JSON.parse(line) as { object?: ConfigObject }).object);
+    expect(objects.find((object) => object?.uid === 'project-shop')).toEqual(shop);
   });
 
   test('is deleted before the goodbye message, so a forgotten gateway cannot return with a revoked key', async () => {

@@ -92,7 +92,10 @@ describe('a flush', () => {
     const other = make('Account', 'b', { uriPrefix: 'team-b-' });
     const translator = translatorOf(account, pinned);
     translator.put(other);
+    translator.takeDependents();
     expect(translator.flush().remove).toEqual(['Project/Project shop']);
+    // The Account is one that reserves a prefix, too.
+    expect(translator.takeDependents().get('default')).toBeGreaterThanOrEqual(1);
     translator.remove(refOf(other), other.metadata.uid);
     expect(translator.flush().put).toMatchObject([{ kind: 'Project', uri: 'team-b-0123456789' }]);
   });
