@@ -1,6 +1,6 @@
+import { FairQueue } from '@standin/contract';
 import { LOG_CONNECTIONS_MAX, LogStoreError, type LogStore } from '@standin/logstore';
 import type { ProjectLog } from '../backend.ts';
-import { FairQueue } from '../fair-queue.ts';
 
 /** What the pages and programs of a user read from the log. */
 export type LogReads = Pick<LogStore, 'requestsByHour' | 'usage' | Exclude<keyof ProjectLog, 'projectUid'>>;

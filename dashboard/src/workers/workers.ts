@@ -1,5 +1,5 @@
+import { FairQueue } from '@standin/contract';
 import { Piscina } from 'piscina';
-import { FairQueue } from '../fair-queue.ts';
 import * as tasks from './tasks.ts';
 import { WorkRefused, type WorkRefusal } from './work-refused.ts';
 import type { TaskName, Tasks, Work } from './worker.ts';

@@ -1,4 +1,4 @@
-import { SharedPool } from '@standin/contract';
+import { SharedPool } from './shared-pool.ts';
 
 export interface FairQueueOptions {
   /** Maximum number of calls that run at the same time. */
