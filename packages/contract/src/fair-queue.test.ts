@@ -15,13 +15,17 @@ const startQueue = (limits: Limits) => {
   const queue = newQueue(limits);
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
-  const add = (holder: string, name: string): Promise<string> =>
-    queue.run(holder, () => {
-      begun.push(name);
-      const { promise, resolve } = Promise.withResolvers<string>();
-      ends.set(name, () => resolve(name));
-      return promise;
-    });
+  const add = (holder: string, name: string, signal?: AbortSignal): Promise<string> =>
+    queue.run(
+      holder,
+      () => {
+        begun.push(name);
+        const { promise, resolve } = Promise.withResolvers<string>();
+        ends.set(name, () => resolve(name));
+        return promise;
+      },
+      signal,
+    );
   const end = async (name: string): Promise<void> => {
     ends.get(name)?.();
     await settled();
@@ -70,6 +74,21 @@ it('refuses a call that waits too long, and continues with the others', async ()
   await expect(add('b', 'b1')).rejects.toThrow('busy');
   void add('c', 'c1');
   await end('a1');
+  expect(begun).toEqual(['a1', 'c1']);
+});
+
+it('removes a waiting call whose signal aborts, and lets a running one finish', async () => {
+  const { add, begun, end } = startQueue({ runningMax: 1, callsMax: 4 });
+  const aborts = new AbortController();
+  const running = add('a', 'a1', aborts.signal);
+  const waiting = add('b', 'b1', aborts.signal);
+  await settled();
+  aborts.abort(new Error('left'));
+  await expect(waiting).rejects.toThrow('left');
+  await expect(add('b', 'b2', aborts.signal)).rejects.toThrow('left');
+  for (const name of ['c1', 'c2']) void add('c', name);
+  await end('a1');
+  expect(await running).toBe('a1');
   expect(begun).toEqual(['a1', 'c1']);
 });
 

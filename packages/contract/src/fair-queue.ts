@@ -5,8 +5,8 @@ export interface FairQueueOptions {
   readonly runningMax: number;
   /** Maximum number of calls that run or wait. */
   readonly callsMax: number;
-  /** Maximum time that a call waits for its turn, in milliseconds. */
-  readonly waitMs: number;
+  /** Maximum time that a call waits for its turn, in milliseconds. Without it, a call waits until its signal aborts. */
+  readonly waitMs?: number;
   /** Creates the error of a call that cannot run. */
   readonly refusal: () => Error;
 }
@@ -30,12 +30,14 @@ export class FairQueue {
 
   /**
    * Returns the result of `work`. Rejects with a refusal, without calling `work`, if the holder's share of all calls is used up or it
-   * is not the call's turn in time.
+   * is not the call's turn in time. Rejects with the signal's reason if it aborts before `work` is called, which is never within this
+   * call.
    */
-  async run<T>(holder: string, work: () => Promise<T>): Promise<T> {
+  async run<T>(holder: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
     if (!this.#calls.take(holder)) throw this.#options.refusal();
     try {
-      await this.#turn(holder);
+      await this.#turn(holder, signal);
       try {
         return await work();
       } finally {
@@ -47,16 +49,23 @@ export class FairQueue {
     }
   }
 
-  async #turn(holder: string): Promise<void> {
+  async #turn(holder: string, signal: AbortSignal | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const { waitMs } = this.#options;
     const begin = (): void => resolve(undefined);
-    const timer = setTimeout(() => {
+    const leave = (reason: Error): void => {
       this.#removeFromLine(holder, begin);
-      reject(this.#options.refusal());
-    }, this.#options.waitMs);
+      reject(reason);
+    };
+    const timer = waitMs === undefined ? undefined : setTimeout(() => leave(this.#options.refusal()), waitMs);
+    const stop = (): void => leave(signal?.reason as Error);
+    signal?.addEventListener('abort', stop, { once: true });
     this.#lines.set(holder, (this.#lines.get(holder) ?? new Set()).add(begin));
     this.#begin();
-    await promise.finally(() => clearTimeout(timer));
+    await promise.finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', stop);
+    });
   }
 
   /** Begins calls for as long as there is a holder with a share left. A holder then has its next turn after the others. */
