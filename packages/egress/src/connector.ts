@@ -3,8 +3,9 @@ import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:
 import type { buildConnector } from 'undici';
 import { refuseAddress, type AddressPolicy, type AddressRefusal } from './address-policy.ts';
 import { connectError, EgressError } from './egress-error.ts';
+import type { FairLookups } from './fair-lookups.ts';
 import type { RefusedTargets } from './refused-targets.ts';
-import type { Lookup, ResolvedAddress, ServiceLookup } from './lookup.ts';
+import type { ResolvedAddress, ServiceLookup } from './lookup.ts';
 import type { SocketWatch } from './socket-watch.ts';
 
 export interface ConnectorOptions {
@@ -13,7 +14,9 @@ export interface ConnectorOptions {
   /** Total milliseconds for the lookup, the connection and the TLS handshake. */
   readonly connectTimeoutMs: number;
   readonly secureContext: SecureContext | undefined;
-  readonly lookup: Lookup;
+  /** The namespace that connects, or an empty string. */
+  readonly namespace: string;
+  readonly lookups: FairLookups;
   /** Resolves names that come from `serviceRef`. */
   readonly lookupService: ServiceLookup;
   readonly refused: RefusedTargets;
@@ -52,10 +55,12 @@ interface Resolved {
  * ExternalName Service could lead anywhere. A name that DNS does not confirm may come from /etc/hosts or a search domain, and is
  * subject to the policy for all other names.
  */
-const resolve = async (hostname: string, options: ConnectorOptions): Promise<Resolved> => {
+const resolve = async (hostname: string, options: ConnectorOptions, signal: AbortSignal): Promise<Resolved> => {
+  const { namespace, lookups } = options;
+  const lookUp = () => lookups.lookUp(hostname, { namespace, signal });
   const family = isIP(hostname);
   if (family !== 0) return { addresses: [{ address: hostname, family }], viaService: options.viaService };
-  if (!options.viaService) return { addresses: await options.lookup(hostname), viaService: false };
+  if (!options.viaService) return { addresses: await lookUp(), viaService: false };
   let failure: Error | undefined;
   try {
     const { isAlias, addresses } = await options.lookupService(hostname);
@@ -68,7 +73,7 @@ const resolve = async (hostname: string, options: ConnectorOptions): Promise<Res
     if (error instanceof EgressError) throw error;
     failure = error as Error;
   }
-  return { addresses: await options.lookup(hostname), viaService: false, failure };
+  return { addresses: await lookUp(), viaService: false, failure };
 };
 
 /** Returns the reason why a connection to that address is blocked, or undefined if the connection is allowed. */
@@ -82,8 +87,9 @@ const refusalOf = (address: string, port: number, options: ConnectorOptions): Ad
 const vettedAddresses = async (
   { hostname, port }: { readonly hostname: string; readonly port: number },
   options: ConnectorOptions,
+  signal: AbortSignal,
 ): Promise<Resolved> => {
-  const [resolved] = await Promise.all([resolve(hostname, options), options.refused.refresh(port)]);
+  const [resolved] = await Promise.all([resolve(hostname, options, signal), options.refused.refresh(port)]);
   const { addresses, viaService } = resolved;
   if (addresses.length === 0) throw new EgressError('upstream_unreachable', `The name ${hostname} has no addresses.`);
   for (const { address } of addresses) {
@@ -141,7 +147,7 @@ const connectTo = async (
   signal: AbortSignal,
 ): Promise<Socket> => {
   const { hostname } = target;
-  const { addresses, viaService } = await vettedAddresses({ hostname, port: portOf(target) }, options);
+  const { addresses, viaService } = await vettedAddresses({ hostname, port: portOf(target) }, options, signal);
   signal.throwIfAborted();
   const socket = dial(target, addresses, options);
   return new Promise<Socket>((resolve, reject) => {

@@ -1,10 +1,11 @@
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { LIMITS, type HeaderPair, type Method } from '@standin/contract';
-import { Agent } from 'undici';
+import { Agent, Pool } from 'undici';
 import { checkUpstreamUrl, type AddressPolicy } from './address-policy.ts';
 import { createConnector } from './connector.ts';
 import { EgressError, exchangeError } from './egress-error.ts';
 import { Exchange, type UpstreamAnswer } from './exchange.ts';
+import { FairLookups } from './fair-lookups.ts';
 import { requestHeaders } from './headers.ts';
 import { RefusedTargets, targetOf } from './refused-targets.ts';
 import { lookupAll, lookupService, type Lookup, type ServiceLookup } from './lookup.ts';
@@ -46,7 +47,7 @@ export interface UpstreamRequest {
   readonly timeoutMs: number;
   /** Whether the upstream is named by `serviceRef`. */
   readonly viaService: boolean;
-  /** The namespace that the request is sent for. Each namespace has its own connections. */
+  /** The namespace that the request is sent for. Each namespace has its own connections, and a share of the lookups of names. */
   readonly namespace?: string;
   /** Ends the request, or cuts off the response body. */
   readonly signal?: AbortSignal;
@@ -101,32 +102,38 @@ const originFor = ({ origin }: URL, namespace = ''): string =>
 interface AgentOptions extends EgressOptions {
   readonly refused: RefusedTargets;
   readonly viaService: boolean;
+  readonly lookups: FairLookups;
   readonly sockets: SocketWatch;
 }
 
-const createAgent = (options: AgentOptions): Agent =>
-  new Agent({
+const createAgent = (options: AgentOptions): Agent => {
+  const connector = {
+    policy: options.policy,
+    viaService: options.viaService,
+    connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    secureContext:
+      options.ca === undefined ? undefined : createSecureContext({ ca: [...getCACertificates('default'), options.ca] }),
+    lookups: options.lookups,
+    lookupService: options.lookupService ?? lookupService,
+    refused: options.refused,
+    sockets: options.sockets,
+    onFailure: logFailures(options.logger),
+  };
+  const limits = {
     allowH2: false,
     connections: CONNECTIONS_PER_ORIGIN_MAX,
-    maxOrigins: ORIGINS_MAX,
     maxHeaderSize: LIMITS.upstreamHeadBytesMax,
     // `request` uses its own, exact timer until the head has arrived.
     headersTimeout: 0,
-    connect: createConnector({
-      policy: options.policy,
-      viaService: options.viaService,
-      connectTimeoutMs: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
-      secureContext:
-        options.ca === undefined
-          ? undefined
-          : createSecureContext({ ca: [...getCACertificates('default'), options.ca] }),
-      lookup: options.lookup ?? lookupAll,
-      lookupService: options.lookupService ?? lookupService,
-      refused: options.refused,
-      sockets: options.sockets,
-      onFailure: logFailures(options.logger),
-    }),
+  };
+  return new Agent({
+    maxOrigins: ORIGINS_MAX,
+    factory: (origin) => {
+      const namespace = decodeURIComponent(new URL(origin).username);
+      return new Pool(origin, { ...limits, connect: createConnector({ ...connector, namespace }) });
+    },
   });
+};
 
 /** Creates a client for upstreams under one address policy. Connections are kept alive per origin. */
 export const createEgress = (options: EgressOptions): Egress => {
@@ -134,8 +141,9 @@ export const createEgress = (options: EgressOptions): Egress => {
   // A connection for `serviceRef` must not serve a request without `serviceRef`, so there are two agents, each with its own
   // connections.
   const refused = options.refused ?? new RefusedTargets([]);
-  const direct = createAgent({ ...options, refused, sockets, viaService: false });
-  const service = createAgent({ ...options, refused, sockets, viaService: true });
+  const lookups = new FairLookups(options.lookup ?? lookupAll);
+  const direct = createAgent({ ...options, refused, lookups, sockets, viaService: false });
+  const service = createAgent({ ...options, refused, lookups, sockets, viaService: true });
 
   const send = (request: UpstreamRequest, mayRepeat: boolean, deadline: number): Promise<UpstreamAnswer> => {
     const { parsed, target } = splitUpstreamUrl(request.url);

@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { answer, egressWith, get, upstreamWith } from './egress.testing.ts';
+import { FairLookups, LOOKUPS_MAX } from './fair-lookups.ts';
+
+const ADDRESSES = [{ address: '127.0.0.1', family: 4 }];
+const settled = () => new Promise(setImmediate);
+
+/** Starts lookups that the test ends by name. Records the names in the order in which their lookups begin. */
+const startLookups = () => {
+  const begun: string[] = [];
+  const ends = new Map<string, PromiseWithResolvers<typeof ADDRESSES>>();
+  const lookups = new FairLookups((hostname) => {
+    begun.push(hostname);
+    const end = Promise.withResolvers<typeof ADDRESSES>();
+    ends.set(hostname, end);
+    return end.promise;
+  });
+  const lookUp = (namespace: string, hostname: string, signal = new AbortController().signal) =>
+    lookups.lookUp(hostname, { namespace, signal });
+  const end = async (hostname: string): Promise<void> => {
+    ends.get(hostname)?.resolve(ADDRESSES);
+    await settled();
+  };
+  return { lookUp, begun, ends, end };
+};
+
+/** Occupies all lookups with those of other namespaces. */
+const occupyAll = async ({ lookUp, begun }: ReturnType<typeof startLookups>): Promise<void> => {
+  for (let index = 0; index < LOOKUPS_MAX; index += 1) void lookUp(`other-${index}`, `${index}.test`);
+  await settled();
+  begun.length = 0;
+};
+
+describe('a lookup', () => {
+  test('is shared by connections of the same namespace, until it ends', async () => {
+    const { lookUp, begun, end } = startLookups();
+    const both = Promise.all([lookUp('a', 'x.test'), lookUp('a', 'x.test')]);
+    await settled();
+    expect(begun).toEqual(['x.test']);
+    await end('x.test');
+    expect(await both).toEqual([ADDRESSES, ADDRESSES]);
+    void lookUp('a', 'x.test');
+    await settled();
+    expect(begun).toEqual(['x.test', 'x.test']);
+  });
+
+  test('is not shared with another namespace', async () => {
+    const { lookUp, begun } = startLookups();
+    for (const namespace of ['a', 'b']) void lookUp(namespace, 'x.test');
+    await settled();
+    expect(begun).toEqual(['x.test', 'x.test']);
+  });
+
+  test('that fails rejects for each connection, and is repeated for the next one', async () => {
+    const { lookUp, begun, ends } = startLookups();
+    const both = Promise.allSettled([lookUp('a', 'x.test'), lookUp('a', 'x.test')]);
+    await settled();
+    const reason = Object.assign(new Error('getaddrinfo ENOTFOUND x.test'), { code: 'ENOTFOUND' });
+    ends.get('x.test')?.reject(reason);
+    const failed = { status: 'rejected', reason };
+    expect(await both).toEqual([failed, failed]);
+    void lookUp('a', 'x.test');
+    await settled();
+    expect(begun).toHaveLength(2);
+  });
+
+  test('leaves the line when no connection waits for it any more', async () => {
+    const lookups = startLookups();
+    const { lookUp, begun, end } = lookups;
+    await occupyAll(lookups);
+    const [first, second] = [new AbortController(), new AbortController()];
+    const left = lookUp('a', 'left.test', first.signal);
+    const kept = Promise.allSettled([lookUp('b', 'kept.test', first.signal), lookUp('b', 'kept.test', second.signal)]);
+    await settled();
+    first.abort(new Error('too late'));
+    await expect(left).rejects.toThrow('too late');
+    for (let index = 0; index < LOOKUPS_MAX; index += 1) await end(`${index}.test`);
+    expect(begun).toEqual(['kept.test']);
+    await end('kept.test');
+    expect(await kept).toMatchObject([{ status: 'rejected' }, { status: 'fulfilled' }]);
+  });
+
+  test('is added to the line again for a connection that needs it later', async () => {
+    const lookups = startLookups();
+    const { lookUp, begun, end } = lookups;
+    await occupyAll(lookups);
+    const aborts = new AbortController();
+    const left = lookUp('a', 'x.test', aborts.signal);
+    aborts.abort(new Error('too late'));
+    const again = lookUp('a', 'x.test');
+    await expect(left).rejects.toThrow('too late');
+    await end('0.test');
+    expect(begun).toEqual(['x.test']);
+    await end('x.test');
+    expect(await again).toEqual(ADDRESSES);
+  });
+
+  test('that has begun is shared by later connections, even if the earlier ones do not wait any more', async () => {
+    const { lookUp, begun, end } = startLookups();
+    const aborts = new AbortController();
+    const left = lookUp('a', 'x.test', aborts.signal);
+    await settled();
+    aborts.abort(new Error('too late'));
+    await expect(left).rejects.toThrow('too late');
+    const again = lookUp('a', 'x.test');
+    await settled();
+    expect(begun).toEqual(['x.test']);
+    await end('x.test');
+    expect(await again).toEqual(ADDRESSES);
+  });
+});
+
+// Each lookup to a silent name server occupies a thread for up to a minute, long after the request has timed out.
+test('names that one namespace cannot look up do not delay the requests of others', async () => {
+  const upstream = await upstreamWith(answer('ok'));
+  let free = LOOKUPS_MAX;
+  /** As libuv does, uses a limited number of threads, and only in order of arrival. */
+  const lookup = async (hostname: string) => {
+    free -= 1;
+    if (hostname.startsWith('silent') || free < 0) return new Promise<never>(() => undefined);
+    free += 1;
+    return Promise.resolve(ADDRESSES);
+  };
+  const egress = egressWith({ lookup, connectTimeoutMs: 300 });
+  const silent = Array.from({ length: 20 }, (_, index) =>
+    egress.request(get(0, { url: `http://silent-${index % 10}.test/`, namespace: 'a' })),
+  );
+  const failures = silent.map((request) => expect(request).rejects.toMatchObject({ code: 'upstream_timeout' }));
+  const url = `http://orders.test:${upstream.port}/`;
+  for (const namespace of ['b', 'c', undefined])
+    expect((await egress.request(get(0, { url, ...(namespace !== undefined && { namespace }) }))).status).toBe(200);
+  await Promise.all(failures);
+  expect((await egress.request(get(0, { url, namespace: 'b' }))).status).toBe(200);
+});
