@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createEgress, type EgressOptions } from './egress.ts';
 import { answer, askAndIdle, cleanUp, egressWith, get, resolving, upstreamWith } from './egress.testing.ts';
 import { makeCertificate, startRawUpstream } from './raw-upstream.testing.ts';
@@ -135,6 +135,23 @@ describe('a valid upstream', () => {
       await nextTurn();
     }
     expect(upstream.connections()).toBe(1);
+  });
+
+  test('that allows idle connections for ten minutes has its connection closed after 15 seconds', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    let closed = 0;
+    const upstream = await upstreamWith((socket, _request, count) => {
+      if (count === 1) socket.once('close', () => (closed += 1));
+      socket.write(answer('ok', 'keep-alive: timeout=600\r\n'));
+    });
+    const egress = egressWith();
+    await askAndIdle(egress, upstream);
+    vi.advanceTimersByTime(14_000);
+    await askAndIdle(egress, upstream);
+    expect([upstream.connections(), closed]).toEqual([1, 0]);
+    vi.advanceTimersByTime(15_000);
+    await expect.poll(() => closed).toBe(1);
   });
 
   // If chunks are not joined, each byte of a response to a slow caller takes 200 bytes of memory.

@@ -72,6 +72,11 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const CONNECTIONS_PER_ORIGIN_MAX = 256;
 /** Of all namespaces. More than a gateway's requests in progress, of which a namespace can have only a share. */
 const ORIGINS_MAX = 40_000;
+/**
+ * How long an idle connection is kept if the upstream's `Keep-Alive` header allows more. An upstream could otherwise make a gateway keep
+ * all of its connections.
+ */
+const KEEP_ALIVE_MS_MAX = 15_000;
 const IDEMPOTENT: ReadonlySet<string> = new Set<Method>(['GET', 'PUT', 'DELETE']);
 
 /** The minimum time between log messages for the same failure. */
@@ -122,6 +127,7 @@ const createAgent = (options: AgentOptions): Agent => {
   const limits = {
     allowH2: false,
     connections: CONNECTIONS_PER_ORIGIN_MAX,
+    keepAliveMaxTimeout: KEEP_ALIVE_MS_MAX,
     maxHeaderSize: LIMITS.upstreamHeadBytesMax,
     // `request` uses its own, exact timer until the head has arrived.
     headersTimeout: 0,
