@@ -93,8 +93,8 @@ FROM scratch AS standin
 COPY --from=runtime /rootfs/ /
 COPY --from=production /modules/ /
 COPY --from=standin-files /sources/ /
-# The image has no /etc/localtime.
-ENV NODE_ENV=production PATH=/usr/local/bin TZ=UTC
+# The image has no /etc/localtime. Half of libuv's threads, by default two, look up names, and a silent name server blocks one for long.
+ENV NODE_ENV=production PATH=/usr/local/bin TZ=UTC UV_THREADPOOL_SIZE=16
 WORKDIR /standin
 USER 65532:65532
 ENTRYPOINT ["node", "cli/bin/standin.js"]
