@@ -79,9 +79,10 @@ export class ReplaySender {
       return this.#result(entry, noAnswer(`The request cannot be sent: ${(error as Error).message}.`));
     }
     const { egress } = this.#parts;
-    const { captureBytesMax } = this.#options;
+    const { captureBytesMax, replay } = this.#options;
+    const { namespace } = replay.metadata;
     const way = to.target === 'Endpoint' ? egress.gateway : egress.upstream;
-    const answer = await sendReplay(request, to, { egress: way, captureBytesMax, signal });
+    const answer = await sendReplay(request, to, { egress: way, namespace, captureBytesMax, signal });
     return this.#result(entry, answer, { request, to });
   }
 

@@ -1,22 +1,38 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createEgress } from '@standin/egress';
+import { createEgress, type Egress } from '@standin/egress';
 import { expect, onTestFinished, test } from 'vitest';
 import { sendReplay } from './send-replay.ts';
 
 type Reply = readonly [status: number, rejected?: string];
 
-/** Sends a replay to a server that gives these responses in order. Returns the final status and how many requests the server got. */
-const send = async (target: 'Endpoint' | 'URL', replies: readonly Reply[]): Promise<readonly [number, number]> => {
+interface Sent {
+  readonly status: number;
+  /** The number of requests that the server received. */
+  readonly requests: number;
+  /** The namespaces for which the requests were sent. */
+  readonly namespaces: ReadonlySet<string | undefined>;
+}
+
+/** Sends a replay of the namespace `shop` to a server that gives these responses in order. */
+const send = async (target: 'Endpoint' | 'URL', replies: readonly Reply[]): Promise<Sent> => {
   let requests = 0;
+  const namespaces = new Set<string | undefined>();
   const server = createServer((_request, response) => {
     const [status, rejected] = replies[requests++] ?? [200];
     response.writeHead(status, rejected === undefined ? {} : { 'standin-rejected': rejected }).end();
   });
-  const egress = createEgress({ policy: { allowPrivate: true, allow: [] } });
+  const real = createEgress({ policy: { allowPrivate: true, allow: [] } });
+  const egress: Egress = {
+    ...real,
+    request: (request) => {
+      namespaces.add(request.namespace);
+      return real.request(request);
+    },
+  };
   onTestFinished(async () => {
-    await egress.close();
+    await real.close();
     server.close();
   });
   server.listen(0, '127.0.0.1');
@@ -25,16 +41,16 @@ const send = async (target: 'Endpoint' | 'URL', replies: readonly Reply[]): Prom
   const { status } = await sendReplay(
     { url, method: 'GET', body: Buffer.alloc(0), sent: [], stripped: [], added: [] },
     { target, url, apiKey: '', timeoutMs: 5_000, viaService: false, keyShown: '' },
-    { egress, captureBytesMax: 1_000, signal: AbortSignal.timeout(20_000) },
+    { egress, namespace: 'shop', captureBytesMax: 1_000, signal: AbortSignal.timeout(20_000) },
   );
-  return [status, requests];
+  return { status, requests, namespaces };
 };
 
 test.each<[string, Reply]>([
   ['temporarily rejects it', [503, 'not_ready']],
   ['has reached the rate limit', [429, 'rate_limited']],
 ])('a request is sent again to a gateway that %s', async (_name, reply) => {
-  expect(await send('Endpoint', [reply, reply])).toEqual([200, 3]);
+  expect(await send('Endpoint', [reply, reply])).toMatchObject({ status: 200, requests: 3 });
 });
 
 test.each<[string, 'Endpoint' | 'URL', Reply]>([
@@ -42,5 +58,14 @@ test.each<[string, 'Endpoint' | 'URL', Reply]>([
   ['whose endpoint responds with 429', 'Endpoint', [429]],
   ['at another URL', 'URL', [429, 'rate_limited']],
 ])('a request is sent once to a server %s', async (_name, target, reply) => {
-  expect(await send(target, [reply])).toEqual([429, 1]);
+  expect(await send(target, [reply])).toMatchObject({ status: 429, requests: 1 });
 });
+
+// Without a namespace, all Replays would share connections and lookups of names, which one namespace could use up.
+test.each<'Endpoint' | 'URL'>(['Endpoint', 'URL'])(
+  'a request to the target %s is sent for its namespace',
+  async (target) => {
+    const { namespaces } = await send(target, [[200]]);
+    expect([...namespaces]).toEqual(['shop']);
+  },
+);
