@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   backoffMs,
+  FairQueue,
   type PermitAnswer,
   type PermitRequest,
   type Refusals,
@@ -52,6 +53,10 @@ const ELECTION_MS = 15_000;
 const GOODBYE_TIMEOUT_MS = 1_000;
 /** The timeout for permit requests and reports. Short, because callers wait for the permits. */
 const PERMITS_TIMEOUT_MS = 3_000;
+/** Permit requests that run at the same time. Fewer than the connections to an operator, which also carry acknowledgements. */
+const PERMIT_REQUESTS_MAX = 12;
+/** Permit requests that run or wait for their turn. Each Account has one at most. */
+const PERMIT_CALLS_MAX = 100_000;
 /**
  * How long callers wait for the next leader after the previous one is lost. A leader that stops hands over within a
  * second or two.
@@ -91,6 +96,12 @@ const reasonOf = (error: unknown): string => {
 export class ConfigClient {
   readonly #options: ConfigClientOptions;
   readonly #revocations: Revocations;
+  /** Namespaces take turns, because one may have any number of Accounts that ask at the same time. */
+  readonly #permits = new FairQueue({
+    runningMax: PERMIT_REQUESTS_MAX,
+    callsMax: PERMIT_CALLS_MAX,
+    refusal: () => new Error('too many Accounts of the namespace request permits'),
+  });
   readonly #stopped = new AbortController();
   #connection: OperatorConnection | undefined;
   #running: Promise<void> | undefined;
@@ -129,15 +140,20 @@ export class ConfigClient {
    * operator is leading, or if the leader does not respond in time.
    */
   async askPermits(request: Omit<PermitRequest, 'gateway' | 'instance'>): Promise<PermitAnswer> {
+    const namespace = this.#options.store.account(request.account)?.namespace ?? '';
+    const ask = (connection: OperatorConnection): Promise<PermitAnswer> => {
+      const signal = AbortSignal.timeout(PERMITS_TIMEOUT_MS);
+      return this.#permits.run(namespace, () => connection.permits(request, signal), signal);
+    };
     const connection = await this.#leader(this.#disconnectedMs);
     try {
-      return await connection.permits(request, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
+      return await ask(connection);
     } catch (error) {
       if (!isCut(error)) throw error;
       // The request is safe to repeat, even if the leader granted a block before it stopped. No later request names that
       // block, so the operator returns it to the account.
       const next = await this.#leader(performance.now(), connection);
-      return next.permits(request, AbortSignal.timeout(PERMITS_TIMEOUT_MS));
+      return ask(next);
     }
   }
 

@@ -6,6 +6,7 @@ import {
   LIMITS,
   parseRevision,
   withhold,
+  type AccountConfig,
   type ConfigKey,
   type ConfigObject,
   type ProjectConfig,
@@ -141,6 +142,11 @@ export class ConfigStore {
   endpoint(uid: string): Endpoint | undefined {
     const entry = this.#table?.entry(configKey({ kind: 'Endpoint', uid }));
     return entry?.kind === 'Endpoint' ? entry.endpoint : undefined;
+  }
+
+  /** Returns the active account with this uid, or undefined if there is none. */
+  account(uid: string): AccountConfig | undefined {
+    return this.#table?.account(uid);
   }
 
   /** Returns the active project with this uid, or undefined if there is none. */

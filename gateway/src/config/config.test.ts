@@ -16,6 +16,7 @@ import {
   KEY,
   OTHER_KEY,
   PATH,
+  project,
   quiet,
   request,
   sha256,
@@ -314,6 +315,29 @@ describe('the operator', () => {
     await gateway.stop();
     expect(operator.goodbyes).toEqual([expect.stringMatching(/ with undelivered requests$/)]);
   });
+});
+
+test('permit requests of one namespace do not keep those of another one waiting', async () => {
+  const names = Array.from({ length: 40 }, (_, index) => `flood-${index}`);
+  const keyFor = (name: string): string => `standin_${name}-0123456789012345678901234567`;
+  const gateway = await startWith([
+    ...BASIC_OBJECTS.slice(1),
+    { ...account('own', KEY), quota: 5 },
+    ...names.flatMap((name): ConfigObject[] => [
+      { ...account(name, keyFor(name)), namespace: 'flood', quota: 5 },
+      { ...project(name, `${name}-0123456789012345`, name), namespace: 'flood' },
+      endpoint('/flood', {}, { uid: `endpoint-${name}`, namespace: 'flood', projectUid: `project-${name}` }),
+    ]),
+  ]);
+  const period = new Date().toISOString().slice(0, 7);
+  operator.permits = ({ account: uid }) =>
+    uid === 'account-own' ? { kind: 'exhausted', period, limit: 5, used: 5 } : new Promise<undefined>(() => undefined);
+  const flood = names.map((name) => statusOf(gateway, `/${name}-0123456789012345/flood`, keyFor(name)));
+  await until(() => operator.permitRequests.length >= 5);
+  const startedAt = performance.now();
+  expect(await statusOf(gateway)).toBe(429);
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
+  expect(new Set(await Promise.all(flood))).toEqual(new Set([503]));
 });
 
 describe('the copy on disk', () => {
