@@ -1,6 +1,6 @@
 import { ApiError, type KubeClient, type KubeObject } from '@standin/kube';
+import { clientFor, FakeApiServer, json } from '@standin/kube/testing';
 import { expect, test } from 'vitest';
-import { clientFor, FakeApiServer, json } from '../../../packages/kube/testing/fake-api-server.ts';
 import { ledgerConfigMaps } from './ledger-store.ts';
 import { newLedger } from './ledger.ts';
 
