@@ -18,7 +18,7 @@ const GROUPS = 8;
 const NETWORK_GROUPS = 4;
 
 /** Returns the address, or for IPv6 its /64 network, because providers assign a whole /64 to one household. */
-export const networkOf = (address: string): string => {
+export const clientNetwork = (address: string): string => {
   const plain = plainAddress(address).replace(/%.*$/, '');
   if (!isIPv6(plain)) return plain;
   const [before = [], after = []] = plain.split('::').map((part) => part.split(':').filter((group) => group !== ''));

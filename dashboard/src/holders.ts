@@ -1,8 +1,8 @@
-import { networkOf } from './client-address.ts';
+import { clientNetwork } from './client-address.ts';
 
 /**
- * The holders of shares (see `SharedPool`) of what everyone who uses the dashboard shares, such as memory and worker threads. A client
- * must not be able to create holders, so tokens, sessions and connections are none.
+ * The holders of shares (see `SharedPool`) in the dashboard's memory, worker threads and streams. Clients must not be able to create
+ * holders, so a token, a session or a connection is not a holder.
  */
 
 /** Returns the holder of the shares of a namespace. Its owner can create any number of ServiceAccounts and links. */
@@ -18,4 +18,4 @@ export const userHolder = (user: string): string => {
 export const senderHolder = async (
   session: { holder(): Promise<string | undefined> } | undefined,
   clientAddress: string,
-): Promise<string> => (await session?.holder()) ?? `network ${networkOf(clientAddress)}`;
+): Promise<string> => (await session?.holder()) ?? `network ${clientNetwork(clientAddress)}`;

@@ -112,7 +112,7 @@ const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
   app.use(await staticAssets(path.join(buildDir, 'client')));
   const render = servePages({
     build,
-    contextOf: contextOf(options),
+    contextOf: pageContexts(options),
     bodyOf: (request, response) => {
       const session = sessionOf(response);
       const findHolder = () => senderHolder(session, clientAddress(request));
@@ -200,7 +200,7 @@ const comesFromAnotherSite = ({ method, headers, originalUrl }: Request): boolea
 
 const sessionOf = ({ locals }: Response): Session | undefined => locals['session'] as Session | undefined;
 
-const contextOf = ({ access, logger, workers, clientAddress, stopping }: PagesOptions) => {
+const pageContexts = ({ access, logger, workers, clientAddress, stopping }: PagesOptions) => {
   const { mode, signIn } = access;
   const streamsOf = pageStreams();
   return (request: Request, response: Response): DashboardContext => {

@@ -29,14 +29,14 @@ const endpoint = (name: string, generation = 1, body = '{}'): ResourceObject =>
     action: 'JSON',
     json: { body },
   });
-const forward = (name: string): ResourceObject =>
+const forward = (name: string, to: object = { url: 'https://api.example.com/' }): ResourceObject =>
   object(name, 1, {
     projectRef: { name: 'shop' },
     displayName: name,
     slug: `/${name}`,
     method: 'GET',
     action: 'Forward',
-    forward: { url: 'https://api.example.com/' },
+    forward: to,
   });
 
 let changes: Changes[];
@@ -147,15 +147,7 @@ describe('a namespace in which small changes affect thousands of objects', () =>
   };
   const account = resource('Account', 'team', {});
   const project = resource('Project', 'shop', { accountRef: { name: 'team' } });
-  const toService = (name: string): ResourceObject =>
-    object(name, 1, {
-      projectRef: { name: 'shop' },
-      displayName: name,
-      slug: `/${name}`,
-      method: 'GET',
-      action: 'Forward',
-      forward: { serviceRef: { name: 'orders', port: 80 } },
-    });
+  const toService = (name: string) => forward(name, { serviceRef: { name: 'orders', port: 80 } });
   const service = (hasSelector: boolean): ServiceObject => ({
     namespace: 'default',
     name: 'orders',
@@ -189,7 +181,7 @@ describe('a namespace in which small changes affect thousands of objects', () =>
     return sent();
   };
 
-  test('loses the trust in a Service at once, and gets it back later if this goes on', () => {
+  test('stops trusting a Service immediately, and trusts it again later if this happens repeatedly', () => {
     expect([false, true, false].map(flip)).toEqual([
       [COUNT, 0],
       [COUNT, 0],
@@ -206,7 +198,7 @@ describe('a namespace in which small changes affect thousands of objects', () =>
     expect([flip(false), desired.hasPending]).toEqual([[COUNT, 0], false]);
   });
 
-  test('loses an object at once, and gets it back later if this goes on', () => {
+  test('removes an object immediately, and adds it again later if this happens repeatedly', () => {
     const remove = () => {
       desired.remove(project);
       return sent();

@@ -47,8 +47,8 @@ interface Waiting {
  * `holdOffMs` after the first of them.
  *
  * A small change can affect thousands of objects, for example all Endpoints that forward to a Service. A namespace in which this
- * happens again and again is slowed down: its changes wait, and only the last one to each object is applied. What takes something away
- * never waits: the removal of an object or of its content, another key or secret, and a Service whose addresses can no longer be trusted.
+ * happens repeatedly is slowed down: its changes wait, and only the last one to each object is applied. These never wait: the removal of
+ * an object or of its content, a new key or secret, and a Service whose addresses can no longer be trusted.
  */
 export class DesiredState implements SourceListener, ServiceListener {
   readonly #options: DesiredStateOptions;

@@ -18,7 +18,7 @@ import { ownCertificates, type CertificateStore } from './publish/certificate-re
 import { planCertificates, type Certificates } from './publish/certificates.ts';
 import type { Leadership, Term } from './publish/leadership.ts';
 import { MemoryLedgers } from './quota/memory-ledgers.testing.ts';
-import { operatorSettings, translateSettings } from './settings.ts';
+import { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
 
 /** Tests the whole operator with a source in memory and real gateway connections. The test controls leadership. */
 
@@ -77,17 +77,11 @@ const certificateStore: CertificateStore = {
   write: () => Promise.resolve(true),
 };
 
-const start = async (parts: Partial<OperatorParts> = {}): Promise<void> => {
-  const settings = operatorSettings.parse({
-    stream: { host: '127.0.0.1', port: 0, url: 'https://self:9443' },
-    admin: { host: '127.0.0.1', port: 0 },
-    secretPollMs: 500,
-  });
-  registry = new Registry();
-  operator = await runOperator({
+const run = (settings: OperatorSettings, parts: Partial<OperatorParts>): Promise<Operator> =>
+  runOperator({
     settings,
     source,
-    registry,
+    registry: new Registry(),
     translateSettings: translateSettings(settings),
     leadership,
     certificates: ownCertificates(certificateStore),
@@ -97,6 +91,15 @@ const start = async (parts: Partial<OperatorParts> = {}): Promise<void> => {
     logger: pino({ level: 'silent' }),
     ...parts,
   });
+
+const start = async (parts: Partial<OperatorParts> = {}): Promise<void> => {
+  const settings = operatorSettings.parse({
+    stream: { host: '127.0.0.1', port: 0, url: 'https://self:9443' },
+    admin: { host: '127.0.0.1', port: 0 },
+    secretPollMs: 500,
+  });
+  registry = new Registry();
+  operator = await run(settings, { registry, ...parts });
 };
 
 beforeEach(() => {
@@ -452,19 +455,7 @@ describe('an operator', () => {
     await start();
     const { port } = new URL(operator.adminUrl);
     const settings = operatorSettings.parse({ admin: { host: '127.0.0.1', port } });
-    const second = runOperator({
-      settings,
-      source,
-      registry: new Registry(),
-      translateSettings: translateSettings(settings),
-      leadership,
-      certificates: ownCertificates(certificateStore),
-      gatewayMemory: memory,
-      ledgers,
-      isGatewayGone: noGatewayPods,
-      logger: pino({ level: 'silent' }),
-    });
-    await expect(second).rejects.toThrow('EADDRINUSE');
+    await expect(run(settings, {})).rejects.toThrow('EADDRINUSE');
   });
 });
 

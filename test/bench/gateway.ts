@@ -140,7 +140,7 @@ const judgeCpu = (results: Results, rival: string, max: number): Measurement[] =
   return [{ what, measured: `${ratio.toFixed(2)} ×`, target: `≤ ${max} ×`, met: ratio <= max }];
 };
 
-/** Writes and syncs a block of a file again and again until `stop` is called, which returns the p99 of the time that this takes. */
+/** Writes and syncs a block of a file repeatedly. `stop` ends this and returns the p99 of the durations in milliseconds. */
 const probeDisk = (file: string) => {
   const times: number[] = [];
   let isStopped = false;

@@ -11,7 +11,7 @@ const newEndpoint = (project: string, name: string): ResourceObject =>
 
 type Lists = Readonly<Record<'Project' | 'Endpoint', () => Promise<readonly ResourceObject[]>>>;
 
-/** Returns what `/navigation` responds with to a user for whom the API server returns these lists. */
+/** Returns the response of `/navigation` to a user who gets these lists from the API server. */
 const navigate = async (query: string, lists: Partial<Lists> = {}): Promise<NavigationTargets> => {
   const all: Lists = {
     Project: () => Promise.resolve([object('Project', 'shop', { displayName: 'The shop' })]),

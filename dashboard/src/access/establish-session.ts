@@ -41,7 +41,7 @@ export const establishSession = async (
   }
   const { user } = check;
   const at = now();
-  const session = sessionOf({ token, refreshToken, user, at, maxAgeMs });
+  const session = createSession({ token, refreshToken, user, at, maxAgeMs });
   // The API server accepts tokens for some time after they expire. Browsers would drop the cookie of such a session at once.
   if (session.expiresAt <= at)
     return refusal('refused', 'This token has expired. Create a new one. If it is new, check the dashboard’s clock.');
@@ -69,7 +69,7 @@ interface SessionOptions {
   readonly maxAgeMs: number;
 }
 
-const sessionOf = ({ token, refreshToken, user, at, maxAgeMs }: SessionOptions): NewSession => {
+const createSession = ({ token, refreshToken, user, at, maxAgeMs }: SessionOptions): NewSession => {
   const latest = at + maxAgeMs;
   const tokenExpiresAt = Math.min(expiryOf(token) ?? latest, latest);
   // A session with a refresh token can outlive its token.

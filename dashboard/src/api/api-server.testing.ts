@@ -141,13 +141,13 @@ export const startApiServer = async (findBackend: FindBackend, service?: string)
   const logger = pino({ level: 'error' }, { write: () => (failures += 1) });
   const stopping = new AbortController();
   const workers = startWorkers();
-  const sessionOf: Access['sessionOf'] = async (request) => {
+  const findSession: Access['sessionOf'] = async (request) => {
     const backend = await findBackend(request);
     const holder = () => Promise.resolve(request.headers.authorization);
     return backend && { user: undefined, backend, cookies: [], holder };
   };
   const handle = apiHandler({
-    access: { mode: 'cluster', sessionOf },
+    access: { mode: 'cluster', sessionOf: findSession },
     service,
     workers,
     logger,

@@ -92,7 +92,7 @@ export interface UserRules {
   readonly isIncomplete: boolean;
 }
 
-/** Whoever may create roles in a namespace can give users any number of rules. */
+/** Anyone who may create roles in a namespace can give users any number of rules. */
 const RULES_BYTES_MAX = 1024 * 1024;
 
 /** Returns a user's rules in a namespace, by creating a SelfSubjectRulesReview with the user's token. Rejects with `SourceError`. */

@@ -67,7 +67,7 @@ const isReadWhole = ({ body, headers }: Response): boolean =>
  * Calls a route and converts known errors to error pages. Routes call functions that throw errors and not pages, because the API
  * calls the same functions. A redirect to the login page leads back to a page and not to its data.
  */
-const answerOf = async (handle: RouteFunction, call: RouteCall, isPage: boolean): Promise<unknown> => {
+const callHandler = async (handle: RouteFunction, call: RouteCall, isPage: boolean): Promise<unknown> => {
   try {
     return await handle(call);
   } catch (error) {
@@ -79,7 +79,7 @@ const bounded =
   (id: string, handle: RouteFunction, isPage: boolean): RouteFunction =>
   async (call) => {
     const { isDataRequest, logger } = call.context;
-    const result = await answerOf(handle, call, isPage);
+    const result = await callHandler(handle, call, isPage);
     if (result instanceof Response) {
       if (!isDataRequest || !isReadWhole(result)) return result;
       await result.body?.cancel();

@@ -1,4 +1,4 @@
-import { networkOf } from '../client-address.ts';
+import { clientNetwork } from '../client-address.ts';
 
 export interface AddressLimitOptions {
   /** Number of requests that an idle address may send at once. */
@@ -29,14 +29,14 @@ export class AddressLimit {
    * @param now milliseconds of a monotonic clock
    */
   waitMs(address: string, now: number): number {
-    const tokens = this.#tokens(networkOf(address), now);
+    const tokens = this.#tokens(clientNetwork(address), now);
     return tokens >= 1 ? 0 : Math.ceil(((1 - tokens) / this.#options.perSecond) * 1_000);
   }
 
   /** Like `waitMs`, but counts the request if the address may send it now. */
   take(address: string, now: number): number {
     const waitMs = this.waitMs(address, now);
-    const network = networkOf(address);
+    const network = clientNetwork(address);
     const tokens = this.#tokens(network, now);
     this.#buckets.delete(network);
     this.#buckets.set(network, { tokens: waitMs === 0 ? tokens - 1 : tokens, at: now });

@@ -4,7 +4,7 @@ import { LogStoreError } from '@standin/logstore';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import { AddressLimit } from './address-limit.ts';
-import { networkOf, type ClientAddress } from '../client-address.ts';
+import { clientNetwork, type ClientAddress } from '../client-address.ts';
 import { isWorkRefused } from '../workers/work-refused.ts';
 import type { OpenedShare, PublicShares } from './public-shares.ts';
 
@@ -83,7 +83,7 @@ export const serveShares = ({
     response: Response,
     address: string,
   ): Promise<OpenedShare | 'refused' | undefined> => {
-    const network = networkOf(address);
+    const network = clientNetwork(address);
     if (!lookups.take(network)) {
       refuse(response, 503, 1, 'Too many links are being opened. Try again shortly.');
       return 'refused';

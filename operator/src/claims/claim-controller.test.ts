@@ -215,16 +215,16 @@ describe('an identity that is moved to another namespace gets its claims from an
     desired.put(other);
     keyed(other, '0');
     desired.remove(own);
-    const stateOf = ({ metadata: { uid } }: ResourceObject) => {
+    const recordedState = ({ metadata: { uid } }: ResourceObject) => {
       const { accepted, resolvedRefs } = translator.verdict(uid) ?? {};
       return [accepted?.message.includes('is not reserved'), resolvedRefs?.reason];
     };
-    await vi.waitFor(() => expect(stateOf(other)).toEqual([false, 'ResolvedRefs']));
+    await vi.waitFor(() => expect(recordedState(other)).toEqual([false, 'ResolvedRefs']));
     const adopted = prefixed('a', 'own');
     desired.put(adopted);
     keyed(adopted, '0');
-    await vi.waitFor(() => expect(stateOf(adopted)).toEqual([false, 'ResolvedRefs']));
-    expect(stateOf(other)).toEqual([true, 'Conflicted']);
+    await vi.waitFor(() => expect(recordedState(adopted)).toEqual([false, 'ResolvedRefs']));
+    expect(recordedState(other)).toEqual([true, 'Conflicted']);
   });
 
   test('but not if it is applied again in its own namespace', async () => {

@@ -41,7 +41,7 @@ const PRESENT = '-';
 const timeText = (time: number | undefined): string => (time === undefined ? PRESENT : new Date(time).toISOString());
 
 /** Formats a record as `UID NAMESPACE`, `UID NAMESPACE ABSENT-SINCE` or `UID NAMESPACE ABSENT-SINCE FORMER FORMER-SINCE`. */
-const textOf = ({ uid, namespace, absentSince, former, formerSince }: ClaimRecord): string => {
+const encodeRecord = ({ uid, namespace, absentSince, former, formerSince }: ClaimRecord): string => {
   if (former !== undefined) return [uid, namespace, timeText(absentSince), former, timeText(formerSince)].join(' ');
   return [uid, namespace, ...(absentSince === undefined ? [] : [timeText(absentSince)])].join(' ');
 };
@@ -197,7 +197,7 @@ export class ClaimRecords {
       if (record === undefined) entries.delete(name);
       else entries.set(name, record);
     }
-    const texts = new Map(Array.from(entries, ([name, record]) => [name, textOf(record)]));
+    const texts = new Map(Array.from(entries, ([name, record]) => [name, encodeRecord(record)]));
     try {
       this.#shards.set(shard, { entries, version: await this.#store.write(shard, texts, version) });
       return true;

@@ -45,8 +45,8 @@ const BACKOFF = { baseMs: 100, capMs: 10_000 };
 /** After this time, objects are reported without their Secret, because one unreadable Secret must not prevent the start. */
 const WAIT_MS_MAX = 30_000;
 /**
- * The start waits for this many times as long at most, because a tenant could change the Secret of a namespace again and again, so
- * that no write succeeds.
+ * The start waits for at most this many times `WAIT_MS_MAX`. Without a limit, a tenant who changes a Secret all the time, so that no
+ * write succeeds, could prevent the start.
  */
 const START_WAITS = 1.5;
 /** After a failure, a namespace is read again after this many intervals. */

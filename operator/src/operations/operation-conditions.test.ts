@@ -48,7 +48,7 @@ describe('the conditions of an operation', () => {
 });
 
 describe('the end of an operation', () => {
-  const endOf = (type: string, status: string, reason: string) => {
+  const readEnd = (type: string, status: string, reason: string) => {
     const common = { message: 'why', observedGeneration: 1, lastTransitionTime: BEFORE };
     const conditions = [
       { ...common, type: 'Accepted', status: 'True', reason: 'Accepted' },
@@ -61,7 +61,7 @@ describe('the end of an operation', () => {
     ['Complete', 'True', 'Succeeded', ['Complete=True Succeeded']],
     ['Failed', 'True', 'Cancelled', ['Failed=True Cancelled']],
   ])('is read from %s=%s %s', (type, status, reason, expected) => {
-    const ended = endOf(type, status, reason);
+    const ended = readEnd(type, status, reason);
     expect(summaryOf(ended?.conditions)).toEqual(
       ['Accepted=True Accepted', ...expected].map((line) => `${line} ${BEFORE}`),
     );
@@ -76,6 +76,6 @@ describe('the end of an operation', () => {
     ['Ready', 'True', 'Ready'],
     ['Complete', 'False', 'Running'],
   ])('is not read from %s=%s %s', (type, status, reason) => {
-    expect(endOf(type, status, reason)).toBeUndefined();
+    expect(readEnd(type, status, reason)).toBeUndefined();
   });
 });

@@ -104,7 +104,7 @@ test('a run continues if the term was extended after it had run out', async () =
   };
   Object.defineProperty(term, 'remainingMs', { get: isOver, configurable: true });
   await delay(300);
-  // It does not start again and again meanwhile.
+  // It does not restart repeatedly in the meantime.
   expect(asked).toBeLessThan(20);
   Object.defineProperty(term, 'remainingMs', { value: Infinity });
   await ended();

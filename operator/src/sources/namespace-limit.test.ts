@@ -140,7 +140,7 @@ test('counts a large status, and does not count one of ordinary size', () => {
   });
   limit.limit({ put: (put) => void passed.set('b', put), remove: () => undefined }).put(forged);
   expect(passed.get('b')).toMatchObject({ isBeyondLimit: true });
-  // What is not counted is not kept.
+  // A status that is not counted is not kept.
   expect(passed.get('b')?.status).toBeUndefined();
 });
 

@@ -17,8 +17,8 @@ export interface NamespaceLimitOptions {
 }
 
 /**
- * Objects are read again when a namespace has had room for this long, so that an object that grows and shrinks again and again does
- * not cause reads each time.
+ * Objects are read again when a namespace has had room for this long, so that an object that grows and shrinks repeatedly does not
+ * cause reads each time.
  */
 const ROOM_MS = 5_000;
 /** What the smallest object costs: its metadata, its verdict, and its place in tables. */

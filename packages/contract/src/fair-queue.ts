@@ -68,7 +68,7 @@ export class FairQueue {
     });
   }
 
-  /** Begins calls for as long as there is a holder with a share left. A holder then has its next turn after the others. */
+  /** Begins a call of each holder that has a share left. A holder then has its next turn after the others. */
   #begin(): void {
     for (const [holder, line] of this.#lines) {
       const [first] = line;

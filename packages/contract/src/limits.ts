@@ -228,14 +228,14 @@ export const LIMITS = {
   /** Changes that arrive within this time after the first one are sent as one delta. */
   holdOffMs: 20,
   /**
-   * How many objects the operator translates again in a second because of changes to other objects of their namespace, if this goes on
-   * for long. A large Endpoint takes up to 0.15 ms of CPU time at the operator and 1.4 ms at each gateway, so a namespace uses at most
+   * How many objects of a namespace the operator translates again in a second because other objects change, after `dependentsBurst`. A
+   * large Endpoint takes up to 0.15 ms of CPU time at the operator and 1.4 ms at each gateway, so a namespace uses at most
    * about a seventh of a CPU.
    */
   dependentsPerSecond: 100,
-  /** How many more of them are translated at once. Most namespaces never reach it. */
+  /** How many of them are translated without a wait. Most namespaces never reach this number. */
   dependentsBurst: 3_000,
-  /** The maximum number of them that later changes wait for, so that no change waits for longer than half a minute. */
+  /** The maximum number of them that counts, so that no change waits for longer than half a minute. */
   dependentsCountedMax: 6_000,
   streamHeartbeatMs: 2_000,
   /**

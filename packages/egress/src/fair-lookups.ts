@@ -73,7 +73,7 @@ export class FairLookups {
     return pending;
   }
 
-  /** The name may have been added again since the lookup left the line. */
+  /** After the lookup was cancelled, the name may have been added again. */
   #remove(key: string, pending: PendingLookup): void {
     if (this.#pending.get(key) === pending) this.#pending.delete(key);
   }
