@@ -62,6 +62,9 @@ it('a search finds projects and endpoints beyond the first thousand', async () =
   const found = await navigate(`${IN_SHOP}&q=ITEM+1499`, lists);
   expect(found.isPartial).toBe(true);
   expect([found.projects[0]?.project, found.endpoints[0]?.endpoint]).toEqual(['item-1499', 'item-1499']);
+  // A search is cut off after 200 characters, because it is compared with each target.
+  const long = await navigate(`${IN_SHOP}&q=${'%20'.repeat(191)}item-1499zzz`, lists);
+  expect(long.projects[0]?.project).toBe('item-1499');
   expect(await navigate(`${IN_SHOP}&q=zz`, lists)).toMatchObject({ projects: [], endpoints: [] });
   expect(await navigate(IN_SHOP)).toMatchObject({ isPartial: false });
 });
