@@ -22,8 +22,12 @@ export const unpin = (pid: number): Promise<void> => pinToCore(pid, ...cpus().ke
 
 /** Lowers the priority of the process's threads and of those that they start. */
 export const lowerPriority = async (pid: number): Promise<void> => {
-  for (const thread of await readdir(`/proc/${pid}/task`))
-    setPriority(Number(thread), constants.priority.PRIORITY_BELOW_NORMAL);
+  const lower = async (): Promise<void> => {
+    for (const thread of await readdir(`/proc/${pid}/task`))
+      setPriority(Number(thread), constants.priority.PRIORITY_BELOW_NORMAL);
+  };
+  // Fails if a thread ends while the threads are listed.
+  await lower().catch(lower);
 };
 
 /** The number of clock ticks per second. Times in /proc are in clock ticks (`getconf CLK_TCK`). */

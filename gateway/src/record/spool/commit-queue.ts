@@ -63,6 +63,11 @@ export class CommitQueue {
     return this.#full.length === 0 && this.#gathering.rowCount === 0;
   }
 
+  /** The number of records in the batch that is not full yet. */
+  get rowCount(): number {
+    return this.#gathering.rowCount;
+  }
+
   /** Resolves when the record's batch is settled. For `put`, see `RowBuffer.add`. */
   add(bytes: number, put: (block: Buffer, offset: number) => void, mustBeKept: boolean): Promise<boolean> {
     if (this.#gathering.isFullFor(bytes)) this.#full.push(this.#close());

@@ -1,10 +1,10 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { pino } from 'pino';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { quiet } from '../../gateway.testing.ts';
 import { ByteBudget } from '../../request/byte-budget.ts';
 import { diskError, FaultyDisk, recordsIn, testRow } from './spool.testing.ts';
@@ -52,6 +52,33 @@ describe('a record', () => {
     const later = Promise.all([spool.exchange(testRow()), spool.exchange(testRow())]);
     writing.resolve(undefined);
     expect([await first, await later, disk.appends]).toEqual([true, [true, true], 2]);
+  });
+
+  describe('while others arrive', () => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+    afterEach(() => void vi.useRealTimers());
+
+    test('is written together with those of the next turns of the event loop', async () => {
+      const { disk, spool } = await openSpool();
+      const records = [spool.exchange(testRow()), spool.exchange(testRow())];
+      for (let turn = 0; turn < 10; turn += 1) {
+        await endOfTurn();
+        records.push(spool.exchange(testRow()));
+      }
+      expect([new Set(await Promise.all(records)), disk.appends]).toEqual([new Set([true]), 1]);
+    });
+
+    test('is written after a millisecond, even if they never stop', async () => {
+      const { disk, spool } = await openSpool();
+      const records = [spool.exchange(testRow()), spool.exchange(testRow())];
+      for (let turn = 0; turn < 100; turn += 1) {
+        await endOfTurn();
+        vi.advanceTimersByTime(0.1);
+        records.push(spool.exchange(testRow()));
+      }
+      await Promise.all(records);
+      expect(disk.appends).toBeGreaterThan(1);
+    });
   });
 
   test('of a request is separate from the response that follows', async () => {
