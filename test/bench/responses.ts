@@ -7,7 +7,7 @@ import type { BenchOptions } from './options.ts';
 import { limitOf, medianRound, roundOf, type Round } from './rounds.ts';
 import { TARGETS } from './targets.ts';
 
-const ROUNDS = 9;
+const ROUNDS = 5;
 /** The results of these rounds are discarded, because just-in-time compilers need time. */
 const WARM_UPS = 2;
 const CONDITIONAL_RESPONSES = 8;
