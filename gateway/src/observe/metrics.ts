@@ -5,6 +5,7 @@ import {
   type RejectionCode,
   type SharedPool,
 } from '@standin/contract';
+import { exposeShares } from '@standin/process/process-metrics';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { BlockQuotaGate } from '../admit/block-quota-gate.ts';
 import type { ConfigClient } from '../config/config-client.ts';
@@ -55,41 +56,6 @@ const readers = (registry: Registry) => {
       },
     });
   return { gauge, counter };
-};
-
-/** Exposes what each pool holds, without a label for namespaces, of which there may be thousands. */
-const exposeShares = (registry: Registry, shares: Observed['shares']): void => {
-  const gauge = (name: string, help: string, value: (pool: SharedPool) => number) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['pool'],
-      registers: [registry],
-      collect() {
-        for (const [pool, shared] of Object.entries(shares)) this.set({ pool }, value(shared));
-      },
-    });
-  gauge(
-    'standin_shares_capacity',
-    'What namespaces share, by pool: requests, connections or bytes.',
-    ({ capacity }) => capacity,
-  );
-  gauge('standin_shares_used', 'What all namespaces hold of the pool.', ({ used }) => used);
-  gauge(
-    'standin_shares_largest',
-    'What the namespace with the largest share holds of the pool.',
-    ({ largestShare }) => largestShare,
-  );
-  new Counter({
-    name: 'standin_shares_refused_total',
-    help: 'How often a namespace got nothing more from the pool because its share was used up.',
-    labelNames: ['pool'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [pool, { refused }] of Object.entries(shares)) this.inc({ pool }, refused);
-    },
-  });
 };
 
 /** The gateway's metrics. Requests are counted in plain numbers, from which Prometheus' counters are filled at each scrape. */
@@ -156,7 +122,7 @@ export class Metrics {
   observe(observed: Observed): void {
     const { store, client, gate, delivery, spool, budget, unauthenticated, runningRequests, connectionCount } =
       observed;
-    exposeShares(this.registry, observed.shares);
+    exposeShares(this.registry, new Map(Object.entries(observed.shares)));
     const { registry } = this;
     const { gauge, counter } = readers(registry);
     const since = (ms: number | undefined) => (ms === undefined ? 0 : (performance.now() - ms) / 1000);

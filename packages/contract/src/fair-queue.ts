@@ -16,16 +16,18 @@ export interface FairQueueOptions {
  * waiting calls of different holders take turns.
  */
 export class FairQueue {
+  /** The calls that run. */
+  readonly running: SharedPool;
+  /** The calls that run or wait. */
+  readonly calls: SharedPool;
   readonly #options: FairQueueOptions;
-  readonly #running: SharedPool;
-  readonly #calls: SharedPool;
   /** The waiting calls of each holder, in order. The first holder with a share left is next. */
   readonly #lines = new Map<string, Set<() => void>>();
 
   constructor(options: FairQueueOptions) {
     this.#options = options;
-    this.#running = new SharedPool(options.runningMax);
-    this.#calls = new SharedPool(options.callsMax);
+    this.running = new SharedPool(options.runningMax);
+    this.calls = new SharedPool(options.callsMax);
   }
 
   /**
@@ -35,17 +37,17 @@ export class FairQueue {
    */
   async run<T>(holder: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
-    if (!this.#calls.take(holder)) throw this.#options.refusal();
+    if (!this.calls.take(holder)) throw this.#options.refusal();
     try {
       await this.#turn(holder, signal);
       try {
         return await work();
       } finally {
-        this.#running.free(holder);
+        this.running.free(holder);
         this.#begin();
       }
     } finally {
-      this.#calls.free(holder);
+      this.calls.free(holder);
     }
   }
 
@@ -72,7 +74,7 @@ export class FairQueue {
   #begin(): void {
     for (const [holder, line] of this.#lines) {
       const [first] = line;
-      if (first === undefined || !this.#running.take(holder)) continue;
+      if (first === undefined || !this.running.take(holder)) continue;
       this.#removeFromLine(holder, first);
       if (line.size > 0) {
         this.#lines.delete(holder);

@@ -1,8 +1,9 @@
+import { SharedPool } from '@standin/contract';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import packageJson from '../package.json' with { type: 'json' };
-import { collectProcessMetrics, exposeCertificateExpiry, exposeLogStore } from './process-metrics.ts';
+import { collectProcessMetrics, exposeCertificateExpiry, exposeLogStore, exposeShares } from './process-metrics.ts';
 
 test('the metrics of a process contain its component and version', async () => {
   const registry = new Registry();
@@ -46,4 +47,22 @@ test('a log store that stops responding is logged once with the reason, and so i
     ['log store unavailable', 'wrong password'],
     ['log store available', undefined],
   ]);
+});
+
+test('pools are reported without their holders', async () => {
+  const registry = new Registry();
+  const pool = new SharedPool(10);
+  exposeShares(registry, new Map([['requests', pool]]));
+  pool.take('ada', 4);
+  pool.take('ada', 4);
+  pool.take('bob');
+  const text = await registry.metrics();
+  for (const [name, value] of [
+    ['capacity', 10],
+    ['used', 5],
+    ['largest', 4],
+    ['refused_total', 1],
+  ] as const)
+    expect(text).toContain(`standin_shares_${name}{pool="requests"} ${value}\n`);
+  expect(text).not.toContain('ada');
 });

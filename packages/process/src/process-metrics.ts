@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { SharedPool } from '@standin/contract';
 import type { Logger } from 'pino';
-import { collectDefaultMetrics, Gauge, type Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, type Registry } from 'prom-client';
 import packageJson from '../package.json' with { type: 'json' };
 
 /** Adds the metrics of a process in a cluster: memory, CPU, event loop, and `standin_build_info`. */
@@ -74,6 +75,41 @@ export const exposeLogStore = (
       timeout.abort();
       this.set(failure === undefined ? 1 : 0);
       report(failure);
+    },
+  });
+};
+
+/** Adds what each pool holds, without a label for holders, of which there may be thousands. */
+export const exposeShares = (registry: Registry, pools: ReadonlyMap<string, SharedPool>): void => {
+  const gauge = (name: string, help: string, value: (pool: SharedPool) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['pool'],
+      registers: [registry],
+      collect() {
+        for (const [pool, shared] of pools) this.set({ pool }, value(shared));
+      },
+    });
+  gauge(
+    'standin_shares_capacity',
+    'What namespaces or users share, by pool: requests, calls, connections or bytes. Gateway and dashboard report it.',
+    ({ capacity }) => capacity,
+  );
+  gauge('standin_shares_used', 'What all namespaces or users hold of the pool.', ({ used }) => used);
+  gauge(
+    'standin_shares_largest',
+    'What the namespace or user with the largest share holds of the pool.',
+    ({ largestShare }) => largestShare,
+  );
+  new Counter({
+    name: 'standin_shares_refused_total',
+    help: 'How often a namespace or user got nothing more from the pool because its share was used up.',
+    labelNames: ['pool'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [pool, { refused }] of pools) this.inc({ pool }, refused);
     },
   });
 };
