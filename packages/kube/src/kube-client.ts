@@ -29,7 +29,7 @@ const RETRY_AFTER_MS_MAX = 30_000;
 
 export interface CallOptions {
   readonly query?: Query;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** The time limit for one attempt, up to the end of its response. */
   readonly timeoutMs?: number;
   /** Each lane has its own write rate limit, except `own`, which has none. */
@@ -73,6 +73,13 @@ export interface KubeClientOptions {
   readonly attemptsMax?: number | undefined;
   /** The time limit for one attempt, up to the end of its response. A call can override this limit. */
   readonly timeoutMs?: number | undefined;
+  /**
+   * Runs each attempt when it is its turn. Rejects with its own error, which is not retried, if the attempt cannot run. Does not apply
+   * to watches. Without it, attempts wait for a connection in order of arrival.
+   */
+  readonly inTurn?: (<T>(attempt: () => Promise<T>, signal: AbortSignal | undefined) => Promise<T>) | undefined;
+  /** Parses a response. By default, parses it immediately, even if it is large. */
+  readonly parse?: ((body: Buffer) => unknown) | undefined;
 }
 
 /**
@@ -92,6 +99,8 @@ export class KubeClient {
   readonly #timeoutMs: number;
   readonly #writes: Readonly<Record<Lane, TokenBucket | undefined>>;
   readonly #metrics: ReturnType<typeof clientMetrics> | undefined;
+  readonly #inTurn: NonNullable<KubeClientOptions['inTurn']>;
+  readonly #parse: NonNullable<KubeClientOptions['parse']>;
 
   constructor(options: KubeClientOptions) {
     this.config = options.config;
@@ -106,6 +115,8 @@ export class KubeClient {
       own: undefined,
     };
     this.#metrics = options.registry === undefined ? undefined : clientMetrics(options.registry);
+    this.#inTurn = options.inTurn ?? ((attempt) => attempt());
+    this.#parse = options.parse ?? parseJson;
   }
 
   get<T>(path: string, options: CallOptions = {}): Promise<T> {
@@ -157,7 +168,7 @@ export class KubeClient {
       await bucket?.take(options.signal);
       options.signal?.throwIfAborted();
       try {
-        return await this.#attempt<T>(options);
+        return await this.#inTurn(() => this.#attempt<T>(options), options.signal);
       } catch (error) {
         options.signal?.throwIfAborted();
         const delayMs = this.#retryDelayMs(error, options, attempt);
@@ -208,11 +219,14 @@ export class KubeClient {
     const call = { ...options, signal };
     const response = await this.#send(call, {});
     if (response.statusCode >= 300) throw await this.#refusal(call, response);
+    const incomplete = (error: unknown): Error => unreachable(this.server, `${options.method} ${options.path}`, error);
+    const body = await readBody(response.body, options.bytesMax).catch((error: unknown) => {
+      throw error instanceof ResponseTooLargeError ? error : incomplete(error);
+    });
     try {
-      return (await readJson(response.body, options.bytesMax)) as T;
+      return (await this.#parse(body)) as T;
     } catch (error) {
-      if (error instanceof ResponseTooLargeError) throw error;
-      throw unreachable(this.server, `${options.method} ${options.path}`, error);
+      throw error instanceof SyntaxError ? incomplete(error) : error;
     }
   }
 
@@ -262,8 +276,7 @@ export class KubeClient {
   }
 }
 
-const readJson = async (body: Dispatcher.ResponseData['body'], bytesMax: number | undefined): Promise<unknown> => {
-  if (bytesMax === undefined) return body.json();
+const readBody = async (body: Dispatcher.ResponseData['body'], bytesMax = Infinity): Promise<Buffer> => {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
@@ -271,5 +284,7 @@ const readJson = async (body: Dispatcher.ResponseData['body'], bytesMax: number 
     if (length > bytesMax) throw new ResponseTooLargeError(`the response is larger than ${bytesMax} bytes`);
     chunks.push(chunk);
   }
-  return JSON.parse(Buffer.concat(chunks).toString());
+  return Buffer.concat(chunks);
 };
+
+const parseJson = (body: Buffer): unknown => JSON.parse(body.toString());

@@ -8,7 +8,7 @@ import { kubeconfigFiles } from './settings.ts';
 
 type DispatcherOptions = ReturnType<KubeConfig['createDispatcherOptions']>;
 
-/** The maximum number of connections of the lanes `shared` and `urgent`, each. Further calls in the lane wait for one of them. */
+/** By default, the maximum number of connections of the lanes `shared` and `urgent`, each. Further calls wait for one of them. */
 const LANE_CONNECTIONS_MAX = 8;
 /** The same as Go's default. An API server does not close idle connections earlier. */
 const IDLE_CONNECTION_MS = 90_000;
@@ -34,9 +34,9 @@ interface Authenticated {
   readonly dispatcher: Dispatcher | undefined;
 }
 
-const createDispatcher = (options: DispatcherOptions, lane: Lane): Dispatcher => {
+const createDispatcher = (options: DispatcherOptions, connections: number | null): Dispatcher => {
   const common = {
-    connections: lane === 'own' ? null : LANE_CONNECTIONS_MAX,
+    connections,
     keepAliveTimeout: IDLE_CONNECTION_MS,
     // With HTTP/2, one dead connection would silence all watches at once.
     allowH2: false,
@@ -69,6 +69,12 @@ export class SharedConnectionConfig extends KubeConfig {
   #optionsKey = '';
   #tokenFile: string | undefined;
   #token: { readonly value: string; readonly readAt: number } | undefined;
+  readonly #laneConnectionsMax: number;
+
+  constructor(laneConnectionsMax = LANE_CONNECTIONS_MAX) {
+    super();
+    this.#laneConnectionsMax = laneConnectionsMax;
+  }
 
   /** The kubeconfigs that were loaded. Empty without a kubeconfig. */
   get loadedFiles(): readonly string[] {
@@ -170,7 +176,7 @@ export class SharedConnectionConfig extends KubeConfig {
   #dispatcher(lane: Lane): Dispatcher {
     const existing = this.#dispatchers.get(lane);
     if (existing !== undefined) return existing;
-    const dispatcher = createDispatcher(this.#options, lane);
+    const dispatcher = createDispatcher(this.#options, lane === 'own' ? null : this.#laneConnectionsMax);
     this.#dispatchers.set(lane, dispatcher);
     return dispatcher;
   }
@@ -189,10 +195,13 @@ export class SharedConnectionConfig extends KubeConfig {
  * Returns the configuration of the same cluster without the user's credentials. The connections carry no identity of their own,
  * such as a client certificate.
  */
-export const anonymousConfig = (config: SharedConnectionConfig): SharedConnectionConfig => {
+export const anonymousConfig = (
+  config: SharedConnectionConfig,
+  laneConnectionsMax?: number,
+): SharedConnectionConfig => {
   const cluster = config.getCurrentCluster();
   if (cluster === null) throw new Error("the kubeconfig's current context does not name an existing cluster");
-  const anonymous = new SharedConnectionConfig();
+  const anonymous = new SharedConnectionConfig(laneConnectionsMax);
   anonymous.loadFromClusterAndUser(cluster, { name: 'anonymous' });
   return anonymous;
 };

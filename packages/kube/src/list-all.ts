@@ -8,12 +8,16 @@ const PAGE_SIZE_DEFAULT = 500;
  * A page of several objects is in memory as a whole. An object can have 1.5 MB in etcd, so a page of 500 objects could have 750 MB. One
  * object is always read: as JSON, it can be six times as large as in etcd.
  */
-const PAGE_BYTES_MAX = 8 * 1024 * 1024;
+const PAGE_BYTES_MAX_DEFAULT = 8 * 1024 * 1024;
 
 export interface ListOptions {
   readonly query?: Query | undefined;
   readonly signal?: AbortSignal | undefined;
   readonly pageSize?: number | undefined;
+  /** Number of objects in the first page. The server reads even what is then refused as too large. Default: `pageSize`. */
+  readonly firstPageSize?: number | undefined;
+  /** Maximum size of a page of several objects. */
+  readonly pageBytesMax?: number | undefined;
   /** Whether to make only one attempt per page. */
   readonly once?: boolean | undefined;
 }
@@ -38,14 +42,14 @@ export const listPages = async function* <T extends KubeObject>(
   path: string,
   options: ListOptions,
 ): AsyncGenerator<Listed<T>> {
-  const { pageSize = PAGE_SIZE_DEFAULT } = options;
+  const { pageSize = PAGE_SIZE_DEFAULT, pageBytesMax = PAGE_BYTES_MAX_DEFAULT } = options;
   const call = callOptions(options);
-  let limit = pageSize;
+  let limit = Math.min(pageSize, options.firstPageSize ?? pageSize);
   let token: string | undefined;
   for (;;) {
     const query = { ...call.query, limit, continue: token };
     const page = await client
-      .get<KubeList<T>>(path, { ...call, query, ...(limit > 1 && { bytesMax: PAGE_BYTES_MAX }) })
+      .get<KubeList<T>>(path, { ...call, query, ...(limit > 1 && { bytesMax: pageBytesMax }) })
       .catch((error: unknown) => {
         if (!(error instanceof ResponseTooLargeError)) throw error;
       });
