@@ -4,6 +4,7 @@ import { localToken } from './access/local-token.ts';
 import type { SignIn } from './access/sign-in.ts';
 import type { Backend, DashboardMode } from './backend.ts';
 import { userHolder } from './holders.ts';
+import type { Sender } from './sender.ts';
 
 /** The sender of a request and their permissions. */
 export interface Session {
@@ -12,11 +13,8 @@ export interface Session {
   readonly backend: Backend;
   /** Set-Cookie values that the response must include. */
   readonly cookies: readonly string[];
-  /**
-   * Resolves with the holder of the sender's shares of what all users share (`holders.ts`), or with undefined if the API server does
-   * not accept the token or does not respond. Never rejects.
-   */
-  holder(): Promise<string | undefined>;
+  /** Resolves with the holder of the sender's shares of what all users share (`holders.ts`). Never rejects. */
+  holder(): Promise<string>;
 }
 
 /** Identifies the sender of a request and provides a backend with their permissions. */
@@ -25,11 +23,11 @@ export interface Access {
   /**
    * Returns the sender's session, or undefined if the sender is not signed in. Reads only the request headers. Does not check
    * whether the API server accepts the token. If the API server rejects the token, calls of the backend reject with `SourceError`
-   * (`Unauthorized`).
+   * (`Unauthorized`). `client` has the shares of a sender whom the API server does not know.
    */
-  sessionOf(request: IncomingMessage): Promise<Session | undefined>;
-  /** Undefined in local mode, which has no sign-in. */
-  readonly signIn: SignIn | undefined;
+  sessionOf(request: IncomingMessage, client: Sender): Promise<Session | undefined>;
+  /** Returns the sign-in of one request. Undefined in local mode, which has no sign-in. */
+  readonly signInFor: ((client: Sender) => SignIn) | undefined;
   /** Sets a cookie if the URL that the user opened has the right token. Defined only in local mode with a token. */
   readonly exchangeToken?: RequestHandler;
 }
@@ -51,7 +49,7 @@ export const localAccess = (backend: Backend, token?: string): Access => {
   return {
     mode: 'local',
     sessionOf: (request) => Promise.resolve(known === undefined || known.isSentBy(request) ? session : undefined),
-    signIn: undefined,
+    signInFor: undefined,
     ...(known !== undefined && { exchangeToken: known.exchange }),
   };
 };

@@ -14,8 +14,5 @@ export const userHolder = (user: string): string => {
   return namespace === undefined ? `user ${user}` : namespaceHolder(namespace);
 };
 
-/** Returns the holder of the shares of a session. Without one that the API server knows, returns the holder of the client's network. */
-export const senderHolder = async (
-  session: { holder(): Promise<string | undefined> } | undefined,
-  clientAddress: string,
-): Promise<string> => (await session?.holder()) ?? `network ${clientNetwork(clientAddress)}`;
+/** Returns the holder of the shares of clients whom the API server does not know. */
+export const networkHolder = (clientAddress: string): string => `network ${clientNetwork(clientAddress)}`;

@@ -17,6 +17,7 @@ import { Identities } from './cluster/identities.ts';
 import { operatorClient } from './cluster/operator-client.ts';
 import { followResourceIndex } from './cluster/resource-index.ts';
 import { ensureDashboardBuild } from './dashboard-build.ts';
+import type { Pools } from './pools.ts';
 import { runDashboard } from './run-dashboard.ts';
 import { clusterDashboardSettings, type ClusterDashboardSettings } from './settings.ts';
 
@@ -46,6 +47,7 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
     logger: logger.child({ stage }),
     signal: stopping.signal,
   });
+  const pools: Pools = new Map();
   const operator = operatorClient({ urls, tlsDir: tls.dir, logger });
   const identities = new Identities(operator);
   const backends = clusterBackends({
@@ -57,6 +59,7 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
     identities,
     operator,
     logger: logger.child({ stage: 'cluster' }),
+    pools,
   });
   const audit = logger.child({ stage: 'audit' });
   const access = clusterAccess({
@@ -70,11 +73,12 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
         ? undefined
         : { ...oidc, issuer: oidc.issuer, url, scopes: oidc.scopes.split(/\s+/) },
     logger: logger.child({ stage: 'access' }),
+    pools,
   });
   const shares = { source: followClusterShares(ownView('shares'), identities), store, audit };
   const buildDir = await ensureDashboardBuild(() => logger.info('building the dashboard'));
   const { service } = settings;
-  const dashboard = await runDashboard({ settings, service, access, shares, buildDir, logger, registry });
+  const dashboard = await runDashboard({ settings, service, access, shares, buildDir, logger, registry, pools });
   const admin = await listenAdmin({ ...settings.admin, registry, notReadyBecause: () => [] });
   void checkSchema(store, { process: 'dashboard', migrates: false, logger, signal: stopping.signal });
   logger.info({ address: dashboard.url, adminUrl: admin.url, server: own.server }, 'dashboard listening');

@@ -9,7 +9,7 @@ const BYTES_MAX = 1_000;
 
 /** Reads each body with `bodyReader` and responds with its length, or with the reason why it is rejected. The path is the holder. */
 const startReader = async (heldBytesMax?: number) => {
-  const read = bodyReader(heldBytesMax);
+  const read = bodyReader(heldBytesMax === undefined ? {} : { heldBytesMax });
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let bytes = 0;
     const findHolder = () => Promise.resolve(request.url ?? '');

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SharedPool } from '@standin/contract';
+import type { Pools } from './pools.ts';
 
 /** Thrown if a body exceeds a limit. */
 export class BodyRefusal extends Error {
@@ -39,8 +40,12 @@ const HELD_BODY_BYTES_MAX = 32 * 1024 * 1024;
  * Creates a reader that limits the size of bodies, by `Content-Length` and by counting bytes. A body counts from its first byte
  * until its response is closed, because data derived from the body is in memory for as long.
  */
-export const bodyReader = (heldBytesMax = HELD_BODY_BYTES_MAX): ReadBody => {
+export const bodyReader = ({
+  heldBytesMax = HELD_BODY_BYTES_MAX,
+  pools,
+}: { readonly heldBytesMax?: number; readonly pools?: Pools } = {}): ReadBody => {
   const held = new SharedPool(heldBytesMax);
+  pools?.set('request_bodies', held);
   return async function* (request, response, { bytesMax, findHolder }) {
     if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw new BodyRefusal('too_large');
     const holder = await findHolder();

@@ -4,7 +4,8 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { isLoopbackAddress, LIMITS } from '@standin/contract';
+import { isLoopbackAddress, LIMITS, type SharedPool } from '@standin/contract';
+import { exposeShares } from '@standin/process/process-metrics';
 import express, { type Express, type NextFunction, type Request, type RequestHandler, type Response } from 'express';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -15,7 +16,7 @@ import { apiHandler, type ApiOptions } from './api/api-handler.ts';
 import type { DashboardMode } from './backend.ts';
 import { clientAddresses, type ClientAddress } from './client-address.ts';
 import type { DashboardContext } from './dashboard-context.ts';
-import { senderHolder } from './holders.ts';
+import { networkHolder } from './holders.ts';
 import { formBody } from './pages/form-body.ts';
 import { pageStreams } from './pages/page-streams.ts';
 import { servePages } from './pages/serve-pages.ts';
@@ -25,6 +26,8 @@ import { responseMetrics } from './response-metrics.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sendOnward } from './redirect-page.ts';
 import { preferProductionReact, type DashboardSettings } from './settings.ts';
+import type { Pools } from './pools.ts';
+import { networkSender } from './sender.ts';
 import { publicShares, type OpenedShare, type PublicSharesSource } from './shares/public-shares.ts';
 import { serveShares } from './shares/serve-shares.ts';
 import { signedInBackend } from './signed-in-backend.ts';
@@ -42,8 +45,10 @@ export interface DashboardOptions {
   /** The folder that `ensureDashboardBuild` returns. If undefined, serves the API without pages. */
   readonly buildDir: string | undefined;
   readonly logger: Logger;
-  /** Receives metrics of the responses. */
+  /** Receives metrics of the responses, and of what users share. */
   readonly registry?: Registry | undefined;
+  /** Already contains what users share outside of `runDashboard`. */
+  readonly pools?: Pools;
 }
 
 export interface Dashboard {
@@ -66,11 +71,12 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
     throw new Error(`cannot listen on ${settings.host}: a dashboard without a login must listen on a loopback address`);
   }
   const stopping = new AbortController();
-  const workers = startWorkers();
+  const pools: Pools = options.pools ?? new Map<string, SharedPool>();
+  const workers = startWorkers({ pools });
 
-  const readBody = bodyReader();
+  const readBody = bodyReader({ pools });
   const clientAddress = clientAddresses(settings.trustedProxies ?? []);
-  const shared = { workers, readBody, clientAddress, stopping: stopping.signal };
+  const shared = { workers, readBody, clientAddress, stopping: stopping.signal, pools };
 
   const app = express();
   app.disable('x-powered-by').set('etag', false);
@@ -82,6 +88,7 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   app.get('/healthz', (_, response) => void response.type('text').send('ok\n'));
   if (buildDir !== undefined) await addPages(app, { ...options, buildDir, ...shared });
   app.use(answerFailure(logger));
+  if (registry !== undefined) exposeShares(registry, pools);
 
   const server = listenTo(app, settings);
   await once(server, 'listening');
@@ -102,11 +109,12 @@ interface PagesOptions extends DashboardOptions {
   readonly readBody: ReadBody;
   readonly clientAddress: ClientAddress;
   readonly stopping: AbortSignal;
+  readonly pools: Pools;
 }
 
 /** Adds handlers in this order: assets, shared links, exchange of the local token, session, Remix. */
 const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
-  const { access, buildDir, workers, readBody, clientAddress, logger } = options;
+  const { access, buildDir, workers, readBody, clientAddress, logger, pools } = options;
   preferProductionReact();
   const build: unknown = await import(pathToFileURL(path.join(buildDir, 'server/index.js')).href);
   app.use(await staticAssets(path.join(buildDir, 'client')));
@@ -115,14 +123,14 @@ const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
     contextOf: pageContexts(options),
     bodyOf: (request, response) => {
       const session = sessionOf(response);
-      const findHolder = () => senderHolder(session, clientAddress(request));
+      const findHolder = () => session?.holder() ?? networkHolder(clientAddress(request));
       return formBody(request, response, { readBody, findHolder, isSignedIn: session !== undefined });
     },
   });
-  const shares = publicShares({ ...options.shares, workers });
-  app.use(serveShares({ shares, logger, clientAddress, render }));
+  const shares = publicShares({ ...options.shares, workers, pools });
+  app.use(serveShares({ shares, logger, clientAddress, render, pools }));
   if (access.exchangeToken !== undefined) app.use(access.exchangeToken);
-  app.use(identify(access));
+  app.use(identify(access, clientAddress));
   app.use(render);
 };
 
@@ -173,10 +181,11 @@ const setSecurityHeaders = (_: Request, response: Response, next: NextFunction):
  * cookie. The handler then responds with a page that opens the link again.
  */
 const identify =
-  (access: Access): RequestHandler =>
+  (access: Access, clientAddress: ClientAddress): RequestHandler =>
   async (request, response, next) => {
     try {
-      const session = await access.sessionOf(request);
+      const client = networkSender(clientAddress(request), response);
+      const session = await access.sessionOf(request, client);
       response.locals['session'] = session;
       for (const cookie of session?.cookies ?? []) response.append('set-cookie', cookie);
       if (session === undefined && comesFromAnotherSite(request)) sendOnward(response, request.originalUrl);
@@ -200,19 +209,21 @@ const comesFromAnotherSite = ({ method, headers, originalUrl }: Request): boolea
 
 const sessionOf = ({ locals }: Response): Session | undefined => locals['session'] as Session | undefined;
 
-const pageContexts = ({ access, logger, workers, clientAddress, stopping }: PagesOptions) => {
-  const { mode, signIn } = access;
-  const streamsOf = pageStreams();
+const pageContexts = ({ access, logger, workers, clientAddress, stopping, pools }: PagesOptions) => {
+  const { mode } = access;
+  const streamsOf = pageStreams({ pools });
   return (request: Request, response: Response): DashboardContext => {
     const session = sessionOf(response);
-    const findHolder = () => senderHolder(session, clientAddress(request));
+    const findHolder = () => session?.holder() ?? networkHolder(clientAddress(request));
     return {
       get backend() {
         return signedInBackend(session?.backend, request);
       },
       workers: workers.for(findHolder),
       mode,
-      signIn,
+      get signIn() {
+        return access.signInFor?.(networkSender(clientAddress(request), response));
+      },
       user: session?.user,
       isSignedIn: session !== undefined,
       logger,

@@ -206,7 +206,10 @@ test('a project that was created again keeps its log, and can be edited and dele
     identities: new Identities({} as never),
     index: { serves: () => true, namespaces: () => new Map() },
   });
-  const { resources } = backends.as(owner.token, () => Promise.resolve('owner'));
+  const { resources } = backends.as(owner.token, {
+    findHolder: () => Promise.resolve('owner'),
+    signal: new AbortController().signal,
+  });
   const ref = { kind: 'Project', namespace: tenant.namespace, name: 'shop' } as const;
   const shown = await resources.get(ref);
   if (shown === undefined) throw new Error('the project is missing');

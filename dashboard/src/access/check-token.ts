@@ -1,3 +1,4 @@
+import { SourceError } from '@standin/contract';
 import { ApiError, resourcePath } from '@standin/kube';
 import type { ClusterUser } from '../cluster/cluster-user.ts';
 
@@ -13,15 +14,17 @@ export type TokenCheck =
   | { readonly kind: 'unknown'; readonly message: string };
 
 /** Asks the API server which user owns the token. */
-export const checkToken = async ({ client }: ClusterUser): Promise<TokenCheck> => {
+export const checkToken = async ({ client, signal }: Pick<ClusterUser, 'client' | 'signal'>): Promise<TokenCheck> => {
   try {
-    const review = await client.create<{ status?: { userInfo?: { username?: string } } }>(PATH, {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'SelfSubjectReview',
-    });
+    const review = await client.create<{ status?: { userInfo?: { username?: string } } }>(
+      PATH,
+      { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
+      { signal },
+    );
     const user = review.status?.userInfo?.username;
     return user === undefined || user === 'system:anonymous' ? { kind: 'invalid' } : { kind: 'valid', user };
   } catch (error) {
+    if (error instanceof SourceError) return { kind: 'unknown', message: error.message };
     if (!(error instanceof ApiError)) throw error;
     // Anonymous requests get 403. Every authenticated user may create a SelfSubjectReview.
     return error.status === 401 || error.status === 403

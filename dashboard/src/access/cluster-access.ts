@@ -4,6 +4,8 @@ import type { Access, Session } from '../access.ts';
 import { auditReads, type Audit } from '../audit-reads.ts';
 import type { ClusterBackends } from '../cluster/cluster-backend.ts';
 import { userHolder } from '../holders.ts';
+import type { Pools } from '../pools.ts';
+import type { Sender } from '../sender.ts';
 import { bearerOf } from './bearer.ts';
 import { userNames } from './user-names.ts';
 import { establishSession } from './establish-session.ts';
@@ -22,6 +24,7 @@ export interface ClusterAccessOptions {
   readonly oidc: OidcOptions | undefined;
   readonly audit: Audit;
   readonly logger: Logger;
+  readonly pools?: Pools | undefined;
 }
 
 /** Tokens are renewed this long before they expire, because other clocks may be ahead. */
@@ -32,10 +35,9 @@ const RENEW_BEFORE_MS = 30_000;
  * proxy. The API server decides whether the token is valid.
  */
 export const clusterAccess = (options: ClusterAccessOptions): Access => {
-  const { backends, secrets, maxAgeMs, isSecure, audit, logger } = options;
+  const { backends, secrets, maxAgeMs, isSecure, audit, logger, pools } = options;
   const sealer = createSealer(secrets);
   const cookie = sessionCookie({ sealer, isSecure });
-  const establishing = { userOf: (token: string) => backends.user(token), cookie, maxAgeMs };
   const provider =
     options.oidc &&
     oidc({
@@ -43,59 +45,66 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
       sealer,
       isSecure,
       logger,
-      establish: ({ idToken, refreshToken }) => establishSession(establishing, { token: idToken, refreshToken }),
+      pools,
     });
-  const renewed = provider && renewSessions({ refresh: (token) => provider.refresh(token), logger });
+  const renewed =
+    provider &&
+    renewSessions({
+      refresh: ({ user, refreshToken }) => provider.refresh(refreshToken, userHolder(user)),
+      logger,
+    });
 
-  const nameOf = userNames((token) => backends.user(token));
+  const nameUser = userNames();
   /** `user` is undefined for a program's token, whose user only the API server knows. */
   const present = (
     { url = '' }: IncomingMessage,
     { token, user }: Pick<SessionData, 'token'> & Partial<SessionData>,
-    cookies: readonly string[] = [],
+    { client, cookies = [] }: { readonly client: Sender; readonly cookies?: readonly string[] },
   ): Session => {
     let named: Promise<string | undefined> | undefined;
-    const name = () => (named ??= user === undefined ? nameOf(token) : Promise.resolve(user));
+    const name = () => (named ??= user === undefined ? nameUser(backends.user(token, client)) : Promise.resolve(user));
     const reader = { via: url.startsWith('/api/') ? ('api' as const) : ('page' as const), user: name };
     const holder = async () => {
       const known = await name();
-      return known === undefined ? undefined : userHolder(known);
+      return known === undefined ? client.findHolder() : userHolder(known);
     };
-    // A log is read only with a valid token, so users without a name are rare.
-    const backend = backends.as(token, async () => (await holder()) ?? userHolder(''));
+    const backend = backends.as(token, { findHolder: holder, signal: client.signal });
     return { user, cookies, holder, backend: { ...backend, logs: auditReads(backend.logs, audit, reader) } };
   };
-  const fromCookie = async (request: IncomingMessage): Promise<Session | undefined> => {
+  const fromCookie = async (request: IncomingMessage, client: Sender): Promise<Session | undefined> => {
     const data = cookie.read(request.headers.cookie);
     if (data === undefined) return undefined;
     const now = Date.now();
-    if (data.tokenExpiresAt - RENEW_BEFORE_MS > now) return present(request, data);
+    if (data.tokenExpiresAt - RENEW_BEFORE_MS > now) return present(request, data, { client });
     const next = await renewed?.(data);
-    if (next !== undefined) return present(request, next, cookie.renew(next));
-    return data.tokenExpiresAt > now ? present(request, data) : undefined;
+    if (next !== undefined) return present(request, next, { client, cookies: cookie.renew(next) ?? [] });
+    return data.tokenExpiresAt > now ? present(request, data, { client }) : undefined;
   };
-  const sessionOf = oncePerRequest(async (request) => {
+  const sessionOf = oncePerRequest(async (request, client) => {
     const token = bearerOf(request);
-    return token === undefined ? fromCookie(request) : present(request, { token });
+    return token === undefined ? fromCookie(request, client) : present(request, { token }, { client });
   });
   return {
     mode: 'cluster',
     sessionOf,
-    signIn: {
-      withToken: (token) => establishSession(establishing, { token }),
-      provider,
-      signOut: () => cookie.clear(),
+    signInFor: (client) => {
+      const establishing = { userOf: (token: string) => backends.user(token, client), cookie, maxAgeMs };
+      return {
+        withToken: (token) => establishSession(establishing, { token }),
+        provider: provider?.signInFor(client, ({ idToken, refreshToken }) =>
+          establishSession(establishing, { token: idToken, refreshToken }),
+        ),
+        signOut: () => cookie.clear(),
+      };
     },
   };
 };
 
 /** Looks up the session once per request. Several parts of the process use the session, but it must be renewed only once. */
-const oncePerRequest = (
-  find: (request: IncomingMessage) => Promise<Session | undefined>,
-): ((request: IncomingMessage) => Promise<Session | undefined>) => {
+const oncePerRequest = (find: Access['sessionOf']): Access['sessionOf'] => {
   const found = new WeakMap<IncomingMessage, Promise<Session | undefined>>();
-  return (request) => {
-    const known = found.get(request) ?? find(request);
+  return (request, client) => {
+    const known = found.get(request) ?? find(request, client);
     found.set(request, known);
     return known;
   };

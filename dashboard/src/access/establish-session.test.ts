@@ -1,6 +1,6 @@
-import { ApiError, type KubeClient } from '@standin/kube';
+import { ApiError } from '@standin/kube';
 import { describe, expect, it } from 'vitest';
-import type { ClusterUser } from '../cluster/cluster-user.ts';
+import { testUser } from '../cluster/cluster-user.testing.ts';
 import { establishSession, type Credential } from './establish-session.ts';
 import type { NewSession, SessionCookie } from './session-cookie.ts';
 
@@ -28,7 +28,7 @@ const establish = async ({ token = 'opaque', review = () => Promise.resolve(REVI
   } as Partial<SessionCookie> as SessionCookie;
   const result = await establishSession(
     {
-      userOf: () => ({ client: { create: review } as Partial<KubeClient> as KubeClient }) as ClusterUser,
+      userOf: () => testUser({ create: review }),
       cookie,
       maxAgeMs: MAX_AGE_MS,
       now: () => NOW,

@@ -32,13 +32,16 @@ const discovered = (): Response =>
 const startProvider = (fetched: typeof fetch) => {
   vi.stubGlobal('fetch', fetched);
   onTestFinished(() => void vi.unstubAllGlobals());
-  return oidc({
+  const provider = oidc({
     options: { issuer, clientId: 'standin', scopes: ['openid'], name: 'Provider', url: 'https://standin.example.com' },
     sealer: createSealer(['a secret of at least 32 characters']),
     isSecure: true,
-    establish: () => Promise.reject(new Error('unused')),
     logger: pino({ level: 'silent' }),
   });
+  const unused = () => Promise.reject(new Error('unused'));
+  const signInAs = (holder: string) =>
+    provider.signInFor({ findHolder: () => Promise.resolve(holder), signal: new AbortController().signal }, unused);
+  return { ...signInAs('network a'), signInAs, refresh: (token: string) => provider.refresh(token, 'ada') };
 };
 
 it('a provider that is unavailable at first is discovered at the next sign-in, and then only once', async () => {
@@ -72,4 +75,22 @@ it('a sign-in that another tab has replaced is reported as such, and the other o
   expect(await finish(first)).toBe('stale');
   // This sign-in gets as far as the provider, whose response to the code is not a token.
   expect(await finish(second)).toBe('provider');
+});
+
+it('one network has half of the calls to the provider, so that others can sign in', async () => {
+  let calls = 0;
+  const provider = startProvider((_, init) => {
+    if (init?.method !== 'POST') return Promise.resolve(discovered());
+    calls += 1;
+    return new Promise<never>(() => undefined);
+  });
+  const finish = async (holder: string): Promise<void> => {
+    const { location, cookies } = await provider.begin('/');
+    const query = new URLSearchParams({ code: 'code', state: new URL(location).searchParams.get('state') ?? '' });
+    void provider.signInAs(holder).finish(`/login/oidc/callback?${query.toString()}`, cookies[0]?.split(';')[0]);
+  };
+  for (let sent = 0; sent < 20; sent += 1) await finish('network a');
+  await expect.poll(() => calls).toBe(8);
+  await finish('network b');
+  await expect.poll(() => calls).toBe(9);
 });

@@ -1,6 +1,9 @@
+import { FairQueue } from '@standin/contract';
 import type { Logger } from 'pino';
 import * as openid from 'openid-client';
 import { z } from 'zod';
+import type { Pools } from '../pools.ts';
+import type { Sender } from '../sender.ts';
 import { readCookies, setCookie } from './cookies.ts';
 import { returnPath } from './return-path.ts';
 import type { Sealer } from './seal.ts';
@@ -20,9 +23,8 @@ export interface OidcParts {
   readonly options: OidcOptions;
   readonly sealer: Sealer;
   readonly isSecure: boolean;
-  /** Creates a session from the provider's tokens. */
-  readonly establish: (tokens: Tokens) => Promise<SignInResult>;
   readonly logger: Logger;
+  readonly pools?: Pools | undefined;
 }
 
 /** The provider's tokens. `idToken` is sent to the API server. */
@@ -31,12 +33,17 @@ export interface Tokens {
   readonly refreshToken: string | undefined;
 }
 
-export interface Oidc extends ProviderSignIn {
+/** Creates a session from the provider's tokens. */
+type Establish = (tokens: Tokens) => Promise<SignInResult>;
+
+export interface Oidc {
+  /** Returns the sign-in of one request. */
+  signInFor(client: Sender, establish: Establish): ProviderSignIn;
   /**
    * Resolves to undefined if the provider rejects the refresh token. Rejects if the provider does not respond, fails, or returns no
    * ID token.
    */
-  refresh(refreshToken: string): Promise<Tokens | undefined>;
+  refresh(refreshToken: string, holder: string): Promise<Tokens | undefined>;
 }
 
 const CALLBACK_PATH = '/login/oidc/callback';
@@ -44,6 +51,10 @@ const CALLBACK_PATH = '/login/oidc/callback';
 const FLOW_S_MAX = 600;
 /** Maximum duration of a call to the provider. While a session is renewed, each of its requests waits for the call. */
 const PROVIDER_S_MAX = 5;
+/** Maximum number of calls to the provider at the same time. Anyone can begin sign-ins, and one network can have half of them. */
+const CALLS_MAX = 16;
+/** Maximum number of running and waiting calls. */
+const WAITING_MAX = 256;
 
 const flowSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), to: z.string() });
 
@@ -51,8 +62,15 @@ const flowSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.
  * Implements the authorization code flow with PKCE for one provider. Stores the flow's state in a sealed cookie, so any replica can
  * finish it.
  */
-export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts): Oidc => {
+export const oidc = ({ options, sealer, isSecure, logger, pools }: OidcParts): Oidc => {
   const configuration = discoverOnce(options);
+  const calls = new FairQueue({
+    runningMax: CALLS_MAX,
+    callsMax: WAITING_MAX,
+    waitMs: PROVIDER_S_MAX * 1_000,
+    refusal: () => new Error('too many sign-ins from this network are in progress'),
+  });
+  pools?.set('provider_connections', calls.running).set('provider_calls', calls.calls);
   const redirectUri = new URL(CALLBACK_PATH, options.url).href;
   const name = isSecure ? '__Host-standin-oidc' : 'standin-oidc';
   // Lax, because the provider redirects to the dashboard from another site.
@@ -67,7 +85,7 @@ export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts
         idTokenExpected: true,
       }),
     );
-  return {
+  const signInFor: Oidc['signInFor'] = ({ findHolder, signal }, establish) => ({
     name: options.name,
     begin: async (to) => {
       const verifier = openid.randomPKCECodeVerifier();
@@ -92,16 +110,21 @@ export const oidc = ({ options, sealer, isSecure, establish, logger }: OidcParts
       if (flow === undefined || isOther)
         return { to, result: failed('stale', 'this sign-in is not in progress in this browser') };
       try {
-        const result = await establish(await exchange(callback, flow));
+        const tokens = await calls.run(await findHolder(), () => exchange(callback, flow), signal);
+        const result = await establish(tokens);
         return { to, result: result.ok ? { ...result, cookies: [...result.cookies, flowCookie('', 0)] } : result };
       } catch (error) {
         logger.warn({ err: error }, 'sign-in rejected by the identity provider');
         return { to, result: failed('provider', String(error)) };
       }
     },
-    refresh: async (refreshToken) => {
+  });
+  return {
+    signInFor,
+    refresh: async (refreshToken, holder) => {
       try {
-        return tokensOf(await openid.refreshTokenGrant(await configuration(), refreshToken));
+        const grant = async () => openid.refreshTokenGrant(await configuration(), refreshToken);
+        return tokensOf(await calls.run(holder, grant));
       } catch (error) {
         if (isRejection(error)) return undefined;
         throw error;

@@ -21,7 +21,7 @@ const renewer = (refresh: (refreshToken: string) => Promise<Tokens | undefined>)
   const asked: string[] = [];
   const clock = { now: NOW };
   const renew = renewSessions({
-    refresh: (refreshToken) => {
+    refresh: ({ refreshToken }) => {
       asked.push(refreshToken);
       return refresh(refreshToken);
     },

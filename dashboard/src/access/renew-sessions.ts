@@ -17,7 +17,7 @@ const keyOf = (refreshToken: string): string => createHash('sha256').update(refr
 
 export interface RenewParts {
   /** Resolves to undefined if the provider rejects the refresh token. Rejects if the provider does not respond or fails. */
-  readonly refresh: (refreshToken: string) => Promise<Tokens | undefined>;
+  readonly refresh: (session: SessionData & { readonly refreshToken: string }) => Promise<Tokens | undefined>;
   readonly logger: Logger;
   readonly now?: () => number;
 }
@@ -34,7 +34,7 @@ export const renewSessions = ({
   const renewals = new Map<string, Renewal>();
   const renew = async (session: SessionData, refreshToken: string): Promise<SessionData | undefined> => {
     try {
-      const tokens = await refresh(refreshToken);
+      const tokens = await refresh({ ...session, refreshToken });
       if (tokens === undefined) return undefined;
       const tokenExpiresAt = Math.min(expiryOf(tokens.idToken) ?? session.expiresAt, session.expiresAt);
       return {

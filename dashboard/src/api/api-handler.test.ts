@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { ReadableStream } from 'node:stream/web';
 import { SourceError, type SourceErrorKind } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
-import { describe, expect, it, test } from 'vitest';
+import { describe, expect, it, test, vi } from 'vitest';
 import { backendWith, startApiServer, SUMMARY } from './api-server.testing.ts';
 import { API_LIMITS } from './parameters.ts';
 
@@ -218,4 +218,28 @@ describe('waits and streams', () => {
     const { body } = await problemOf(`${api.shop}/requests:stream`, { headers: { 'last-event-id': 'x' } });
     expect(body).toMatchObject({ code: 'parameter_invalid', errors: [{ name: 'last-event-id' }] });
   });
+});
+
+test('the reads of a client that leaves are aborted, and are no failure', async () => {
+  const aborted = vi.fn();
+  const reading = Promise.withResolvers<undefined>();
+  await using api = await startApiServer((_, { signal }) => {
+    const list = () =>
+      new Promise<never>((__, reject) => {
+        signal.addEventListener('abort', () => {
+          aborted();
+          reject(signal.reason as Error);
+        });
+        reading.resolve(undefined);
+      });
+    return Promise.resolve(backendWith({}, { list }));
+  });
+  const leaving = new AbortController();
+  const left = fetch(`${api.url}/projects`, { signal: leaving.signal }).catch(() => undefined);
+  await reading.promise;
+  leaving.abort();
+  await left;
+  await expect.poll(() => aborted.mock.calls).toHaveLength(1);
+  await fetch(`${api.url}/openapi.json`);
+  expect(api.failures()).toBe(0);
 });

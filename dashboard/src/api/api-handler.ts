@@ -3,7 +3,8 @@ import { SharedPool } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { Access } from '../access.ts';
 import type { ClientAddress } from '../client-address.ts';
-import { senderHolder } from '../holders.ts';
+import type { Pools } from '../pools.ts';
+import { networkSender, type Sender } from '../sender.ts';
 import type { ReadBody } from '../request-bodies.ts';
 import { accountRoutes } from './account-routes.ts';
 import { keyRegenerationRoutes } from './key-regeneration-routes.ts';
@@ -43,6 +44,7 @@ export interface ApiOptions {
   readonly clientAddress: ClientAddress;
   readonly logger: Logger;
   readonly readBody: ReadBody;
+  readonly pools?: Pools;
   /** Aborts when the dashboard stops. */
   readonly stopping: AbortSignal;
 }
@@ -64,12 +66,16 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 /** Serves `/api/v1/…`: guard → match → authenticate → parse → handle → respond. Responds to every request, and passes none on. */
 export const apiHandler = (options: ApiOptions): ApiHandler => {
-  const { access, service, workers, clientAddress, logger, readBody, stopping } = options;
+  const { access, service, workers, clientAddress, logger, readBody, stopping, pools } = options;
   const match = routeMatcher(API_ROUTES);
   const document = openApiDocument(API_ROUTES);
-  const inTurn = limitReaders();
+  const inTurn = limitReaders(pools);
 
-  const answer = async (request: IncomingMessage, response: ServerResponse, url: URL): Promise<Answer> => {
+  const answer = async (
+    request: IncomingMessage,
+    { response, client }: { readonly response: ServerResponse; readonly client: Sender },
+    url: URL,
+  ): Promise<Answer> => {
     const refusal = checkApiRequest(request, access.mode);
     if (refusal !== undefined) throw new ApiProblem(refusal);
     // Ignores cookies, because other websites can make browsers send requests with cookies.
@@ -82,14 +88,12 @@ export const apiHandler = (options: ApiOptions): ApiHandler => {
       response.setHeader('allow', found.allowed.join(', '));
       throw new ApiProblem('method_not_allowed', `Allowed: ${found.allowed.join(', ')}.`);
     }
-    const session = await access.sessionOf(request);
+    const session = await access.sessionOf(request, client);
     if (session === undefined) throw new ApiProblem('unauthorized');
-    const findHolder = () => senderHolder(session, clientAddress(request));
+    const findHolder = () => session.holder();
     const { route, params } = found;
     const body = route.body === undefined ? undefined : await readJsonBody(request, response, { readBody, findHolder });
-    const left = new AbortController();
-    response.once('close', () => left.abort());
-    const signal = AbortSignal.any([left.signal, stopping]);
+    const signal = AbortSignal.any([client.signal, stopping]);
     const headers = {
       accept: request.headers.accept ?? '',
       lastEventId: request.headers['last-event-id']?.toString(),
@@ -103,12 +107,14 @@ export const apiHandler = (options: ApiOptions): ApiHandler => {
   return (request, response) => {
     response.setHeaders(new Map(Object.entries(HEADERS)));
     const url = new URL(`http://localhost${request.url ?? '/'}`);
-    answer(request, response, url)
+    const client = networkSender(clientAddress(request), response);
+    answer(request, { response, client }, url)
       .then((given) => sendAnswer(response, given))
       .catch((error: unknown) => {
         const problem = toProblem(error);
         const { method } = request;
-        if (problem === undefined) logger.error({ err: error, method, path: url.pathname }, 'api request failed');
+        if (problem === undefined && !client.signal.aborted)
+          logger.error({ err: error, method, path: url.pathname }, 'api request failed');
         // A client that disconnected needs no response. The connection of a failed stream is already closed.
         if (response.headersSent || response.destroyed) return undefined;
         // Tells the CLI which Service a port-forward leads to (ADR 016). Only callers that use a loopback host name get this
@@ -126,8 +132,9 @@ export const apiHandler = (options: ApiOptions): ApiHandler => {
  * Limits the number of requests that wait or stream, because each one queries ClickHouse repeatedly. Each user has a share. A request
  * counts until its response is sent or the client disconnects.
  */
-const limitReaders = () => {
+const limitReaders = (pools?: Pools) => {
   const readers = new SharedPool(API_LIMITS.readersMax);
+  pools?.set('readers', readers);
   return async (
     { problems }: ApiRoute,
     { response, findHolder }: { readonly response: ServerResponse; readonly findHolder: () => Promise<string> },

@@ -9,6 +9,7 @@ import type { Access } from '../access.ts';
 import type { Backend, ProjectLog, ReadRefusals } from '../backend.ts';
 import { clientAddresses } from '../client-address.ts';
 import { bodyReader } from '../request-bodies.ts';
+import type { Sender } from '../sender.ts';
 import { startWorkers } from '../workers/workers.ts';
 import { apiHandler } from './api-handler.ts';
 
@@ -133,7 +134,7 @@ export interface ApiServer extends AsyncDisposable {
 }
 
 /** Finds the backend of a request, or nothing if the sender is not signed in. */
-type FindBackend = (request: IncomingMessage) => Promise<Backend | undefined>;
+type FindBackend = (request: IncomingMessage, client: Sender) => Promise<Backend | undefined>;
 
 /** Starts the API on a free port. The holder of a request's shares is its `authorization` header. */
 export const startApiServer = async (findBackend: FindBackend, service?: string): Promise<ApiServer> => {
@@ -141,9 +142,9 @@ export const startApiServer = async (findBackend: FindBackend, service?: string)
   const logger = pino({ level: 'error' }, { write: () => (failures += 1) });
   const stopping = new AbortController();
   const workers = startWorkers();
-  const findSession: Access['sessionOf'] = async (request) => {
-    const backend = await findBackend(request);
-    const holder = () => Promise.resolve(request.headers.authorization);
+  const findSession: Access['sessionOf'] = async (request, client) => {
+    const backend = await findBackend(request, client);
+    const holder = () => Promise.resolve(request.headers.authorization ?? '');
     return backend && { user: undefined, backend, cookies: [], holder };
   };
   const handle = apiHandler({

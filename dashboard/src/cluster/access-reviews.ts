@@ -22,6 +22,8 @@ const RULES_PATH = resourcePath({ ...API, plural: 'selfsubjectrulesreviews' });
 
 interface Answer {
   readonly allowed: Promise<boolean>;
+  /** Of the user who asked. */
+  readonly signal: AbortSignal;
   readonly at: number;
 }
 
@@ -35,13 +37,24 @@ export class AccessReviews {
   }
 
   /** Resolves with the API server's decision. Rejects with `SourceError`. */
-  may(user: ClusterUser, question: AccessQuestion): Promise<boolean> {
+  async may(user: ClusterUser, question: AccessQuestion): Promise<boolean> {
+    const { allowed, signal } = this.#answer(user, question);
+    try {
+      return await allowed;
+    } catch (error) {
+      // The request that asked has ended, and this one has not.
+      if (signal.aborted && !user.signal.aborted) return this.may(user, question);
+      throw error;
+    }
+  }
+
+  #answer(user: ClusterUser, question: AccessQuestion): Answer {
     const { verb, resource, namespace = '', name = '' } = question;
     const key = [user.id, verb, resource, namespace, name].join(' ');
     const known = this.#answers.get(key);
-    if (known !== undefined && this.#now() - known.at < ANSWER_MS_MAX) return known.allowed;
+    if (known !== undefined && this.#now() - known.at < ANSWER_MS_MAX) return known;
     const allowed = review(user, question);
-    const answer = { allowed, at: this.#now() };
+    const answer = { allowed, signal: user.signal, at: this.#now() };
     // Inserts the answer last, because `#forgetOldest` removes the first one.
     this.#answers.delete(key);
     this.#answers.set(key, answer);
@@ -49,7 +62,7 @@ export class AccessReviews {
     allowed.catch(() => {
       if (this.#answers.get(key) === answer) this.#answers.delete(key);
     });
-    return allowed;
+    return answer;
   }
 
   #forgetOldest(): void {
@@ -59,16 +72,20 @@ export class AccessReviews {
   }
 }
 
-const review = async ({ client }: ClusterUser, question: AccessQuestion): Promise<boolean> => {
+const review = async ({ client, signal }: ClusterUser, question: AccessQuestion): Promise<boolean> => {
   const { verb, namespace, name } = question;
   const [resource, subresource] = question.resource.split('/');
   const resourceAttributes = { group: API_GROUP, verb, resource, subresource, namespace, name };
   const answer = await asSourceError(
-    client.create<{ status?: { allowed?: boolean } }>(PATH, {
-      apiVersion: 'authorization.k8s.io/v1',
-      kind: 'SelfSubjectAccessReview',
-      spec: { resourceAttributes },
-    }),
+    client.create<{ status?: { allowed?: boolean } }>(
+      PATH,
+      {
+        apiVersion: 'authorization.k8s.io/v1',
+        kind: 'SelfSubjectAccessReview',
+        spec: { resourceAttributes },
+      },
+      { signal },
+    ),
   );
   return answer.status?.allowed === true;
 };
@@ -96,12 +113,12 @@ export interface UserRules {
 const RULES_BYTES_MAX = 1024 * 1024;
 
 /** Returns a user's rules in a namespace, by creating a SelfSubjectRulesReview with the user's token. Rejects with `SourceError`. */
-export const reviewRules = async ({ client }: ClusterUser, namespace: string): Promise<UserRules> => {
+export const reviewRules = async ({ client, signal }: ClusterUser, namespace: string): Promise<UserRules> => {
   const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } };
   try {
     const { status } = await client.create<{
       status?: { resourceRules?: readonly ResourceRule[]; incomplete?: boolean };
-    }>(RULES_PATH, review, { bytesMax: RULES_BYTES_MAX });
+    }>(RULES_PATH, review, { signal, bytesMax: RULES_BYTES_MAX });
     return { rules: status?.resourceRules ?? [], isIncomplete: status?.incomplete === true };
   } catch (error) {
     if (error instanceof ResponseTooLargeError) return { rules: [], isIncomplete: true };

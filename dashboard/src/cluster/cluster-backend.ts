@@ -1,7 +1,10 @@
+import { FairQueue, SourceError } from '@standin/contract';
 import type { SharedConnectionConfig } from '@standin/kube';
 import type { LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Backend } from '../backend.ts';
+import type { Pools } from '../pools.ts';
+import type { Sender } from '../sender.ts';
 import { AccessReviews } from './access-reviews.ts';
 import { clusterLogs } from './cluster-logs.ts';
 import { clusterResources } from './cluster-resources.ts';
@@ -12,6 +15,11 @@ import type { Identities } from './identities.ts';
 import type { OperatorClient } from './operator-client.ts';
 import { ReadableNamespaces } from './readable-namespaces.ts';
 import type { ResourceIndex } from './resource-index.ts';
+
+/** Each call opens a connection, and the operator then asks all gateways. One user can have half of the connections. */
+const OPERATOR_CONNECTIONS_MAX = 16;
+const OPERATOR_CALLS_MAX = 500;
+const OPERATOR_WAIT_MS = 8_000;
 
 export interface ClusterParts {
   /** Provides the address of the API server. The credentials in this configuration are not used here. */
@@ -25,13 +33,14 @@ export interface ClusterParts {
   /** See `Backend`. */
   readonly sendUrl: string;
   readonly logger: Logger;
+  readonly pools?: Pools;
 }
 
 export interface ClusterBackends {
-  /** Returns the backend of the user with this token. `findHolder` finds whose share of the queries its reads use. */
-  as(token: string, findHolder: () => Promise<string>): Backend;
+  /** Returns the backend of the user with this token. */
+  as(token: string, sender: Sender): Backend;
   /** Returns the user with this token, for calls to the API server. */
-  user(token: string): ClusterUser;
+  user(token: string, sender: Sender): ClusterUser;
   close(): Promise<void>;
 }
 
@@ -45,24 +54,34 @@ export const clusterBackends = ({
   gatewayUrl,
   sendUrl,
   logger,
+  pools = new Map(),
 }: ClusterParts): ClusterBackends => {
-  const users = clusterUsers(config);
+  const users = clusterUsers(config, pools);
   const reviews = new AccessReviews();
   const readable = new ReadableNamespaces({ reviews, index });
-  const changes = new LiveChanges(reviews, logger);
-  const readsFor = fairReads(store);
+  const changes = new LiveChanges(reviews, logger, pools);
+  const operatorCalls = new FairQueue({
+    runningMax: OPERATOR_CONNECTIONS_MAX,
+    callsMax: OPERATOR_CALLS_MAX,
+    waitMs: OPERATOR_WAIT_MS,
+    refusal: () => new SourceError('Unavailable', 'the operator is busy: try again in a few seconds'),
+  });
+  pools.set('operator_connections', operatorCalls.running).set('operator_calls', operatorCalls.calls);
+  const readsFor = fairReads(store, pools);
   return {
-    as: (token, findHolder) => {
-      const user = users.as(token);
+    as: (token, sender) => {
+      const user = users.as(token, sender);
+      const refusals: OperatorClient['refusals'] = async (project) =>
+        operatorCalls.run(await user.holder(), () => operator.refusals(project), user.signal);
       return {
         mode: 'cluster',
         gatewayUrl,
         sendUrl,
         resources: clusterResources({ user, reviews, index, readable, changes, identities }),
-        logs: clusterLogs({ user, reviews, store: readsFor(findHolder), identities, operator }),
+        logs: clusterLogs({ user, reviews, store: readsFor(user), identities, operator: { refusals } }),
       };
     },
-    user: (token) => users.as(token),
+    user: (token, sender) => users.as(token, sender),
     close: () => users.close(),
   };
 };

@@ -4,7 +4,7 @@ import { tailSummaries, type LogStore } from '@standin/logstore';
 import { expect, it } from 'vitest';
 import { AccessReviews } from './access-reviews.ts';
 import { clusterLogs } from './cluster-logs.ts';
-import type { ClusterUser } from './cluster-user.ts';
+import { testUser } from './cluster-user.testing.ts';
 import { Identities } from './identities.ts';
 
 const PROJECT = { namespace: 'team-a', name: 'shop', uid: 'uid-of-shop' };
@@ -23,7 +23,7 @@ const openLog = async () => {
   };
   const unused = () => Promise.reject(new Error('unused'));
   const logs = clusterLogs({
-    user: { id: 'ada', client } as unknown as ClusterUser,
+    user: testUser(client),
     reviews: new AccessReviews(() => state.now),
     store: store as unknown as LogStore,
     identities: new Identities({ holdIdentities: unused }),

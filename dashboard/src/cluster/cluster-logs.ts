@@ -14,6 +14,7 @@ export interface LogsParts {
   readonly reviews: AccessReviews;
   readonly store: LogReads;
   readonly identities: Identities;
+  /** Asks the operator in the user's turn. */
   readonly operator: Pick<OperatorClient, 'refusals'>;
 }
 

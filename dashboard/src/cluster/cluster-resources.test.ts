@@ -3,7 +3,7 @@ import pino from 'pino';
 import { describe, expect, it } from 'vitest';
 import { AccessReviews } from './access-reviews.ts';
 import { clusterResources } from './cluster-resources.ts';
-import type { ClusterUser } from './cluster-user.ts';
+import { testUser } from './cluster-user.testing.ts';
 import { Identities } from './identities.ts';
 import { LiveChanges } from './live-changes.ts';
 import { ReadableNamespaces } from './readable-namespaces.ts';
@@ -16,7 +16,7 @@ const openResources = () => {
   const reviews = new AccessReviews();
   const index: ResourceIndex = { serves: (namespace) => namespace !== 'left', namespaces: () => new Map() };
   return clusterResources({
-    user: { id: 'ada', client } as unknown as ClusterUser,
+    user: testUser(client),
     reviews,
     index,
     readable: new ReadableNamespaces({ reviews, index }),

@@ -118,7 +118,7 @@ const addressProblems = (object: DesiredObject, index: ResourceIndex): readonly 
 };
 
 const writeOnce = async (
-  { client }: ClusterUser,
+  { client, signal }: ClusterUser,
   object: DesiredObject,
   { expected, isDryRun }: WriteOptions,
 ): Promise<CustomResource> => {
@@ -134,7 +134,7 @@ const writeOnce = async (
     // If the object already exists, the API server returns a Conflict with its own message.
     return client.create<CustomResource>(collectionPath(kind, namespace), object, { query });
   }
-  const current = await client.get<CustomResource>(objectPath(ref)).catch((error: unknown) => {
+  const current = await client.get<CustomResource>(objectPath(ref), { signal }).catch((error: unknown) => {
     throw isNotFound(error) ? missingError(ref) : error;
   });
   checkExpected(toResourceObject(kind, current), expected, ref);
@@ -144,12 +144,12 @@ const writeOnce = async (
 };
 
 /** Returns an Account's key. Requires permission to read the Secret that contains the key. */
-const readApiKey = async ({ client }: ClusterUser, account: ResourceObject): Promise<string | undefined> => {
+const readApiKey = async ({ client, signal }: ClusterUser, account: ResourceObject): Promise<string | undefined> => {
   const { namespace, name: accountName } = account.metadata;
   const name = accountSpec(account).apiKey?.secretName ?? apiKeySecretName(accountName);
   const path = resourcePath({ group: '', version: 'v1', plural: 'secrets', namespace, name });
   try {
-    const { data = {} } = await client.get<{ data?: Record<string, string> }>(path);
+    const { data = {} } = await client.get<{ data?: Record<string, string> }>(path, { signal });
     const value = new Map(Object.entries(data)).get(API_KEY_DATA_KEY);
     return value === undefined ? undefined : Buffer.from(value, 'base64').toString('utf8');
   } catch (error) {

@@ -30,7 +30,7 @@ export const followClusterShares = (view: OwnView, identities: Identities): Shar
       const known = index.find(tokenSha256);
       if (known === undefined) return undefined;
       const { namespace, name, uid } = known.metadata;
-      const share = await getObject({ id: 'dashboard', client: view.client }, { kind: 'Share', namespace, name });
+      const share = await getObject(view, { kind: 'Share', namespace, name });
       if (share?.metadata.uid !== uid || share.metadata.deletionTimestamp !== undefined) return undefined;
       const project = index.projectOf(share);
       return project && { share, projectUid: (await identities.of(project)).uid, surroundings: index };

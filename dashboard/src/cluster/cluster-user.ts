@@ -1,36 +1,128 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { FairQueue, SharedPool, SourceError } from '@standin/contract';
 import { KubeClient, type SharedConnectionConfig } from '@standin/kube';
 import { anonymousConfig, tokenConfig } from '@standin/kube/kube-config';
+import type { Pools } from '../pools.ts';
+import type { Sender } from '../sender.ts';
 
-/** A user of the cluster, identified by a token that the API server may not have verified yet. */
+/** A user of the cluster, identified by a token that the API server may not have verified yet, who has sent one request. */
 export interface ClusterUser {
   /** Derived from the token, so that data cached for one token is never used for another. */
   readonly id: string;
-  /** Every call carries the user's token and none of the dashboard's credentials. */
+  /**
+   * Every call carries the user's token and none of the dashboard's credentials, and waits for the user's turn. A call without a signal
+   * is a write. If the user leaves while the first write waits, the write is not sent.
+   */
   readonly client: KubeClient;
+  /** For reads. Aborts when the user has left or has the response, unless the request has begun to write. */
+  readonly signal: AbortSignal;
+  /** Resolves with the holder of the user's shares (`holders.ts`). */
+  holder(): Promise<string>;
+  /**
+   * Counts memory for what was read, until the returned function is called or the user has the response. Rejects with `SourceError`
+   * (`Unavailable`) if the user's share is used up.
+   */
+  hold(what: Held, bytes: number): Promise<() => void>;
+  /** Does work that occupies the process, in a turn of the event loop of its own. Users take turns. */
+  step<T>(work: () => T): Promise<T>;
 }
+
+/** What was read from the API server as JSON, or from the log. */
+export type Held = 'objects' | 'captured requests';
 
 /** Allows only one retry, because a user is waiting, and the page can report what is unavailable. */
 const ATTEMPTS_MAX = 2;
 const TIMEOUT_MS = 8_000;
 /** Reviews of permissions are POST requests that write nothing, and one page may need thousands of them. */
 const REVIEW_RATE = { qps: 1_000, burst: 1_000 };
+/** One user can have half of them, which is as many as one list uses. */
+const CONNECTIONS_MAX = 16;
+/** Maximum number of running and waiting calls. One page may review permissions for hundreds of projects. */
+const CALLS_MAX = 4_000;
+const WAIT_MS = 8_000;
+/** The size of objects as JSON. In memory, they can be three times as large, and the chart gives the process 512 MiB. */
+const OBJECT_BYTES_MAX = 64 * 1024 * 1024;
+/** Three requests of the maximum size for one user. A response holds its request while the client is slow to receive it. */
+const CAPTURED_BYTES_MAX = 128 * 1024 * 1024;
+/** Parsing so many bytes takes less than a millisecond. */
+const PARSED_INLINE_BYTES_MAX = 64 * 1024;
+
+const refusal = (message: string) => (): SourceError =>
+  new SourceError('Unavailable', `${message}: try again in a few seconds`);
+const busy = refusal('too many of your requests wait for the Kubernetes API server');
 
 /** Creates users of the cluster in `config` from their tokens. Their calls share connections, which `close` closes. */
 export const clusterUsers = (
   config: SharedConnectionConfig,
-): { as(token: string): ClusterUser; close(): Promise<void> } => {
-  const anonymous = anonymousConfig(config);
+  pools: Pools = new Map(),
+): { as(token: string, sender: Sender): ClusterUser; close(): Promise<void> } => {
+  const anonymous = anonymousConfig(config, CONNECTIONS_MAX);
+  const calls = new FairQueue({ runningMax: CONNECTIONS_MAX, callsMax: CALLS_MAX, waitMs: WAIT_MS, refusal: busy });
+  const steps = new FairQueue({ runningMax: 1, callsMax: CALLS_MAX, refusal: busy });
+  const memory: Readonly<Record<Held, SharedPool>> = {
+    objects: new SharedPool(OBJECT_BYTES_MAX),
+    'captured requests': new SharedPool(CAPTURED_BYTES_MAX),
+  };
+  pools.set('api_server_connections', calls.running).set('api_server_calls', calls.calls);
+  pools.set('object_bytes', memory.objects).set('captured_bytes', memory['captured requests']);
+
   return {
-    as: (token) => ({
-      id: createHash('sha256').update(token).digest('base64url'),
-      client: new KubeClient({
-        config: tokenConfig(anonymous, token),
-        attemptsMax: ATTEMPTS_MAX,
-        timeoutMs: TIMEOUT_MS,
-        writeRate: REVIEW_RATE,
-      }),
-    }),
+    as: (token, { findHolder, signal: left }) => {
+      let holder: Promise<string> | undefined;
+      const findOnce = () => (holder ??= findHolder());
+      const reads = new AbortController();
+      let hasWritten = false;
+      const releases = new Set<() => void>();
+      const leave = (): void => {
+        if (!hasWritten) reads.abort(left.reason);
+        for (const release of releases) release();
+      };
+      if (left.aborted) leave();
+      else left.addEventListener('abort', leave, { once: true });
+
+      const inTurn = async <T>(attempt: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
+        const begin = (): Promise<T> => {
+          hasWritten ||= signal === undefined;
+          return attempt();
+        };
+        return calls.run(await findOnce(), begin, signal ?? reads.signal);
+      };
+      const step = async <T>(work: () => T): Promise<T> =>
+        steps.run(await findOnce(), async () => {
+          await nextTurn();
+          return work();
+        });
+      const parse = (body: Buffer): unknown => {
+        const read = (): unknown => JSON.parse(body.toString());
+        return body.length <= PARSED_INLINE_BYTES_MAX ? read() : step(read);
+      };
+      return {
+        id: createHash('sha256').update(token).digest('base64url'),
+        client: new KubeClient({
+          config: tokenConfig(anonymous, token),
+          attemptsMax: ATTEMPTS_MAX,
+          timeoutMs: TIMEOUT_MS,
+          writeRate: REVIEW_RATE,
+          inTurn,
+          parse,
+        }),
+        signal: reads.signal,
+        holder: findOnce,
+        hold: async (what, bytes) => {
+          const name = await findOnce();
+          left.throwIfAborted();
+          if (!memory[what].take(name, bytes))
+            throw refusal(`your requests have used up your share of the memory for ${what}`)();
+          const release = (): void => {
+            if (releases.delete(release)) memory[what].free(name, bytes);
+          };
+          releases.add(release);
+          return release;
+        },
+        step,
+      };
+    },
     close: () => anonymous.close(),
   };
 };

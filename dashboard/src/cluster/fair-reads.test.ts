@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import type { ClusterUser } from './cluster-user.ts';
+import { testUser } from './cluster-user.testing.ts';
 import { fairReads, type LogReads } from './fair-reads.ts';
 
 const settled = () => new Promise(setImmediate);
@@ -19,7 +21,7 @@ const startReads = () => {
     },
   } as unknown as LogReads;
   const readsFor = fairReads(log);
-  return { begun, as: (holder: string) => readsFor(() => Promise.resolve(holder)) };
+  return { begun, as: (holder: string) => readsFor(testUser({}, { holder: () => Promise.resolve(holder) })) };
 };
 
 it('reads for other users while one user has many slow queries', async () => {
@@ -46,4 +48,27 @@ it('takes no turn for an export whose client does not read', async () => {
   const rest: unknown[] = [];
   for await (const entry of { [Symbol.asyncIterator]: () => exports[0] as AsyncIterator<unknown> }) rest.push(entry);
   expect(rest).toEqual(['b', 'c']);
+});
+
+it('counts the memory of captured requests, and of an export that of one request', async () => {
+  const held: number[] = [];
+  const hold: ClusterUser['hold'] = (_, bytes) => {
+    held.push(bytes);
+    return Promise.resolve(() => held.push(-bytes));
+  };
+  const body = 'x'.repeat(1_000);
+  const log = {
+    replays: {},
+    row: () => Promise.resolve({ id: 'a', status: 200, requestBody: Buffer.alloc(500), headers: [['b', 'c']] }),
+    entries: async function* () {
+      for (const id of ['a', 'b']) yield await Promise.resolve({ id, request: { body } });
+    },
+  } as unknown as LogReads;
+  const reads = fairReads(log)(testUser({}, { hold }));
+  await reads.row('a');
+  expect(held.splice(0)).toEqual([503]);
+  const entries = reads.entries([])[Symbol.asyncIterator]();
+  await entries.next();
+  await entries.next();
+  expect(held).toEqual([1_001, -1_001, 1_001]);
 });

@@ -1,6 +1,8 @@
 import { FairQueue } from '@standin/contract';
 import { LOG_CONNECTIONS_MAX, LogStoreError, type LogStore } from '@standin/logstore';
 import type { ProjectLog } from '../backend.ts';
+import type { Pools } from '../pools.ts';
+import type { ClusterUser } from './cluster-user.ts';
 
 /** What the pages and programs of a user read from the log. */
 export type LogReads = Pick<LogStore, 'requestsByHour' | 'usage' | Exclude<keyof ProjectLog, 'projectUid'>>;
@@ -12,26 +14,37 @@ const WAIT_MS = 30_000;
 
 /**
  * Creates a function that limits the queries of each user, because all users share the connections to ClickHouse. One user can have half
- * of them. Reads that wait too long reject with `LogStoreError`. `follow` is not limited, because readers share its queries.
+ * of them. A query that waits is dropped if its user leaves. Reads that wait too long reject with `LogStoreError`. `follow` is not
+ * limited, because readers share its queries.
  */
-export const fairReads = (store: LogReads): ((findHolder: () => Promise<string>) => LogReads) => {
+export const fairReads = (
+  store: LogReads,
+  pools: Pools = new Map(),
+): ((user: Pick<ClusterUser, 'holder' | 'signal' | 'hold'>) => LogReads) => {
   const queue = new FairQueue({
     runningMax: LOG_CONNECTIONS_MAX,
     callsMax: CALLS_MAX,
     waitMs: WAIT_MS,
     refusal: () => new LogStoreError('too many queries are running', { kind: 'retryable', code: 'EBUSY' }),
   });
-  return (findHolder) => {
-    const inTurn = async <T>(query: () => Promise<T>): Promise<T> => queue.run(await findHolder(), query);
+  pools.set('log_connections', queue.running).set('log_queries', queue.calls);
+  return (user) => {
+    const inTurn = async <T>(query: () => Promise<T>): Promise<T> => queue.run(await user.holder(), query, user.signal);
+    /** Counts the memory of a result until the user has the response. */
+    const held = async <T>(query: () => Promise<T>): Promise<T> => {
+      const result = await inTurn(query);
+      await user.hold('captured requests', sizeOfText(result));
+      return result;
+    };
     const { replays } = store;
     return {
       summaries: (filter) => inTurn(() => store.summaries(filter)),
       follow: (options) => store.follow(options),
-      entries: (summaries) => stepwise(store.entries(summaries), inTurn),
-      get: (id) => inTurn(() => store.get(id)),
-      row: (id) => inTurn(() => store.row(id)),
-      preview: (id, bodyBytesMax) => inTurn(() => store.preview(id, bodyBytesMax)),
-      requestBodies: (keys, bodyBytesMax) => inTurn(() => store.requestBodies(keys, bodyBytesMax)),
+      entries: (summaries) => stepwise(store.entries(summaries), { user, inTurn }),
+      get: (id) => held(() => store.get(id)),
+      row: (id) => held(() => store.row(id)),
+      preview: (id, bodyBytesMax) => held(() => store.preview(id, bodyBytesMax)),
+      requestBodies: (keys, bodyBytesMax) => held(() => store.requestBodies(keys, bodyBytesMax)),
       count: (filter) => inTurn(() => store.count(filter)),
       histogram: (filter, range) => inTurn(() => store.histogram(filter, range)),
       distinct: (field, filter, options) => inTurn(() => store.distinct(field, filter, options)),
@@ -39,7 +52,7 @@ export const fairReads = (store: LogReads): ((findHolder: () => Promise<string>)
       usage: (account, range) => inTurn(() => store.usage(account, range)),
       replays: {
         ...replays,
-        exchange: (key) => inTurn(() => replays.exchange(key)),
+        exchange: (key) => held(() => replays.exchange(key)),
         results: (filter) => inTurn(() => replays.results(filter)),
         ofRequest: (request, limit) => inTurn(() => replays.ofRequest(request, limit)),
         counts: (key) => inTurn(() => replays.counts(key)),
@@ -48,15 +61,31 @@ export const fairReads = (store: LogReads): ((findHolder: () => Promise<string>)
   };
 };
 
-/** Reads each item in its own turn, so that a slow client takes no connection while it receives items. */
-const stepwise = async function* <T>(
-  items: AsyncIterable<T>,
-  inTurn: (next: () => Promise<IteratorResult<T, unknown>>) => Promise<IteratorResult<T, unknown>>,
-): AsyncGenerator<T> {
+const sizeOfText = (value: unknown): number => {
+  if (typeof value === 'string' || value instanceof Uint8Array) return value.length;
+  if (value instanceof Map) return sizeOfText([...value.values()]);
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, part) => sum + sizeOfText(part), 0);
+};
+
+interface Steps<T> {
+  readonly user: Pick<ClusterUser, 'hold'>;
+  readonly inTurn: (next: () => Promise<IteratorResult<T, unknown>>) => Promise<IteratorResult<T, unknown>>;
+}
+
+/**
+ * Reads each item in its own turn, so that a slow client takes no connection while it receives items. The memory of an item counts until
+ * the client has received it.
+ */
+const stepwise = async function* <T>(items: AsyncIterable<T>, { user, inTurn }: Steps<T>): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();
   const next = () => inTurn(() => iterator.next());
   try {
-    for (let step = await next(); step.done !== true; step = await next()) yield step.value;
+    for (let step = await next(); step.done !== true; step = await next()) {
+      const release = await user.hold('captured requests', sizeOfText(step.value));
+      yield step.value;
+      release();
+    }
   } finally {
     await iterator.return?.();
   }

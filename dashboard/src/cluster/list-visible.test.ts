@@ -3,7 +3,7 @@ import { API_GROUP } from '@standin/contract';
 import { ApiError, ResponseTooLargeError } from '@standin/kube';
 import { expect, it } from 'vitest';
 import { AccessReviews } from './access-reviews.ts';
-import type { ClusterUser } from './cluster-user.ts';
+import { testUser } from './cluster-user.testing.ts';
 import { listVisible } from './list-visible.ts';
 import { ReadableNamespaces } from './readable-namespaces.ts';
 
@@ -81,7 +81,7 @@ const startUser = ({ rules, webhook, projects, now = () => 0 }: UserOptions) => 
     new Map(
       [...projects].map(([namespace, found], number) => [namespace, { number: number + 1, projects: new Set(found) }]),
     );
-  const user = { id: 'ada', client } as unknown as ClusterUser;
+  const user = testUser(client);
   const index = { serves: () => true, namespaces: indexed };
   const reviews = new AccessReviews(now);
   const readable = new ReadableNamespaces({ reviews, index, now });

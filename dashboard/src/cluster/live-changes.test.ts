@@ -1,13 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { KINDS } from '@standin/contract';
 import { pino } from 'pino';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { AccessReviews } from './access-reviews.ts';
-import type { ClusterUser } from './cluster-user.ts';
+import { testUser } from './cluster-user.testing.ts';
 import { LiveChanges } from './live-changes.ts';
 
 const never = () => new Promise<never>(() => undefined);
 const client = { create: () => Promise.resolve({ status: { allowed: true } }), get: never, watch: never };
-const user = { id: 'ada', client } as unknown as ClusterUser;
+const user = testUser(client);
 const newChanges = () => new LiveChanges(new AccessReviews(), pino({ level: 'silent' }));
 
 it('reports a possible change to a page that joins a watch, because the page was loaded before', async () => {
@@ -39,4 +40,29 @@ it('watches for the other pages of a user after one of them is closed', async ()
   void watch(third, joined);
   await nextTurn();
   expect([ended.mock.calls, joined.mock.calls]).toEqual([[], [[undefined]]]);
+});
+
+it('one user has half of the watches, however many tokens the user has', async () => {
+  const changes = newChanges();
+  const stopping = new AbortController();
+  onTestFinished(() => stopping.abort());
+  let watches = 0;
+  const counting = {
+    ...client,
+    get: () => {
+      watches += 1;
+      return never();
+    },
+  };
+  const open = async (holder: string, count: number): Promise<number> => {
+    const before = watches;
+    for (let index = 0; index < count; index += 1) {
+      const user = testUser(counting, { id: `${holder} ${index}`, holder: () => Promise.resolve(holder) });
+      void changes.watch(user, { namespace: 'shop', onChange: () => undefined, signal: stopping.signal });
+    }
+    await nextTurn();
+    return (watches - before) / KINDS.length;
+  };
+  expect(await open('ada', 150)).toBe(100);
+  expect(await open('bob', 1)).toBe(1);
 });

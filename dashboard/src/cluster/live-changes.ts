@@ -1,7 +1,8 @@
 import { once } from 'node:events';
-import { KINDS, RESOURCES, SourceError, type Kind, type ObjectRef } from '@standin/contract';
+import { KINDS, RESOURCES, SharedPool, SourceError, type Kind, type ObjectRef } from '@standin/contract';
 import { ApiError, collectionPath, nameOnly, Reflector, type KubeObject } from '@standin/kube';
 import type { Logger } from 'pino';
+import type { Pools } from '../pools.ts';
 import type { AccessReviews } from './access-reviews.ts';
 import type { ClusterUser } from './cluster-user.ts';
 
@@ -21,32 +22,35 @@ interface Topic {
   readonly ended: AbortController;
 }
 
-/** Maximum number of topics. It is limited because each topic has one connection to the API server per kind. */
+/** Maximum number of topics. Each topic has one connection to the API server per kind. One user can have half of the topics. */
 const TOPICS_MAX = 200;
-/** Pages reload at this interval if the user may not watch any kind or the maximum number of topics is reached. */
+/** Pages reload at this interval if the user may not watch any kind, or has used up their share of the topics. */
 const POLL_MS = 5_000;
 
 /** Watches resources with users' tokens, within limits. */
 export class LiveChanges {
   readonly #topics = new Map<string, Topic>();
+  readonly #shares = new SharedPool(TOPICS_MAX);
   readonly #reviews: AccessReviews;
   readonly #logger: Logger;
 
-  constructor(reviews: AccessReviews, logger: Logger) {
+  constructor(reviews: AccessReviews, logger: Logger, pools: Pools = new Map()) {
     this.#reviews = reviews;
     this.#logger = logger;
+    pools.set('watches', this.#shares);
   }
 
   /** Watches until `signal` aborts. Rejects with `SourceError`: `Unauthorized` if the token is no longer valid. */
   async watch(user: ClusterUser, { namespace, onChange, signal }: WatchOptions): Promise<void> {
     const kinds = await this.#watchable(user, namespace);
     const key = `${user.id} ${namespace ?? ''}`;
+    const holder = await user.holder();
     const topic = this.#topics.get(key);
-    if (topic === undefined && (kinds.length === 0 || this.#topics.size >= TOPICS_MAX)) {
+    if (topic === undefined && (kinds.length === 0 || !this.#shares.take(holder))) {
       await poll(onChange, signal);
       return;
     }
-    const joined = topic ?? this.#open(user, { key, namespace, kinds });
+    const joined = topic ?? this.#open(user, { key, holder, namespace, kinds });
     const listener: OnChange = (ref) => onChange(ref);
     joined.listeners.add(listener);
     // Objects may have changed since the page was loaded. A new topic reports this after its first list.
@@ -70,10 +74,16 @@ export class LiveChanges {
 
   #open(
     { client }: ClusterUser,
-    { key, namespace, kinds }: { key: string; namespace: string | undefined; kinds: readonly Kind[] },
+    {
+      key,
+      holder,
+      namespace,
+      kinds,
+    }: { key: string; holder: string; namespace: string | undefined; kinds: readonly Kind[] },
   ): Topic {
     const topic: Topic = { listeners: new Set(), ended: new AbortController() };
     this.#topics.set(key, topic);
+    topic.ended.signal.addEventListener('abort', () => this.#shares.free(holder), { once: true });
     const tell: OnChange = (ref) => {
       for (const listener of topic.listeners) listener(ref);
     };

@@ -1,6 +1,7 @@
-import { LIMITS } from '@standin/contract';
+import { LIMITS, SourceError } from '@standin/contract';
 import { expect, it } from 'vitest';
 import type { ClusterUser } from './cluster-user.ts';
+import { testUser } from './cluster-user.testing.ts';
 import { listIn } from './read-objects.ts';
 
 const META = { namespace: 'a', uid: 'u', generation: 1, resourceVersion: '1', creationTimestamp: '' };
@@ -8,7 +9,7 @@ const SPEC = { projectRef: { name: 'shop' }, slug: '/orders', method: 'POST', ac
 
 const list = async (...items: readonly object[]) => {
   const client = { get: () => Promise.resolve({ metadata: { resourceVersion: '1' }, items }) };
-  return listIn({ id: 'ada', client } as unknown as ClusterUser, 'Endpoint', 'a');
+  return listIn(testUser(client), 'Endpoint', 'a');
 };
 
 it('lists a small object as a whole', async () => {
@@ -45,4 +46,35 @@ it('lists an object without its large parts', async () => {
   expect(listed?.metadata).toEqual({ ...META, name: 'orders', labels: { team: 'a' }, annotations: { tool: 'argo' } });
   expect(listed?.spec).toEqual({ ...SPEC, json: { status: 201 } });
   expect(listed?.status).toEqual({ conditions });
+});
+
+it('counts the memory of what it keeps, and reads no further if the share of the user is used up', async () => {
+  const items = [{ metadata: { ...META, name: 'orders', annotations: { note: 'x'.repeat(100_000) } }, spec: SPEC }];
+  let pages = 0;
+  const client = {
+    get: () => {
+      pages += 1;
+      return Promise.resolve({ metadata: { resourceVersion: '1', continue: 'more' }, items });
+    },
+  };
+  let held = 0;
+  const hold: ClusterUser['hold'] = (_, bytes) => {
+    held += bytes;
+    return held > 2_000 ? Promise.reject(new SourceError('Unavailable', 'used up')) : Promise.resolve(() => undefined);
+  };
+  await expect(listIn(testUser(client, { hold }), 'Endpoint', 'a')).rejects.toThrow('used up');
+  expect(pages).toBe(7);
+});
+
+it('processes large pages in several steps, between which other requests run', async () => {
+  const responses = [{ name: 'a', body: 'x'.repeat(1_000_000) }];
+  const items = Array.from({ length: 100 }, () => ({ metadata: { ...META, name: 'o' }, spec: { ...SPEC, responses } }));
+  const client = { get: () => Promise.resolve({ metadata: { resourceVersion: '1' }, items }) };
+  let steps = 0;
+  const step = <T>(work: () => T): Promise<T> => {
+    steps += 1;
+    return Promise.resolve(work());
+  };
+  expect(await listIn(testUser(client, { step }), 'Endpoint', 'a')).toHaveLength(100);
+  expect(steps).toBeGreaterThan(2);
 });

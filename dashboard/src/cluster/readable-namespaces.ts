@@ -15,7 +15,7 @@ interface Known {
   /** The number of the last namespace that was asked about again. */
   askedAgain: number;
   askedAgainAt: number;
-  asking: Promise<void> | undefined;
+  asking: { readonly done: Promise<void>; readonly signal: AbortSignal } | undefined;
 }
 
 type Entry = readonly [namespace: string, indexed: IndexedNamespace];
@@ -63,8 +63,18 @@ export class ReadableNamespaces {
   async find(user: ClusterUser, kind: Kind): Promise<ReadonlyMap<string, Readable>> {
     const known = this.#knownAbout(user, kind);
     // Concurrent calls share the questions.
-    known.asking ??= this.#ask(user, kind, known).finally(() => (known.asking = undefined));
-    await known.asking;
+    known.asking ??= {
+      done: this.#ask(user, kind, known).finally(() => (known.asking = undefined)),
+      signal: user.signal,
+    };
+    const { done, signal } = known.asking;
+    try {
+      await done;
+    } catch (error) {
+      // The request that asked has ended, and this one has not.
+      if (signal.aborted && !user.signal.aborted) return this.find(user, kind);
+      throw error;
+    }
     const namespaces = this.#namespaces(kind);
     const found = new Map<string, Readable>();
     for (const [namespace, readable] of known.readable) {

@@ -1,15 +1,18 @@
 import { SharedPool } from '@standin/contract';
+import type { Pools } from '../pools.ts';
 
-interface PageStreamLimits {
-  readonly perReaderMax: number;
-  readonly totalMax: number;
+interface PageStreamOptions {
+  readonly perReaderMax?: number;
+  readonly totalMax?: number;
+  readonly pools?: Pools;
 }
 
 /**
  * Maximum number of concurrent page streams. While requests arrive, each live tail queries ClickHouse several times a second. A
  * page opens at most two streams.
  */
-const PAGE_STREAM_LIMITS: PageStreamLimits = { perReaderMax: 20, totalMax: 200 };
+const PER_READER_MAX = 20;
+const TOTAL_MAX = 200;
 
 /** Reserves a stream until `release` is called, or returns the reason why none is available. */
 export type OpenStream = () => Promise<{ readonly release: () => void } | { readonly refusal: string }>;
@@ -22,9 +25,12 @@ interface Reader {
 }
 
 /** Limits the streams of all pages in this process, per reader and in total. Each holder has a share of the total. */
-export const pageStreams = ({ perReaderMax, totalMax } = PAGE_STREAM_LIMITS): ((reader: Reader) => OpenStream) => {
+export const pageStreams = ({ perReaderMax = PER_READER_MAX, totalMax = TOTAL_MAX, pools }: PageStreamOptions = {}): ((
+  reader: Reader,
+) => OpenStream) => {
   const readers = new Map<string, number>();
   const streams = new SharedPool(totalMax);
+  pools?.set('page_streams', streams);
   const count = (id: string, change: 1 | -1): void => {
     const open = (readers.get(id) ?? 0) + change;
     if (open === 0) readers.delete(id);

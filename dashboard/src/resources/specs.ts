@@ -5,16 +5,17 @@ import { parseObject, readStatus, type AccountSpec, type EndpointSpec, type Proj
 const parsed = new WeakMap<ResourceObject, object>();
 
 /** Returns the spec of an object. An invalid spec is returned unchanged, so any field may be missing. */
-const specOf = <T>(object: ResourceObject): Partial<T> => {
-  const spec = parsed.get(object) ?? parseSpec(object);
+const specOf = <T>(object: ResourceObject): Partial<T> => parseSpec(object);
+
+/** Parses the spec of an object, once. The functions below then return it immediately. */
+export const parseSpec = (object: ResourceObject): object => {
+  const known = parsed.get(object);
+  if (known !== undefined) return known;
+  const result = parseObject(object);
+  const given = typeof object.spec === 'object' && object.spec !== null ? object.spec : {};
+  const spec = result.ok ? result.value.spec : given;
   parsed.set(object, spec);
   return spec;
-};
-
-const parseSpec = (object: ResourceObject): object => {
-  const result = parseObject(object);
-  if (result.ok) return result.value.spec;
-  return typeof object.spec === 'object' && object.spec !== null ? object.spec : {};
 };
 
 export const endpointSpec = (object: ResourceObject): Partial<EndpointSpec> => specOf<EndpointSpec>(object);

@@ -3,6 +3,7 @@ import { parseObject, readStatus, shareRefusal, type ShareSpec, type ShareSurrou
 import type { RowVersion } from '@standin/exchange';
 import type { LogStore } from '@standin/logstore';
 import type { RedactionRules } from '@standin/exchange/redact';
+import type { Pools } from '../pools.ts';
 import { namespaceHolder } from '../holders.ts';
 import { recordOpenedLink, type Audit } from '../audit-reads.ts';
 import { capturedOf } from '../captured/captured-bytes.ts';
@@ -65,6 +66,7 @@ export interface PublicSharesSource {
 
 export interface PublicSharesParts extends PublicSharesSource {
   readonly workers: WorkerPool;
+  readonly pools?: Pools;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
 }
@@ -87,8 +89,15 @@ interface WorkingLink {
 const isOf = ({ spec, projectUid, namespace }: WorkingLink, row: Omit<RowVersion, 'version'>): boolean =>
   row.projectUid === projectUid && row.namespace === namespace && row.project === spec.projectRef.name;
 
-export const publicShares = ({ source, store, audit, workers, now = Date.now }: PublicSharesParts): PublicShares => {
-  const cache = new ShareCache();
+export const publicShares = ({
+  source,
+  store,
+  audit,
+  workers,
+  pools,
+  now = Date.now,
+}: PublicSharesParts): PublicShares => {
+  const cache = new ShareCache({ pools });
 
   const findWorking = async (tokenSha256: string): Promise<WorkingLink | undefined> => {
     const found = await source.find(tokenSha256);

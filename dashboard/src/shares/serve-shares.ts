@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { AddressLimit } from './address-limit.ts';
 import { clientNetwork, type ClientAddress } from '../client-address.ts';
 import { isWorkRefused } from '../workers/work-refused.ts';
+import type { Pools } from '../pools.ts';
 import type { OpenedShare, PublicShares } from './public-shares.ts';
 
 /**
@@ -43,6 +44,7 @@ export interface ServeSharesParts {
   readonly now?: () => number;
   /** Renders the page for `response.locals.share`, or the page for links that show nothing if the share is undefined. */
   readonly render: RequestHandler;
+  readonly pools?: Pools;
 }
 
 const refuse = (response: Response, status: 405 | 429 | 503, retryAfterS: number, message: string): void => {
@@ -69,10 +71,12 @@ export const serveShares = ({
   clientAddress,
   render,
   now = () => performance.now(),
+  pools,
 }: ServeSharesParts): RequestHandler => {
   const hits = new AddressLimit(HITS);
   const misses = new AddressLimit(MISSES);
   const lookups = new SharedPool(OPEN_MAX);
+  pools?.set('link_lookups', lookups);
   let turn = Promise.resolve();
   /** Renders one page per turn of the event loop, because many users may be waiting for the same exchange. */
   const inTurn = (): Promise<void> => (turn = turn.then(() => delay(1)));

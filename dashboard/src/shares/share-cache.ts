@@ -1,4 +1,5 @@
 import { SharedPool } from '@standin/contract';
+import type { Pools } from '../pools.ts';
 import { WorkRefused } from '../workers/work-refused.ts';
 import type { SharedExchange } from '../captured/shared-exchange.ts';
 
@@ -10,6 +11,7 @@ export interface ShareCacheOptions {
   readonly makingMax?: number;
   /** Maximum number of calls that wait for an exchange. */
   readonly waitingMax?: number;
+  readonly pools?: Pools | undefined;
 }
 
 /** What a link shows now. */
@@ -63,6 +65,7 @@ export class ShareCache {
     this.#linksMax = options.linksMax ?? LINKS_MAX;
     this.#making = new SharedPool(options.makingMax ?? MAKING_MAX);
     this.#waiting = new SharedPool(options.waitingMax ?? WAITING_MAX);
+    options.pools?.set('link_exchanges', this.#making).set('link_openings', this.#waiting);
   }
 
   isReady({ tokenSha256, identity }: CachedLink): boolean {

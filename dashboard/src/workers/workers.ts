@@ -1,5 +1,6 @@
 import { FairQueue } from '@standin/contract';
 import { Piscina } from 'piscina';
+import type { Pools } from '../pools.ts';
 import * as tasks from './tasks.ts';
 import { WorkRefused, type WorkRefusal } from './work-refused.ts';
 import type { TaskName, Tasks, Work } from './worker.ts';
@@ -39,6 +40,7 @@ export interface WorkersOptions {
   readonly callsMax?: number;
   /** Maximum number of captured bytes to process in this thread. Transferring so few bytes to a worker would take longer. */
   readonly inlineBytesMax?: number;
+  readonly pools?: Pools;
 }
 
 /** A user is waiting for the result. Each function takes a few seconds of CPU time at most, even for the largest bodies. */
@@ -66,9 +68,11 @@ export const startWorkers = (options: WorkersOptions = {}): WorkerPool => {
     inlineBytesMax = INLINE_BYTES_MAX,
     waitMs = WAIT_MS,
     deadlineMs = DEADLINE_MS,
+    pools,
   } = options;
   const refusal = () => new WorkRefused('Busy');
   const queue = new FairQueue({ runningMax: THREADS_MAX, callsMax, waitMs, refusal });
+  pools?.set('worker_threads', queue.running).set('worker_calls', queue.calls);
   const pool = new Piscina({
     filename: new URL('./worker.ts', import.meta.url).href,
     minThreads: 0,
