@@ -29,7 +29,7 @@ export interface ClusterUser {
 }
 
 /** What was read from the API server as JSON, or from the log. */
-export type Held = 'objects' | 'captured requests';
+type Held = 'objects' | 'captured requests';
 
 /** Allows only one retry, because a user is waiting, and the page can report what is unavailable. */
 const ATTEMPTS_MAX = 2;

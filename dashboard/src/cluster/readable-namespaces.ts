@@ -8,6 +8,8 @@ export type Readable = 'all' | readonly string[];
 
 /** What is known about one user and kind. */
 interface Known {
+  /** Of the shares of the user. */
+  readonly holder: string;
   /** Contains only namespaces in which the user may read something. */
   readonly readable: Map<string, Readable>;
   /** All namespaces up to this number have been asked about. */
@@ -30,7 +32,10 @@ const AGAIN_MS = 15_000;
 const FIRST_MS_MAX = 10_000;
 /** Number of namespaces after which a call checks how long it has taken. */
 const BATCH_MAX = 100;
-/** Maximum number of users and kinds to remember. What was forgotten is asked again. */
+/**
+ * Maximum number of users and kinds to remember. What was forgotten is asked again. A user can have any number of tokens, so what the
+ * holder with the most entries has used least recently is forgotten first.
+ */
 const KNOWN_MAX = 2_000;
 
 export interface ReadableNamespacesParts {
@@ -61,7 +66,7 @@ export class ReadableNamespaces {
    * namespaces takes too long. The next call then continues.
    */
   async find(user: ClusterUser, kind: Kind): Promise<ReadonlyMap<string, Readable>> {
-    const known = this.#knownAbout(user, kind);
+    const known = this.#knownAbout({ id: user.id, holder: await user.holder() }, kind);
     // Concurrent calls share the questions.
     known.asking ??= {
       done: this.#ask(user, kind, known).finally(() => (known.asking = undefined)),
@@ -85,9 +90,10 @@ export class ReadableNamespaces {
     return found;
   }
 
-  #knownAbout({ id }: ClusterUser, kind: Kind): Known {
+  #knownAbout({ id, holder }: { readonly id: string; readonly holder: string }, kind: Kind): Known {
     const key = `${id} ${kind}`;
     const known = this.#known.get(key) ?? {
+      holder,
       readable: new Map(),
       asked: 0,
       askedAgain: 0,
@@ -96,9 +102,19 @@ export class ReadableNamespaces {
     };
     this.#known.delete(key);
     this.#known.set(key, known);
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > KNOWN_MAX && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > KNOWN_MAX) this.#forgetOne();
     return known;
+  }
+
+  #forgetOne(): void {
+    const entries = new Map<string, string[]>();
+    for (const [key, { holder }] of this.#known) {
+      const keys = entries.get(holder) ?? [];
+      keys.push(key);
+      entries.set(holder, keys);
+    }
+    const [oldest = ''] = [...entries.values()].reduce((most, keys) => (keys.length > most.length ? keys : most), []);
+    this.#known.delete(oldest);
   }
 
   #namespaces(kind: Kind): ReadonlyMap<string, IndexedNamespace> {
