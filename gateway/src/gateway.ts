@@ -166,13 +166,15 @@ interface SharedParts {
   readonly pipeline: Pipeline;
   readonly budget: ByteBudget;
   readonly unauthenticated: UnauthenticatedBudget;
+  readonly spool: Spool;
 }
 
 /** Returns what namespaces share, by the name in the metrics. */
-const sharedPools = ({ pipeline, budget, unauthenticated }: SharedParts) => ({
+const sharedPools = ({ pipeline, budget, unauthenticated, spool }: SharedParts) => ({
   requests: pipeline.requests,
   connections: pipeline.connections,
   memory: budget.pool,
+  disk: spool.guard.pool,
   compiled: Preparation.pool,
   syntax_trees: Preparation.treePool,
   unverified_requests: unauthenticated.requests,
@@ -249,7 +251,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     budget,
     unauthenticated,
     runningRequests: () => pipeline.running,
-    shares: sharedPools({ pipeline, budget, unauthenticated }),
+    shares: sharedPools({ pipeline, budget, unauthenticated, spool }),
     connectionCount: () => receiver.connectionCount(),
   });
 

@@ -39,6 +39,10 @@ class HeldRecorder implements Recorder {
     [];
   #onCall: () => void = () => undefined;
 
+  admits(): boolean {
+    return true;
+  }
+
   request(row: LogRow): Promise<boolean> {
     return this.#hold('request', row);
   }

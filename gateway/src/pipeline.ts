@@ -71,6 +71,11 @@ const REQUESTS_USED = retryLater('overloaded', {
     "Other requests to this account's namespace use its share of the gateway's requests in progress. Wait for their responses before you send more, or shorten the delays and timeouts of the endpoints.",
 });
 
+const DISK_USED = retryLater('overloaded', {
+  detail:
+    "Captured requests of this account's namespace use its share of the gateway's disk, where they wait for ClickHouse. Try again later.",
+});
+
 /**
  * Takes each request through the stages. A stage refuses a request by returning a `Refusal`. After `record` has stored a request,
  * it can no longer be refused.
@@ -308,7 +313,8 @@ export class Pipeline {
   #enter(exchange: Exchange, namespace: string): Refusal | undefined {
     exchange.namespace = namespace;
     exchange.hasPlace = this.requests.take(namespace);
-    return exchange.hasPlace ? undefined : REQUESTS_USED;
+    if (!exchange.hasPlace) return REQUESTS_USED;
+    return this.#parts.recorder.admits(namespace) ? undefined : DISK_USED;
   }
 
   /** Reserves memory for the head or the response until the response is sent. */

@@ -61,8 +61,9 @@ export class Delivery {
     this.#inserter = inserter;
     const common = { inserter, quarantine, logger };
     const { isDurable } = spool;
-    this.#own = new FolderDrain({ ...common, isDurable, onRemoved: (bytes) => spool.guard.removed(bytes) });
-    this.#orphans = new Orphans({ ...common, dir: spool.dir, ownFolder: spool.folder, quietMs });
+    this.#own = new FolderDrain({ ...common, isDurable });
+    const { dir, folder: ownFolder, guard } = spool;
+    this.#orphans = new Orphans({ ...common, dir, ownFolder, pool: guard.pool, quietMs });
     this.#drained = new DrainedFolders({ dir: spool.dir, quarantine, onDrained, logger });
     spool.onBegun(() => this.#woken.resolve());
   }
@@ -148,7 +149,7 @@ export class Delivery {
   async #prepare(): Promise<void> {
     await this.#quarantine.open();
     await this.#orphans.scan();
-    this.#options.spool.guard.orphanBytes = this.#orphans.bytes;
+    void this.#orphans.readShares();
     if (this.#options.migrate) await this.#inserter.migrate();
     this.#isPrepared = true;
   }
@@ -159,8 +160,8 @@ export class Delivery {
     if (!this.#isStopping && (await this.#own.compact())) return false;
     this.#next ??= spool.takeSealed();
     if (this.#next !== undefined) {
-      const { file, bytes, oldest } = this.#next;
-      if ((await this.#own.deliver(file, { acknowledgedBytes: bytes, oldest })) === 0) spool.guard.removed(bytes);
+      const { file, bytes, oldest, shares } = this.#next;
+      if ((await this.#own.deliver(file, { acknowledgedBytes: bytes, oldest, shares })) === 0) shares.free();
       this.#next = undefined;
     } else if (this.#isStopping) {
       // Requests that were interrupted by the shutdown become rows without a response.
@@ -185,7 +186,6 @@ export class Delivery {
       this.#orphanSteps = this.#orphans.steps();
     }
     const { done } = await this.#orphanSteps.next();
-    this.#options.spool.guard.orphanBytes = this.#orphans.bytes;
     if (done !== true) return true;
     this.#orphanSteps = undefined;
     void this.#drained.report();

@@ -1,4 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
+import { SharedPool } from '@standin/contract';
 import type { Logger } from 'pino';
 import { drainedIncarnation } from '../record/spool/spool-folder.ts';
 import { DrainedFolders } from './drained-folders.ts';
@@ -59,7 +60,7 @@ export const drainSpool = async ({
   if (signal.aborted) giveUp();
   signal.addEventListener('abort', giveUp, { once: true });
   try {
-    const orphans = new Orphans({ dir, inserter, quarantine, logger, quietMs });
+    const orphans = new Orphans({ dir, pool: new SharedPool(Infinity), inserter, quarantine, logger, quietMs });
     const steps = orphans.steps();
     let isOver = migrate && !(await inserter.migrate());
     while (!isOver) isOver = (await steps.next()).done === true;

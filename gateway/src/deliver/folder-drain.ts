@@ -7,6 +7,7 @@ import { LOG_COLUMNS } from '@standin/logstore';
 import { replaceFile } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
 import { OldestRequests } from '../request/oldest-requests.ts';
+import type { SegmentShares } from '../record/spool/segment-shares.ts';
 import type { Inserter } from './inserter.ts';
 import type { Quarantine } from './quarantine.ts';
 import {
@@ -22,14 +23,12 @@ export interface FolderDrainOptions {
   readonly inserter: Inserter;
   readonly quarantine: Quarantine;
   readonly logger: Logger;
-  /** Called when a segment of this many bytes is removed, or becomes smaller by so many bytes. */
-  readonly onRemoved: (bytes: number) => void;
   /** Whether a compacted segment survives a power failure. Default: true. */
   readonly isDurable?: boolean;
 }
 
 interface DeliveredSegment {
-  readonly bytes: number;
+  readonly shares: SegmentShares;
   /** Whether the segment's writer may still be alive. If so, the file stays. */
   readonly mayGrow: boolean;
   /** The segment's requests whose responses have not been found. */
@@ -39,6 +38,8 @@ interface DeliveredSegment {
 }
 
 interface DeliverOptions {
+  /** Freed when the file is removed. */
+  readonly shares: SegmentShares;
   /** A segment that may grow is not removed. */
   readonly mayGrow?: boolean;
   /** How much of the file was written successfully, if known. A failed write may have left more, which no response depends on. */
@@ -85,7 +86,7 @@ export class FolderDrain {
    */
   async deliver(
     file: string,
-    { mayGrow = false, acknowledgedBytes, oldest }: DeliverOptions = {},
+    { shares, mayGrow = false, acknowledgedBytes, oldest }: DeliverOptions,
   ): Promise<number | undefined> {
     const content = await this.#read(file);
     if (content === 'gone') return 0;
@@ -100,7 +101,7 @@ export class FolderDrain {
     // After a failed attempt, the memory is not reused, because the attempt may still be reading it.
     const isUnread = failedAttempts === this.#options.inserter.failedAttempts;
     this.#spare = isUnread ? reusable(content) : undefined;
-    this.#hold(file, content.requests, { bytes: acknowledgedBytes ?? content.bytes, mayGrow, oldest });
+    this.#hold(file, content.requests, { shares, mayGrow, oldest });
     for (const idKey of content.answeredKeys) await this.#answered(idKey);
     await this.#removeIfDone(file);
     return content.bytes;
@@ -144,11 +145,10 @@ export class FolderDrain {
     await replaceFile(file, content, { mode: 0o600, isDurable: this.#options.isDurable ?? true });
     this.#held.set(file, {
       ...held,
-      bytes: content.length,
       requests: new Map(requests.map((request) => [request.idKey, request])),
       oldest: held.oldest.of(projectUids),
     });
-    this.#options.onRemoved(held.bytes - content.length);
+    held.shares.replace(content);
   }
 
   #compactLater(file: string): void {
@@ -208,10 +208,10 @@ export class FolderDrain {
   #hold(
     file: string,
     requests: readonly RequestRecord[],
-    { bytes, mayGrow, oldest }: Pick<DeliveredSegment, 'bytes' | 'mayGrow'> & Pick<DeliverOptions, 'oldest'>,
+    { shares, mayGrow, oldest }: Pick<DeliveredSegment, 'shares' | 'mayGrow'> & Pick<DeliverOptions, 'oldest'>,
   ): void {
     this.#held.set(file, {
-      bytes,
+      shares,
       mayGrow,
       requests: new Map(requests.map((request) => [request.idKey, request])),
       oldest: oldest ?? new OldestRequests(),
@@ -251,7 +251,7 @@ export class FolderDrain {
     }
     this.#held.delete(file);
     this.#compactAtMs.delete(file);
-    this.#options.onRemoved(held.bytes);
+    held.shares.free();
   }
 }
 

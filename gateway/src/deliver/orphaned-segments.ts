@@ -1,11 +1,15 @@
 import { existsSync } from 'node:fs';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import type { SharedPool } from '@standin/contract';
+import { SegmentShares } from '../record/spool/segment-shares.ts';
 import { FolderLock } from '../record/spool/folder-lock.ts';
 import { isDraftName, isIncarnationName, isSegmentName, takenBytes, takenName } from '../record/spool/spool-folder.ts';
 import { FolderDrain, type FolderDrainOptions } from './folder-drain.ts';
 
-export interface OrphansOptions extends Omit<FolderDrainOptions, 'onRemoved'> {
+export interface OrphansOptions extends FolderDrainOptions {
+  /** Counts the segments. */
+  readonly pool: SharedPool;
   /** The folder that contains the folders of all incarnations (gateway processes). */
   readonly dir: string;
   /** This process's folder, which is not orphaned. */
@@ -23,8 +27,8 @@ export interface OrphansOptions extends Omit<FolderDrainOptions, 'onRemoved'> {
  */
 export class Orphans {
   readonly #options: OrphansOptions;
-  /** The bytes of the segments in each folder that exists. */
-  readonly #folders = new Map<string, number>();
+  /** The files in each folder that exists. */
+  readonly #folders = new Map<string, Map<string, SegmentShares>>();
   damagedRecords = 0;
   /** The number of folders that the last pass left to their owners, or to other processes that drain them. */
   inUse = 0;
@@ -35,7 +39,9 @@ export class Orphans {
 
   /** The total size of the segments that existed at the last scan and have not been removed. */
   get bytes(): number {
-    return [...this.#folders.values()].reduce((sum, bytes) => sum + bytes, 0);
+    let sum = 0;
+    for (const files of this.#folders.values()) for (const { bytes } of files.values()) sum += bytes;
+    return sum;
   }
 
   /** Whether other incarnations may have records that are not delivered. */
@@ -48,9 +54,37 @@ export class Orphans {
     const { dir, ownFolder } = this.#options;
     const names = (await namesIn(dir)).filter(isIncarnationName);
     const folders = names.map((name) => path.join(dir, name)).filter((folder) => folder !== ownFolder);
-    const sizes = await Promise.all(folders.map(sizeOfFolder));
-    this.#folders.clear();
-    for (const [index, folder] of folders.entries()) this.#folders.set(folder, sizes[index] ?? 0);
+    for (const folder of this.#folders.keys()) if (!folders.includes(folder)) this.#forget(folder);
+    await Promise.all(folders.map((folder) => this.#measure(folder)));
+  }
+
+  /** Finds out to which namespaces the segments that are found belong. Until then, they belong to nobody. */
+  async readShares(): Promise<void> {
+    const { hasGivenUp } = this.#options.inserter;
+    for (const [folder, files] of this.#folders)
+      for (const [name, shares] of files) {
+        if (hasGivenUp.aborted) return;
+        // A file that is removed, or cannot be read, belongs to nobody.
+        if (shares.bytes > 0 && isSegmentName(name)) await shares.read(path.join(folder, name)).catch(() => undefined);
+      }
+  }
+
+  /** Counts files that are new or have another size. */
+  async #measure(folder: string): Promise<void> {
+    const before = this.#folders.get(folder);
+    const files = new Map<string, SegmentShares>();
+    for (const name of await namesIn(folder)) {
+      const bytes = (await statOf(path.join(folder, name)))?.size ?? 0;
+      const known = before?.get(name);
+      files.set(name, known?.bytes === bytes ? known : new SegmentShares(this.#options.pool, bytes));
+    }
+    for (const [name, shares] of before ?? []) if (files.get(name) !== shares) shares.free();
+    this.#folders.set(folder, files);
+  }
+
+  #forget(folder: string): void {
+    for (const shares of this.#folders.get(folder)?.values() ?? []) shares.free();
+    this.#folders.delete(folder);
   }
 
   /**
@@ -75,28 +109,29 @@ export class Orphans {
     const lock = FolderLock.take(folder);
     if (lock === undefined) {
       if (existsSync(folder)) this.inUse++;
-      else this.#folders.delete(folder);
+      else this.#forget(folder);
       return;
     }
     try {
       // Its owner may have written more before it ended.
-      this.#folders.set(folder, await sizeOfFolder(folder));
+      await this.#measure(folder);
       yield* this.#drain(folder);
-      if ((await lock.retire()) !== undefined) this.#folders.delete(folder);
+      if ((await lock.retire()) !== undefined) this.#forget(folder);
     } finally {
       lock.release();
     }
   }
 
   async *#drain(folder: string): AsyncGenerator<void> {
-    const drain = new FolderDrain({ ...this.#options, onRemoved: (bytes) => this.#removed(folder, bytes) });
+    const drain = new FolderDrain(this.#options);
+    const sharesIn = (name: string) => this.#sharesIn(folder, name);
     const names = await namesIn(folder);
     const segments = names.filter(isSegmentName);
     const last = segments.at(-1);
     /** Files that may grow, with their delivered lengths. */
     const taken = new Map<string, number>();
     for (const name of segments) {
-      const bytes = await drain.deliver(path.join(folder, name), { mayGrow: name === last });
+      const bytes = await drain.deliver(path.join(folder, name), { shares: sharesIn(name), mayGrow: name === last });
       if (bytes === undefined) return;
       if (name === last) taken.set(name, bytes);
       yield;
@@ -106,7 +141,7 @@ export class Orphans {
       if (before === undefined) continue;
       const file = path.join(folder, name);
       const hasGrown = ((await statOf(file))?.size ?? 0) > before;
-      const bytes = hasGrown ? await drain.deliver(file, { mayGrow: true }) : before;
+      const bytes = hasGrown ? await drain.deliver(file, { shares: sharesIn(name), mayGrow: true }) : before;
       if (bytes === undefined) return;
       taken.set(name, bytes);
     }
@@ -126,12 +161,12 @@ export class Orphans {
       await rename(file, path.join(folder, takenName(name, bytes)));
     } else {
       await rm(file, { force: true });
-      this.#removed(folder, bytes);
+      this.#sharesIn(folder, name).free();
     }
   }
 
-  #removed(folder: string, bytes: number): void {
-    this.#folders.set(folder, (this.#folders.get(folder) ?? 0) - bytes);
+  #sharesIn(folder: string, name: string): SegmentShares {
+    return this.#folders.get(folder)?.get(name) ?? new SegmentShares(this.#options.pool, 0);
   }
 }
 
@@ -154,9 +189,4 @@ const statOf = async (file: string): Promise<{ size: number; mtimeMs: number } |
     if (isNotFound(error)) return undefined;
     throw error;
   }
-};
-
-const sizeOfFolder = async (folder: string): Promise<number> => {
-  const stats = await Promise.all((await namesIn(folder)).map((name) => statOf(path.join(folder, name))));
-  return stats.reduce((sum, found) => sum + (found?.size ?? 0), 0);
 };

@@ -7,6 +7,11 @@ import type { LogRow } from '@standin/contract';
  */
 export interface Recorder {
   /**
+   * Returns whether the namespace may have new requests recorded. Returns false if its records use up its share. Requests that were
+   * accepted before are recorded nevertheless.
+   */
+  admits(namespace: string): boolean;
+  /**
    * Called for Forward before the upstream is dialed, with the request alone (version 1), which becomes a row only if `exchange`
    * never follows. Resolves with false if the request cannot be kept. In that case, nothing may be sent upstream.
    */

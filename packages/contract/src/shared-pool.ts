@@ -12,7 +12,8 @@ const SHARES_SWEPT_AT = 1_000;
  * always room for another holder. Nothing is taken away from a holder. The size of what is taken last may exceed these fractions.
  */
 export class SharedPool {
-  readonly capacity: number;
+  /** May change, for example with the free space of a disk. */
+  capacity: number;
   readonly #shares = new Map<string, Share>();
   #sweptAt = SHARES_SWEPT_AT;
   #used = 0;
@@ -26,7 +27,7 @@ export class SharedPool {
     return this.#used;
   }
 
-  /** How often `take` returned false. */
+  /** How often `admits` or `take` returned false. */
   get refused(): number {
     return this.#refused;
   }
@@ -42,12 +43,16 @@ export class SharedPool {
     return this.#shares.get(holder)?.amount ?? 0;
   }
 
+  /** Returns whether the holder may take the amount. A holder to which this is refused is counted like one of `take`. */
+  admits(holder: string, amount = 1): boolean {
+    if (this.heldBy(holder) + amount <= this.capacity - this.#used) return true;
+    this.#refused += 1;
+    return false;
+  }
+
   /** Takes an amount for the holder. Returns false, and takes nothing, if the holder's share is used up. */
   take(holder: string, amount = 1): boolean {
-    if (this.heldBy(holder) + amount > this.capacity - this.#used) {
-      this.#refused += 1;
-      return false;
-    }
+    if (!this.admits(holder, amount)) return false;
     this.add(holder, amount);
     return true;
   }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeRow } from './decode-row.ts';
-import { encodeRow } from './encode-row.ts';
+import { encodeRow, NAMESPACE_END_MAX, namespaceAt } from './encode-row.ts';
 import { anyLogRow } from '@standin/exchange/testing';
 import { latin1Size, putLatin1, putText, putUint64, putUuid, putVarint, textSize, varintSize } from './row-binary.ts';
 import { RowBinaryReader } from './row-binary-reader.ts';
@@ -21,6 +21,17 @@ describe('encodeRow', () => {
     fc.assert(
       fc.property(anyLogRow, (row) => encodeRow(row).equals(encodeRow(structuredClone(row)))),
       { numRuns: 20 },
+    );
+  });
+
+  test('the namespace is found without decoding the row', () => {
+    const name = fc.stringMatching(/^[a-z0-9-]{1,63}$/);
+    fc.assert(
+      fc.property(anyLogRow, name, (row, namespace) => {
+        const bytes = encodeRow({ ...row, namespace });
+        expect(namespaceAt(Buffer.concat([Buffer.alloc(3), bytes]), 3)).toBe(namespace);
+        expect(encodeRow({ ...row, namespace: '' }).length).toBeGreaterThan(NAMESPACE_END_MAX);
+      }),
     );
   });
 

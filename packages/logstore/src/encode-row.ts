@@ -18,6 +18,20 @@ import {
 /** The size in bytes of id, version, received_at, expires_at, status, response_truncated, and seven UInt64. */
 const FIXED_SIZE = UUID_SIZE + 1 + 8 + 4 + 2 + 1 + 7 * 8;
 
+/** The namespace follows id, version, received_at and expires_at. */
+const NAMESPACE_OFFSET = UUID_SIZE + 1 + 8 + 4;
+/** Kubernetes allows 63 characters of ASCII, whose length takes one byte. */
+const NAMESPACE_LENGTH_MAX = 63;
+/** A row's namespace is within this many bytes of its start, and every row is longer. */
+export const NAMESPACE_END_MAX = NAMESPACE_OFFSET + 1 + NAMESPACE_LENGTH_MAX;
+
+/** Returns the namespace of a row without decoding the row. Empty if there is no valid namespace. */
+export const namespaceAt = (buffer: Buffer, rowStart: number): string => {
+  const start = rowStart + NAMESPACE_OFFSET + 1;
+  const length = buffer[start - 1] ?? 0;
+  return length > NAMESPACE_LENGTH_MAX ? '' : buffer.toString('latin1', start, start + length);
+};
+
 /** Returns the number of bytes that `putRow` writes. */
 export const rowSize = (row: LogRow): number =>
   FIXED_SIZE +

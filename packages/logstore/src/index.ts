@@ -7,7 +7,7 @@ export type { PermitFilter, SpentPermits } from './count-permits.ts';
 export type { DayUsage, EndpointUsage, Usage, UsageRange } from './count-usage.ts';
 export { decodeRow } from './decode-row.ts';
 export type { DistinctField, DistinctOptions } from './distinct-values.ts';
-export { encodeRow, putRow, rowSize } from './encode-row.ts';
+export { encodeRow, NAMESPACE_END_MAX, namespaceAt, putRow, rowSize } from './encode-row.ts';
 export type { ReplayResult } from './insert-replay-results.ts';
 export { LOG_COLUMNS } from './log-columns.ts';
 export type { FollowOptions, InsertFeed } from './follow-inserts.ts';

@@ -12,12 +12,12 @@ rules:
       summary: {{ `{{ $labels.pod }} rejects requests with 503 because its spool or its disk is full` | quote }}
       description: Restore ClickHouse, or increase the volume and gateway.settings.spool.bytes (docs/guides/upgrade.md, Larger volumes).
   - alert: StandinSpoolFilling
-    expr: standin_deliver_backlog_bytes{{ printf "{%s}" $where }} > {{ div $spoolBytes 2 }}
+    expr: standin_deliver_backlog_bytes{{ printf "{%s}" $where }} > {{ div $spoolBytes 4 }}
     for: 5m
     labels: { severity: warning }
     annotations:
-      summary: {{ `The spool on {{ $labels.pod }} is more than half full` | quote }}
-      description: Requests are rejected when the spool reaches spool.bytes. standin_deliver_failing_seconds shows whether ClickHouse accepts rows.
+      summary: {{ `The spool on {{ $labels.pod }} is more than a quarter full` | quote }}
+      description: Requests to a namespace are rejected when it uses half of spool.bytes, or all that is left. standin_deliver_failing_seconds shows whether ClickHouse accepts rows.
   - alert: StandinClickHouseFailing
     expr: standin_deliver_failing_seconds{{ printf "{%s}" $where }} > 120
     labels: { severity: warning }

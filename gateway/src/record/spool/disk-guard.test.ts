@@ -15,19 +15,42 @@ beforeEach(async () => {
 
 test('there is room up to the reserve on the disk', () => {
   expect([guard.hasRoomFor(6 * MIB), guard.hasRoomFor(6 * MIB + 1)]).toEqual([true, false]);
+  guard.pool.add('a', 2 * MIB);
   guard.wrote(2 * MIB);
   expect([guard.hasRoomFor(4 * MIB), guard.hasRoomFor(4 * MIB + 1)]).toEqual([true, false]);
   expect(guard.shortage).toContain('/spool has 8 MiB free, but 4 MiB must stay free');
 });
 
 test('there is room up to the limit of the spool, which includes the segments of other processes', () => {
-  guard.orphanBytes = 3 * MIB;
-  guard.wrote(MIB);
+  guard.pool.add('', 4 * MIB);
   expect([guard.hasRoomFor(4 * MIB), guard.hasRoomFor(4 * MIB + 1)]).toEqual([true, false]);
   expect(guard.storedBytes).toBe(4 * MIB);
   expect(guard.shortage).toContain('the spool has reached its limit of 8 MiB');
-  guard.removed(MIB);
+  guard.pool.free('', MIB);
   expect(guard.storedBytes).toBe(3 * MIB);
+});
+
+test('a namespace has a share only while it holds less than is free, on the disk or within the limit of the spool', async () => {
+  const shares = () => ['a', 'b'].map((namespace) => guard.hasShareFor(namespace));
+  freeBytes = () => Promise.resolve(20 * MIB);
+  await guard.refresh();
+  guard.pool.add('a', 4 * MIB - 1);
+  expect(shares()).toEqual([true, true]);
+  guard.pool.add('a', 1);
+  expect(shares()).toEqual([false, true]);
+  guard.pool.free('a', MIB);
+  expect(shares()).toEqual([true, true]);
+  // Other files use the disk.
+  freeBytes = () => Promise.resolve(7 * MIB);
+  await guard.refresh();
+  expect(shares()).toEqual([false, true]);
+});
+
+test('a share is not the reason if there is no room at all', async () => {
+  guard.pool.add('a', 5 * MIB);
+  freeBytes = () => Promise.resolve(4 * MIB);
+  await guard.refresh();
+  expect([guard.hasRoomFor(1), guard.hasShareFor('a'), guard.hasShareFor('b')]).toEqual([false, true, true]);
 });
 
 test('a disk that does not respond has no room until it responds again', async () => {

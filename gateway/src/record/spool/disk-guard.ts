@@ -1,3 +1,4 @@
+import { SharedPool } from '@standin/contract';
 import type { SpoolDisk } from './spool-disk.ts';
 
 export interface DiskGuardOptions {
@@ -15,13 +16,12 @@ export class DiskGuard {
   #freeBytes = 0;
   /** The error of the last check. Undefined if the disk responded. */
   #failure: unknown;
-
-  /** Bytes in other processes' segments. */
-  orphanBytes = 0;
-  #ownBytes = 0;
+  /** The bytes in all segments (see `SegmentShares`), and as much more as the spool may use. */
+  readonly pool: SharedPool;
 
   constructor(options: DiskGuardOptions) {
     this.#options = options;
+    this.pool = new SharedPool(options.bytesMax);
   }
 
   /** Free bytes at the last check, minus the bytes written since. */
@@ -31,12 +31,17 @@ export class DiskGuard {
 
   /** Bytes in all segments. */
   get storedBytes(): number {
-    return this.#ownBytes + this.orphanBytes;
+    return this.pool.used;
   }
 
   hasRoomFor(bytes: number): boolean {
     const { bytesMax, reserveBytes } = this.#options;
     return this.storedBytes + bytes <= bytesMax && this.#freeBytes - bytes >= reserveBytes;
+  }
+
+  /** Returns whether a namespace may store more requests. If there is no room at all, its share is not the reason. */
+  hasShareFor(namespace: string): boolean {
+    return this.pool.used >= this.pool.capacity || this.pool.admits(namespace);
   }
 
   /** The reason why there is no room, as shown to users. */
@@ -50,17 +55,12 @@ export class DiskGuard {
   }
 
   wrote(bytes: number): void {
-    this.#ownBytes += bytes;
     this.#freeBytes -= bytes;
-  }
-
-  removed(bytes: number): void {
-    this.#ownBytes -= bytes;
   }
 
   /** Reads the free bytes again. Rejects if the disk does not respond, in which case there is no room. */
   async refresh(): Promise<void> {
-    const { disk, folder } = this.#options;
+    const { disk, folder, bytesMax, reserveBytes } = this.#options;
     try {
       this.#freeBytes = await disk.freeBytes(folder);
       this.#failure = undefined;
@@ -68,6 +68,8 @@ export class DiskGuard {
       this.#freeBytes = 0;
       this.#failure = error;
       throw error;
+    } finally {
+      this.pool.capacity = Math.max(0, Math.min(bytesMax, this.storedBytes + this.#freeBytes - reserveBytes));
     }
   }
 }

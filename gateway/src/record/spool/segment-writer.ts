@@ -12,6 +12,7 @@ import {
   putFrameHead,
   type RecordType,
 } from './segment-format.ts';
+import type { SegmentShares } from './segment-shares.ts';
 import type { AppendFile, SpoolDisk } from './spool-disk.ts';
 import { segmentName } from './spool-folder.ts';
 
@@ -29,6 +30,8 @@ export interface SegmentWriterOptions {
    */
   readonly onWaiting: (change: number) => void;
   readonly onWritten: (bytes: number) => void;
+  /** Counts a new segment of this many bytes. */
+  readonly newShares: (bytes: number) => SegmentShares;
   readonly onFailure: (error: unknown) => void;
   /** Called when the open segment gets its first record. */
   readonly onBegun: () => void;
@@ -39,6 +42,7 @@ export interface SealedSegment {
   readonly file: string;
   readonly bytes: number;
   readonly oldest: OldestRequests;
+  readonly shares: SegmentShares;
 }
 
 interface OpenSegment {
@@ -54,6 +58,7 @@ interface OpenSegment {
   /** The `performance.now()` time of the first record, or undefined if there is none. */
   sinceMs: number | undefined;
   readonly oldest: OldestRequests;
+  readonly shares: SegmentShares;
 }
 
 /**
@@ -251,6 +256,7 @@ export class SegmentWriter {
     segment.oldest.addAll(oldest);
     await segment.file.append(rows);
     segment.bytes += rows.length;
+    segment.shares.addFrames(rows);
     segment.writtenAtMs = Date.now();
     onWritten(rows.length);
     if (segment.sinceMs !== undefined) return;
@@ -268,12 +274,12 @@ export class SegmentWriter {
   }
 
   async #open(): Promise<OpenSegment> {
-    const { folder, disk, isDurable, onWritten } = this.#options;
+    const { folder, disk, isDurable, onWritten, newShares } = this.#options;
     this.#segmentNumber++;
     const file = path.join(folder, segmentName(this.#segmentNumber));
     const handle = await disk.create(file, { isDurable });
     const empty = { bytes: 0, writtenAtMs: Date.now(), sinceMs: undefined, oldest: new OldestRequests() };
-    const segment: OpenSegment = { path: file, file: handle, ...empty };
+    const segment: OpenSegment = { path: file, file: handle, shares: newShares(HEADER_BYTES), ...empty };
     this.#segment = segment;
     await handle.append(this.#headerBytes);
     segment.bytes = HEADER_BYTES;
@@ -291,9 +297,12 @@ export class SegmentWriter {
     await segment.file.close().catch(onFailure);
     this.#sealing = undefined;
     if (segment.sinceMs !== undefined || !isClean) {
-      this.#sealed.push({ file: segment.path, bytes: segment.bytes, oldest: segment.oldest });
+      const { path, bytes, oldest, shares } = segment;
+      shares.complete();
+      this.#sealed.push({ file: path, bytes, oldest, shares });
     } else {
       await disk.remove(segment.path).catch(onFailure);
+      segment.shares.free();
       onWritten(-segment.bytes);
     }
   }

@@ -7,6 +7,7 @@ import type { OldestRequests } from '../../request/oldest-requests.ts';
 import type { Recorder } from '../recorder.ts';
 import { rowId } from '../row-id.ts';
 import { DiskGuard } from './disk-guard.ts';
+import { SegmentShares } from './segment-shares.ts';
 import { FolderLock, removeRetired } from './folder-lock.ts';
 import { SegmentWriter, type SealedSegment } from './segment-writer.ts';
 import { nodeDisk, type SpoolDisk } from './spool-disk.ts';
@@ -89,6 +90,7 @@ export class Spool implements Recorder {
       idleMsMax: quietMs / 2,
       onWaiting: (change) => (change > 0 ? budget.addRow(change) : budget.freeRows(-change)),
       onWritten: (bytes) => this.guard.wrote(bytes),
+      newShares: (bytes) => new SegmentShares(this.guard.pool, bytes),
       onFailure: (error) => this.#failed(error),
       onBegun: () => this.#onBegun(),
     });
@@ -123,6 +125,10 @@ export class Spool implements Recorder {
 
   get failedCommits(): number {
     return this.#writer.failedCommits;
+  }
+
+  admits(namespace: string): boolean {
+    return this.guard.hasShareFor(namespace);
   }
 
   request(row: LogRow): Promise<boolean> {
