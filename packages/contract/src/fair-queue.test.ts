@@ -92,6 +92,21 @@ it('removes a waiting call whose signal aborts, and lets a running one finish', 
   expect(begun).toEqual(['a1', 'c1']);
 });
 
+it('tells whether a call would begin without waiting', async () => {
+  const queue = newQueue({ runningMax: 3, callsMax: 6 });
+  const room = () => ['a', 'b'].map((holder) => queue.hasRoomFor(holder));
+  const { promise, resolve } = Promise.withResolvers<string>();
+  const running = [queue.run('a', () => promise)];
+  expect(room()).toEqual([true, true]);
+  running.push(queue.run('a', () => promise));
+  expect(room()).toEqual([false, true]);
+  running.push(queue.run('b', () => promise));
+  expect(room()).toEqual([false, false]);
+  resolve('ran');
+  await Promise.all(running);
+  expect(room()).toEqual([true, true]);
+});
+
 it('frees the place of a call that fails', async () => {
   const queue = newQueue({ runningMax: 1, callsMax: 1 });
   await expect(queue.run('a', () => Promise.reject(new Error('failed')))).rejects.toThrow('failed');

@@ -30,6 +30,11 @@ export class FairQueue {
     this.calls = new SharedPool(options.callsMax);
   }
 
+  /** Returns whether a call of the holder would begin without waiting. */
+  hasRoomFor(holder: string): boolean {
+    return this.#running.admits(holder) && this.#calls.admits(holder);
+  }
+
   /**
    * Returns the result of `work`. Rejects with a refusal, without calling `work`, if the holder's share of all calls is used up or it
    * is not the call's turn in time. Rejects with the signal's reason if it aborts before `work` is called, which is never within this

@@ -8,7 +8,7 @@ import { Exchange, type UpstreamAnswer } from './exchange.ts';
 import { FairLookups } from './fair-lookups.ts';
 import { requestHeaders } from './headers.ts';
 import { RefusedTargets, targetOf } from './refused-targets.ts';
-import { lookupAll, lookupService, type Lookup, type ServiceLookup } from './lookup.ts';
+import { lookupAll, lookupService, probeName, type Lookup, type Probe, type ServiceLookup } from './lookup.ts';
 import { SocketWatch } from './socket-watch.ts';
 import { splitUpstreamUrl } from './upstream-url.ts';
 
@@ -24,6 +24,7 @@ export interface EgressOptions {
   readonly refused?: RefusedTargets;
   /** Lets tests replace DNS. */
   readonly lookup?: Lookup;
+  readonly probe?: Probe;
   readonly lookupService?: ServiceLookup;
   /**
    * Receives the reasons of failed connections that contain a resolved address. Callers receive these reasons without the address.
@@ -147,7 +148,7 @@ export const createEgress = (options: EgressOptions): Egress => {
   // A connection for `serviceRef` must not serve a request without `serviceRef`, so there are two agents, each with its own
   // connections.
   const refused = options.refused ?? new RefusedTargets([]);
-  const lookups = new FairLookups(options.lookup ?? lookupAll);
+  const lookups = new FairLookups(options.lookup ?? lookupAll, options.probe ?? probeName);
   const direct = createAgent({ ...options, refused, lookups, sockets, viaService: false });
   const service = createAgent({ ...options, refused, lookups, sockets, viaService: true });
 

@@ -1,12 +1,13 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { answer, egressWith, get, upstreamWith } from './egress.testing.ts';
 import { FairLookups, LOOKUPS_MAX } from './fair-lookups.ts';
+import type { Probe } from './lookup.ts';
 
 const ADDRESSES = [{ address: '127.0.0.1', family: 4 }];
 const settled = () => new Promise(setImmediate);
 
 /** Starts lookups that the test ends by name. Records the names in the order in which their lookups begin. */
-const startLookups = () => {
+const startLookups = (probe: Probe = () => Promise.resolve(true)) => {
   const begun: string[] = [];
   const ends = new Map<string, PromiseWithResolvers<typeof ADDRESSES>>();
   const lookups = new FairLookups((hostname) => {
@@ -14,7 +15,7 @@ const startLookups = () => {
     const end = Promise.withResolvers<typeof ADDRESSES>();
     ends.set(hostname, end);
     return end.promise;
-  });
+  }, probe);
   const lookUp = (namespace: string, hostname: string, signal = new AbortController().signal) =>
     lookups.lookUp(hostname, { namespace, signal });
   const end = async (hostname: string): Promise<void> => {
@@ -89,7 +90,7 @@ describe('a lookup', () => {
     aborts.abort(new Error('too late'));
     const again = lookUp('a', 'x.test');
     await expect(left).rejects.toThrow('too late');
-    await end('0.test');
+    await end(`${LOOKUPS_MAX - 1}.test`);
     expect(begun).toEqual(['x.test']);
     await end('x.test');
     expect(await again).toEqual(ADDRESSES);
@@ -110,6 +111,75 @@ describe('a lookup', () => {
   });
 });
 
+describe('names without a response from a name server', () => {
+  /** Names that begin with `silent` have no name server that responds. */
+  const probes: string[] = [];
+  const probe: Probe = (hostname) => {
+    probes.push(hostname);
+    return hostname.startsWith('silent') ? settled().then(() => false) : Promise.resolve(true);
+  };
+  /** Returns lookups of which many hostile namespaces have all that they can get. */
+  const besieged = async () => {
+    const lookups = startLookups(probe);
+    for (let index = 0; index < 4 * LOOKUPS_MAX; index += 1)
+      void lookups.lookUp(`hostile-${index}`, `silent-${index}.test`).catch(() => undefined);
+    for (let turn = 0; turn < 10; turn += 1) await settled();
+    return lookups;
+  };
+
+  test('of several namespaces take half of all lookups, and others are looked up in the other half', async () => {
+    const { lookUp, begun, end } = await besieged();
+    expect(begun).toHaveLength(Math.ceil(LOOKUPS_MAX / 2));
+    for (const hostname of ['a.test', 'b.test']) {
+      const addresses = lookUp('honest', hostname);
+      await settled();
+      await end(hostname);
+      expect(await addresses).toEqual(ADDRESSES);
+    }
+    expect(begun).toHaveLength(Math.ceil(LOOKUPS_MAX / 2) + 2);
+  });
+
+  test('have their turn when there is room', async () => {
+    const { lookUp, begun, end } = await besieged();
+    const addresses = lookUp('honest', 'silent-hosts-file.test');
+    for (let index = 0; index < 4 * LOOKUPS_MAX; index += 1) await end(`silent-${index}.test`);
+    expect(begun).toContain('silent-hosts-file.test');
+    await end('silent-hosts-file.test');
+    expect(await addresses).toEqual(ADDRESSES);
+  });
+
+  test('are not probed while there is room', async () => {
+    probes.length = 0;
+    const { lookUp, begun } = startLookups(probe);
+    void lookUp('a', 'x.test');
+    await settled();
+    expect([begun, probes]).toEqual([['x.test'], []]);
+  });
+
+  test('are not trusted again for a while, if their name server responded only to the probe', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    try {
+      const { lookUp, begun, end } = await besieged();
+      const before = begun.length;
+      void lookUp('hostile', 'trick-1.test');
+      await settled();
+      await vi.advanceTimersByTimeAsync(1_500);
+      await end('trick-1.test');
+      void lookUp('hostile', 'trick-2.test');
+      void lookUp('honest', 'honest.test');
+      await settled();
+      expect(begun.slice(before)).toEqual(['trick-1.test', 'honest.test']);
+      await end('honest.test');
+      await vi.advanceTimersByTimeAsync(600_000);
+      void lookUp('hostile', 'trick-3.test');
+      await settled();
+      expect(begun.slice(before)).toContain('trick-3.test');
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
 // Each lookup to a silent name server occupies a thread for up to a minute, long after the request has timed out.
 test('names that one namespace cannot look up do not delay the requests of others', async () => {
   const upstream = await upstreamWith(answer('ok'));
@@ -121,7 +191,8 @@ test('names that one namespace cannot look up do not delay the requests of other
     free += 1;
     return Promise.resolve(ADDRESSES);
   };
-  const egress = egressWith({ lookup, connectTimeoutMs: 300 });
+  const probe = (hostname: string) => Promise.resolve(!hostname.startsWith('silent'));
+  const egress = egressWith({ lookup, probe, connectTimeoutMs: 300 });
   const silent = Array.from({ length: 20 }, (_, index) =>
     egress.request(get(0, { url: `http://silent-${index % 10}.test/`, namespace: 'a' })),
   );

@@ -1,12 +1,21 @@
 import { FairQueue } from '@standin/contract';
 import { EgressError } from './egress-error.ts';
-import type { Lookup, ResolvedAddress } from './lookup.ts';
+import type { Lookup, Probe, ResolvedAddress } from './lookup.ts';
 import { POOL_THREADS } from './settings.ts';
 
 /** Maximum number of names that are looked up at the same time. libuv uses at most half of its threads for lookups. */
 export const LOOKUPS_MAX = Math.ceil(POOL_THREADS / 2);
-/** Maximum number of names that are looked up or wait for their turn. One namespace can have half of them. */
+/** How many of these may be names for which it is not known that a name server responds. */
+const UNPROBED_MAX = Math.ceil(LOOKUPS_MAX / 2);
+const PROBED_MAX = Math.max(LOOKUPS_MAX - UNPROBED_MAX, 1);
+/** Maximum number of names that are probed at the same time. Each takes two sockets, for at most three seconds. */
+const PROBES_MAX = 256;
+/** Maximum number of names that wait for their turn, in each line. One namespace can have half of them. */
 const NAMES_MAX = 10_000;
+/** A lookup that takes longer, after a probe, was not limited by the network. */
+const SLOW_MS = 1_000;
+/** After a slow lookup, the probes of a namespace are not trusted for this long. */
+const DISTRUST_MS = 10 * 60_000;
 
 export interface LookupOptions {
   /** The namespace that the name is looked up for, or an empty string. */
@@ -25,21 +34,32 @@ interface PendingLookup {
   waiting: number;
 }
 
-/**
- * Looks up names in turns of namespaces, each of which has a share of the lookups. A lookup that has begun cannot be cancelled, and one
- * to a silent name server takes longer than any connection waits for it. Results are neither kept nor shared among namespaces.
- */
-export class FairLookups {
-  readonly #lookup: Lookup;
-  readonly #pending = new Map<string, PendingLookup>();
-  readonly #queue = new FairQueue({
-    runningMax: LOOKUPS_MAX,
+const newQueue = (runningMax: number): FairQueue =>
+  new FairQueue({
+    runningMax,
     callsMax: NAMES_MAX,
     refusal: () => new EgressError('upstream_unreachable', 'Too many host names are being looked up. Try again later.'),
   });
 
-  constructor(lookup: Lookup) {
+/**
+ * Looks up names in turns of namespaces, each of which has a share of the lookups. A lookup that has begun cannot be cancelled, and one
+ * to a silent name server takes longer than any connection waits for it. Several namespaces with such names could therefore occupy all
+ * lookups. So half of the lookups are only for names for which a name server has just responded to a probe, which takes no thread. A name
+ * is probed if there is no room for it in the other half. Results are neither kept nor shared among namespaces.
+ */
+export class FairLookups {
+  readonly #lookup: Lookup;
+  readonly #probe: Probe;
+  readonly #pending = new Map<string, PendingLookup>();
+  readonly #unprobed = newQueue(UNPROBED_MAX);
+  readonly #probes = newQueue(PROBES_MAX);
+  readonly #probed = newQueue(PROBED_MAX);
+  /** When the probes of a namespace are trusted again (`performance.now()`). */
+  readonly #trustedAtMs = new Map<string, number>();
+
+  constructor(lookup: Lookup, probe: Probe) {
     this.#lookup = lookup;
+    this.#probe = probe;
   }
 
   /** Resolves and rejects as `Lookup` does, or rejects with the signal's reason. The lookup may have begun for an earlier call. */
@@ -65,12 +85,34 @@ export class FairLookups {
       pending.hasBegun = true;
       return this.#lookup(hostname);
     };
-    const addresses = this.#queue.run(namespace, lookUp, leave.signal);
+    const addresses = this.#inTurn({ hostname, namespace, signal: leave.signal }, lookUp);
     const pending: PendingLookup = { addresses, leave, hasBegun: false, waiting: 0 };
     const remove = (): void => this.#remove(key, pending);
     addresses.then(remove, remove);
     this.#pending.set(key, pending);
     return pending;
+  }
+
+  async #inTurn<T>(
+    { hostname, namespace, signal }: LookupOptions & { readonly hostname: string },
+    lookUp: () => Promise<T>,
+  ): Promise<T> {
+    const isProbed =
+      !this.#unprobed.hasRoomFor(namespace) &&
+      this.#isTrusted(namespace) &&
+      (await this.#probes.run(namespace, () => this.#probe(hostname), signal));
+    if (!isProbed) return this.#unprobed.run(namespace, lookUp, signal);
+    const lookUpInTime = async (): Promise<T> => {
+      const timer = setTimeout(() => this.#trustedAtMs.set(namespace, performance.now() + DISTRUST_MS), SLOW_MS);
+      return lookUp().finally(() => clearTimeout(timer));
+    };
+    return this.#probed.run(namespace, lookUpInTime, signal);
+  }
+
+  #isTrusted(namespace: string): boolean {
+    if (performance.now() < (this.#trustedAtMs.get(namespace) ?? 0)) return false;
+    this.#trustedAtMs.delete(namespace);
+    return true;
   }
 
   /** After the lookup was cancelled, the name may have been added again. */

@@ -18,6 +18,16 @@ export const lookupAll: Lookup = (hostname) =>
     });
   });
 
+/** Resolves with whether a name server responds for the name, even if it does not exist. */
+export type Probe = (hostname: string) => Promise<boolean>;
+
+/** Queries the addresses of both families, as `lookupAll` does, which then takes no longer than the name server. */
+export const probeName: Probe = async (hostname) => {
+  const queries = [queryAddresses(hostname, 'A'), queryAddresses(hostname, 'AAAA')];
+  const results = await Promise.allSettled(queries);
+  return results.every(({ status }) => status === 'fulfilled');
+};
+
 /** The cluster's DNS data for the name of a Service. */
 export interface ServiceAddresses {
   /** Whether the name is an alias, such as that of an ExternalName Service. */
