@@ -142,6 +142,18 @@ test('a request begins when the response to the one before it on its connection 
   quick.destroy();
 });
 
+test('a caller that resets its connection is noticed, even if the gateway does not read what it sent ahead', async () => {
+  const client = await connect();
+  client.send(post('/fast'));
+  await client.answers();
+  client.send(post('/delayed') + 'x'.repeat(300_000));
+  await expect.poll(() => pool('memory'), PATIENCE).toBeGreaterThan(64 * 1_024);
+  expect(await pool('requests')).toBe(1);
+  client.socket.resetAndDestroy();
+  // Not at the end of its delay.
+  for (const name of ['requests', 'memory']) await expect.poll(() => pool(name), { timeout: 5_000 }).toBe(0);
+});
+
 test('what callers send ahead of their turn takes half of the memory', async () => {
   await flood({ clients: 20, each: post('/fast') }, async (clients) => {
     await Promise.all(clients.map((client) => client.answers()));

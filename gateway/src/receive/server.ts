@@ -34,6 +34,11 @@ const FAREWELL_MS = 2_000;
  * A connection is not read while it has sent this much more than the request that is handled. Node may have read as much again by then.
  */
 const AHEAD_BYTES_MAX = 64 * 1_024;
+/**
+ * How often to write nothing to a connection that is not read. A socket that is not read does not report that its peer has left. A write
+ * does, if the peer has reset the connection. If the peer has ended it, that is only known after everything before it is read.
+ */
+const PROBE_INTERVAL_MS = 1_000;
 /** A connection that has sent no more than this is not cut, even if there is no room for it. */
 const AHEAD_BYTES_KEPT = 4 * 1_024;
 
@@ -103,6 +108,8 @@ class Connection implements CallerConnection {
   #aheadBytes = 0;
   #budget: ByteBudget;
   #holder = '';
+  /** Runs while the connection is not read. */
+  #probe: NodeJS.Timeout | undefined;
 
   constructor(
     socket: Socket,
@@ -122,6 +129,7 @@ class Connection implements CallerConnection {
       else this.#read(chunk);
     });
     socket.once('close', () => {
+      clearInterval(this.#probe);
       this.#keep(NOTHING);
       this.arriving?.gone();
       for (const closed of this.onClosed) closed();
@@ -134,8 +142,21 @@ class Connection implements CallerConnection {
     setImmediate(() => {
       const isPaused = this.#ahead.length >= AHEAD_BYTES_MAX;
       this.#read(this.#ahead);
-      if (isPaused && this.#ahead.length < AHEAD_BYTES_MAX) this.socket.resume();
+      if (isPaused && this.#ahead.length < AHEAD_BYTES_MAX) this.#resume();
     });
+  }
+
+  #pause(): void {
+    this.socket.pause();
+    this.#probe ??= setInterval(() => {
+      if (this.socket.writable && this.socket.writableLength === 0) this.socket.write('');
+    }, PROBE_INTERVAL_MS).unref();
+  }
+
+  #resume(): void {
+    clearInterval(this.#probe);
+    this.#probe = undefined;
+    this.socket.resume();
   }
 
   get #isBusy(): boolean {
@@ -176,7 +197,7 @@ class Connection implements CallerConnection {
       this.#ahead = NOTHING;
       this.#count(0);
       this.socket.destroy();
-    } else if (isPaused) this.socket.pause();
+    } else if (isPaused) this.#pause();
   }
 
   /** Counts this much memory for what is ahead. Returns false if there is no room for it. Never takes again what it has. */
