@@ -1,6 +1,7 @@
 import type { HeaderPair, Method, ReplayTarget } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
 import { LogStoreError } from './log-store-error.ts';
+import type { ServerClock } from './server-clock.ts';
 import {
   bytesSize,
   latin1Size,
@@ -126,13 +127,13 @@ const VIOLATED_CONSTRAINT = '469';
 
 /** See `ReplayStore.insert`. */
 export const insertReplayResults = async (
-  { clickhouse, serverNowMs }: { readonly clickhouse: ClickHouse; readonly serverNowMs: () => Promise<number> },
+  { clickhouse, clock }: { readonly clickhouse: ClickHouse; readonly clock: ServerClock },
   results: readonly ReplayResult[],
   remainingMs: () => number,
 ): Promise<void> => {
   if (results.length === 0) return;
   const operation = `store ${results.length} replay results`;
-  const storedBeforeS = Math.floor(((await serverNowMs()) + remainingMs()) / 1_000);
+  const storedBeforeS = Math.floor(((await clock.nowMs()) + remainingMs()) / 1_000);
   const body = Buffer.allocUnsafe(results.reduce((size, row) => size + sizeOf(row), 0));
   results.reduce((at, row) => put(body, row, at, Math.min(storedBeforeS, UINT32_MAX)), 0);
   const sql = `INSERT INTO replay_results (${COLUMNS}) FORMAT RowBinary`;
@@ -140,6 +141,7 @@ export const insertReplayResults = async (
     await clickhouse.run(operation, { sql, settings: { async_insert: 0 }, body });
   } catch (error) {
     if (!(error instanceof LogStoreError) || error.code !== VIOLATED_CONSTRAINT) throw error;
+    clock.forget();
     throw new LogStoreError(`Could not ${operation} in time`, { kind: 'retryable', code: VIOLATED_CONSTRAINT });
   }
 };

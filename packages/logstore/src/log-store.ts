@@ -218,7 +218,7 @@ const knowsSetting = async (clickhouse: ClickHouse, name: string): Promise<boole
 export const openLogStore = (options: LogStoreOptions): LogStore => {
   const { database, cluster, logger } = options;
   const clickhouse = connectClickHouse(options);
-  const serverNowMs = serverClock(clickhouse);
+  const clock = serverClock(clickhouse);
   const follower = createInsertFollower({
     read: (filter) => readInserts(clickhouse, filter),
     next: (mark, signal) => clickhouse.nextInsert(mark, signal),
@@ -273,7 +273,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     requestsByHour: (projects, hours) => countByHour(clickhouse, projects, hours),
     lastRequests: (insertedWithinMs) => findLastRequests(clickhouse, insertedWithinMs),
     replays: {
-      insert: (results, remainingMs) => insertReplayResults({ clickhouse, serverNowMs }, results, remainingMs),
+      insert: (results, remainingMs) => insertReplayResults({ clickhouse, clock }, results, remainingMs),
       exchange: (key) => readReplayedExchange(clickhouse, key),
       results: (filter) => readReplayResults(clickhouse, filter),
       ofRequest: (request, limit) => readReplaysOf(clickhouse, request, limit),
