@@ -142,7 +142,7 @@ const openTracing = async ({ settings, logger }: GatewayOptions): Promise<Tracin
 const reasonsNotReady = (pipeline: Pipeline, store: ConfigStore, spool: Spool): string[] => [
   ...(pipeline.isDraining ? ['stopping'] : []),
   ...(store.tableAt(performance.now()) === undefined ? ['no usable configuration'] : []),
-  ...(spool.isFull ? ['the spool or its disk is full'] : []),
+  ...(spool.isFull ? ['the spool or its disk is full, or does not respond'] : []),
 ];
 
 interface OpenParts {

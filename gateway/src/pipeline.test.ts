@@ -39,6 +39,8 @@ class HeldRecorder implements Recorder {
     [];
   #onCall: () => void = () => undefined;
 
+  isFull = false;
+
   admits(): boolean {
     return true;
   }
@@ -470,6 +472,20 @@ describe('the memory budget', () => {
     budget.addRow(BUDGET_BYTES - 1);
     expect(headerOf(await exchange(url, post(PATH, 'body')), 'standin-rejected')).toBe('log_unavailable');
   });
+});
+
+test('requests that use up a share because the disk does not respond are the reason only as log_unavailable', async () => {
+  const clients = await Promise.all(
+    Array.from({ length: Math.ceil(CONNECTIONS_MAX / 2) }, () => RawClient.connect(url)),
+  );
+  for (const client of clients) client.send(post(PATH));
+  await recorder.call(clients.length - 1);
+  const refused = async () => headerOf(await exchange(url, post(PATH)), 'standin-rejected');
+  expect(await refused()).toBe('overloaded');
+  recorder.isFull = true;
+  expect(await refused()).toBe('log_unavailable');
+  for (const call of recorder.calls) call.decide(true);
+  for (const client of clients) client.destroy();
 });
 
 test('a request without an active configuration is refused as not_ready', async () => {

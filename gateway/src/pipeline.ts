@@ -141,7 +141,7 @@ export class Pipeline {
   async #run(exchange: Exchange, target: string, verdict: HeadVerdict | undefined): Promise<void> {
     let isDelayed = false;
     try {
-      const accepted = await this.#accept(exchange, target, verdict);
+      const accepted = this.#withReason(await this.#accept(exchange, target, verdict));
       const closes = accepted instanceof Refusal && accepted.closes;
       exchange.decide(closes || this.#isDraining || !this.#keepsConnection(exchange));
       if (accepted === GONE) return;
@@ -155,6 +155,12 @@ export class Pipeline {
       this.#remove(exchange);
       this.#ended();
     }
+  }
+
+  /** While nothing can be stored, the requests that use up a share wait for the disk. */
+  #withReason<T>(accepted: T | Refusal): T | Refusal {
+    const waitsForDisk = accepted instanceof Refusal && accepted.code === 'overloaded' && this.#parts.recorder.isFull;
+    return waitsForDisk ? retryLater('log_unavailable', { closes: accepted.closes }) : accepted;
   }
 
   /** Counts the connection for the namespace. Returns false if the connection must end because the namespace's share is used up. */

@@ -11,6 +11,8 @@ export interface Recorder {
    * accepted before are recorded nevertheless.
    */
   admits(namespace: string): boolean;
+  /** Whether new requests are refused because they could not be stored. */
+  readonly isFull: boolean;
   /**
    * Called for Forward before the upstream is dialed, with the request alone (version 1), which becomes a row only if `exchange`
    * never follows. Resolves with false if the request cannot be kept. In that case, nothing may be sent upstream.

@@ -9,7 +9,7 @@ rules:
     for: 1m
     labels: { severity: critical }
     annotations:
-      summary: {{ `{{ $labels.pod }} rejects requests with 503 because its spool or its disk is full` | quote }}
+      summary: {{ `{{ $labels.pod }} rejects requests with 503 because its spool or its disk is full, or does not respond` | quote }}
       description: Restore ClickHouse, or increase the volume and gateway.settings.spool.bytes (docs/guides/upgrade.md, Larger volumes).
   - alert: StandinSpoolFilling
     expr: standin_deliver_backlog_bytes{{ printf "{%s}" $where }} > {{ div $spoolBytes 4 }}

@@ -192,6 +192,36 @@ describe('a full disk', () => {
   });
 });
 
+test('a disk that does not respond refuses new requests after five checks, occupies one thread, and is used again', async () => {
+  const lines: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+  const { disk, spool, stored } = await openSpool({ logger });
+  const hung = Promise.withResolvers<undefined>();
+  disk.onAppend = () => hung.promise;
+  let checks = 0;
+  disk.freeBytes = () => {
+    checks += 1;
+    return hung.promise.then(() => 1e9);
+  };
+  const waiting = spool.exchange(testRow());
+  const isFull = [];
+  for (let interval = 0; interval < 6; interval++) {
+    void spool.checkDisk();
+    isFull.push(spool.isFull);
+  }
+  expect([isFull, checks]).toEqual([[false, false, false, false, true, true], 1]);
+  expect(await spool.exchange(testRow())).toBe(false);
+  hung.resolve(undefined);
+  expect(await waiting).toBe(true);
+  await spool.checkDisk();
+  expect([spool.isFull, await spool.exchange(testRow())]).toEqual([false, true]);
+  expect(await stored()).toHaveLength(2);
+  expect(lines.map((line) => (JSON.parse(line) as { reason?: string }).reason)).toEqual([
+    expect.stringMatching(/^the disk that holds .+ has completed no write for 5 s: check the disk$/),
+    undefined,
+  ]);
+});
+
 test('the error for a folder that cannot be created names the folder', async () => {
   const limits = { bytesMax: 1_000, segmentBytes: 1_000, reserveBytes: 0, quietMs: 600_000 };
   const budget = new ByteBudget(1_000);

@@ -29,6 +29,8 @@ export interface SpoolOptions {
 }
 
 const CHECK_INTERVAL_MS = 1_000;
+/** The disk does not respond if no write has ended in so many intervals, although records wait. */
+const STALLED_INTERVALS = 5;
 /** A process that drains the spool can lock a new folder before its owner does, but hardly several times in a row. */
 const LOCK_ATTEMPTS_MAX = 3;
 const NO = Promise.resolve(false);
@@ -67,6 +69,10 @@ export class Spool implements Recorder {
   readonly #timer: NodeJS.Timeout;
   #wasFailing = false;
   #hadRoom = true;
+  #checking: Promise<void> | undefined;
+  /** The number of writes that had ended at the last check. */
+  #endedWrites = 0;
+  #stalledIntervals = 0;
   #onBegun: () => void = () => undefined;
 
   private constructor(
@@ -114,9 +120,8 @@ export class Spool implements Recorder {
     return path.basename(this.folder);
   }
 
-  /** Whether new requests are refused because they could not be stored. */
   get isFull(): boolean {
-    return this.#writer.isRefusing || !this.guard.hasRoomFor(0);
+    return this.#writer.isRefusing || this.#isStalled || !this.guard.hasRoomFor(0);
   }
 
   get commits(): number {
@@ -192,8 +197,23 @@ export class Spool implements Recorder {
     return this.#writer.takeSealed();
   }
 
-  /** Checks again whether the disk has room and accepts writes. */
-  async checkDisk(): Promise<void> {
+  get #isStalled(): boolean {
+    return this.#stalledIntervals >= STALLED_INTERVALS;
+  }
+
+  /** Checks again whether the disk has room and accepts writes. Called once in each interval. */
+  checkDisk(): Promise<void> {
+    const ended = this.commits + this.failedCommits;
+    const isWaiting = this.#budget.unrecordedBytes > 0 && ended === this.#endedWrites;
+    this.#stalledIntervals = isWaiting ? this.#stalledIntervals + 1 : 0;
+    this.#endedWrites = ended;
+    this.#logRoom();
+    // A check of a disk that does not respond occupies a thread until it does.
+    this.#checking ??= this.#check().finally(() => (this.#checking = undefined));
+    return this.#checking;
+  }
+
+  async #check(): Promise<void> {
     await this.guard.refresh().catch((error: unknown) => this.#failed(error));
     this.#logRoom();
     if (!this.#writer.isRefusing) this.#wasFailing = false;
@@ -202,22 +222,27 @@ export class Spool implements Recorder {
 
   /** Logs one message when requests begin to be refused for lack of room, and one message when there is room again. */
   #logRoom(): void {
-    const hasRoom = this.guard.hasRoomFor(0);
+    const hasRoom = !this.#isStalled && this.guard.hasRoomFor(0);
     if (hasRoom === this.#hadRoom) return;
     this.#hadRoom = hasRoom;
     if (hasRoom) this.#logger.info({ folder: this.folder }, 'spool has room again');
     else
       this.#logger.warn(
-        { folder: this.folder, reason: this.guard.shortage },
+        { folder: this.folder, reason: this.#isStalled ? this.#stall : this.guard.shortage },
         'spool full, rejecting requests with 503',
       );
+  }
+
+  get #stall(): string {
+    const seconds = (STALLED_INTERVALS * CHECK_INTERVAL_MS) / 1_000;
+    return `the disk that holds ${this.dir} has completed no write for ${seconds} s: check the disk`;
   }
 
   #hasRoomFor(rowBytes: number, row: LogRow): boolean {
     // This sum includes the records that wait for the disk.
     const bytes = this.#budget.unrecordedBytes + rowBytes;
     const copiedBytes = row.requestBody.length + row.responseBody.length;
-    return this.guard.hasRoomFor(bytes) && this.#budget.hasRoomForRow(rowBytes, copiedBytes);
+    return !this.#isStalled && this.guard.hasRoomFor(bytes) && this.#budget.hasRoomForRow(rowBytes, copiedBytes);
   }
 
   #failed(error: unknown): void {
