@@ -1,20 +1,22 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { DesiredState } from '../desired-state.ts';
 import { MemorySource } from '../memory-source.testing.ts';
 import { Translator } from '../translate/index.ts';
 import { SETTINGS } from '../translate/translator.testing.ts';
 import { AccountKeyController } from './account-key-controller.ts';
 
-test('a new leader does not read the content of an Account beyond the limit of its namespace', async () => {
-  const source = new MemorySource();
-  source.put('Account', 'within', {});
-  source.put('Account', 'beyond', {});
-  const logger = pino({ level: 'silent' });
-  const translator = new Translator(SETTINGS);
+const logger = pino({ level: 'silent' });
+let source: MemorySource;
+let translator: Translator;
+let desired: DesiredState;
+
+beforeEach(() => {
+  source = new MemorySource();
+  translator = new Translator(SETTINGS);
   const ignore = (): void => undefined;
-  const desired = new DesiredState({
+  desired = new DesiredState({
     translator,
     holdOffMs: 1,
     logger,
@@ -23,15 +25,60 @@ test('a new leader does not read the content of an Account beyond the limit of i
     onRemoved: ignore,
     onProblems: ignore,
   });
-  desired.put(source.object('Account', 'within'));
-  const { metadata } = source.object('Account', 'beyond');
-  desired.put({ ...source.object('Account', 'beyond'), spec: undefined, isBeyondLimit: true });
+  onTestFinished(() => desired.close());
+});
+
+/** Returns the controller of a new leader, which has prepared its term. */
+const prepared = async (): Promise<AccountKeyController> => {
   desired.flush();
-  const registry = new Registry();
-  const controller = new AccountKeyController({ source, desired, translator, pollMs: 1_000, logger, registry });
+  const controller = new AccountKeyController({
+    source,
+    desired,
+    translator,
+    pollMs: 1_000,
+    logger,
+    registry: new Registry(),
+  });
+  onTestFinished(() => controller.stop());
   await controller.prepare(new AbortController().signal);
+  return controller;
+};
+
+const putAccount = (name: string): string => {
+  const account = source.put('Account', name, { plan: 'Free' });
+  desired.put(account);
+  return account.metadata.uid;
+};
+const keyOf = (uid: string): string | undefined => {
+  const published = translator.published(`Account/${uid}`);
+  return published?.kind === 'Account' ? published.keySha256 : undefined;
+};
+
+test('a new leader does not read the content of an Account beyond the limit of its namespace', async () => {
+  const within = putAccount('within');
+  const { metadata } = source.put('Account', 'beyond', { plan: 'Free' });
+  desired.put({ ...source.object('Account', 'beyond'), spec: undefined, isBeyondLimit: true });
+  const controller = await prepared();
   expect(desired.objects.get(metadata.uid)).toMatchObject({ spec: undefined, isBeyondLimit: true });
   expect(translator.verdict(metadata.uid)?.accepted.reason).toBe('LimitReached');
+  controller.start();
+  await vi.waitFor(() => expect(controller.known(within)).toBeDefined());
   expect([...source.secrets.keys()]).toEqual(['default/within-api-key']);
-  desired.close();
+});
+
+test('a new leader writes no Secret before it leads, and does not accept a key whose Secret is missing', async () => {
+  const kept = putAccount('kept');
+  const lost = putAccount('lost');
+  source.secrets.set('default/kept-api-key', { 'api-key': 'k'.repeat(32) });
+  // The key of an earlier term of this leader.
+  desired.setKey(lost, { kind: 'key', sha256: 'a'.repeat(64) });
+  const controller = await prepared();
+  expect([...source.secrets.keys()]).toEqual(['default/kept-api-key']);
+  expect([keyOf(kept), keyOf(lost)]).toEqual([expect.any(String), undefined]);
+  expect(controller.isComplete()).toBe(false);
+
+  controller.start();
+  await vi.waitFor(() => expect(keyOf(lost)).toEqual(expect.any(String)));
+  expect(keyOf(lost)).not.toBe('a'.repeat(64));
+  expect(controller.isComplete()).toBe(true);
 });

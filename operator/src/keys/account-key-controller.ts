@@ -51,13 +51,14 @@ export class AccountKeyController implements Controller {
   }
 
   /**
-   * Reads Accounts and Secrets, bypassing all caches. Rejects if an Account cannot be read, or if a Secret cannot be read and a
-   * retry may help.
+   * Reads Accounts and Secrets, bypassing all caches. Writes nothing, because a tenant may have thousands of Accounts without a Secret:
+   * these have no key until `start` has created it. Rejects if an Account cannot be read, or if a Secret cannot be read and a retry may
+   * help.
    */
   async prepare(signal: AbortSignal): Promise<void> {
     await inParallel(this.#accounts(), signal, (uid) => this.#refresh(uid));
     this.#options.desired.flush();
-    await inParallel(this.#accounts(), signal, (uid) => this.#keys.read(uid));
+    await inParallel(this.#accounts(), signal, (uid) => this.#keys.readExisting(uid));
     this.#options.desired.flush();
   }
 

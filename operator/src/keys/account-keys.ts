@@ -19,6 +19,8 @@ export interface AccountKeysOptions {
   readonly onKey: (accountUid: string, state: KeyState) => void;
 }
 
+const PENDING: KeyState = { kind: 'pending' };
+
 /**
  * The states of all Accounts' keys, for one leader's term: the digest of a key, or why there is none. Reads each Secret by name,
  * and creates the Secrets of generated keys.
@@ -47,18 +49,30 @@ export class AccountKeys {
   async read(accountUid: string): Promise<boolean> {
     const owner = this.#options.owner(accountUid);
     if (owner === undefined) return false;
+    await this.#readFor(accountUid, owner, () => this.#create(owner));
+    return true;
+  }
+
+  /** As `read`, but writes nothing. While the Secret of a generated key is missing, the Account has no key, and `known` returns undefined. */
+  async readExisting(accountUid: string): Promise<void> {
+    const owner = this.#options.owner(accountUid);
+    if (owner !== undefined) await this.#readFor(accountUid, owner, () => Promise.resolve(PENDING));
+  }
+
+  /** @param create called if the Secret of a generated key is missing */
+  async #readFor(accountUid: string, owner: KeyOwner, create: () => Promise<KeyState>): Promise<void> {
     const { secretName } = owner;
-    const key = await this.#read(owner).catch((error: unknown) => {
+    const key = await this.#read(owner, create).catch((error: unknown) => {
       const refusal = refusalOf(error);
       // An active key stays active while a permission is missing.
       if (refusal === undefined || this.#hasKey(accountUid, secretName)) throw error;
       return { kind: 'invalid', secretName, message: refusal } as const;
     });
     // While the Secret was being read, the Account was deleted or changed to refer to another Secret.
-    if (this.#options.owner(accountUid)?.secretName !== secretName) return true;
-    this.#known.set(accountUid, { secretName, key });
+    if (this.#options.owner(accountUid)?.secretName !== secretName) return;
+    if (key.kind === 'pending') this.#known.delete(accountUid);
+    else this.#known.set(accountUid, { secretName, key });
     this.#options.onKey(accountUid, key);
-    return true;
   }
 
   #hasKey(accountUid: string, secretName: string): boolean {
@@ -66,10 +80,10 @@ export class AccountKeys {
     return known?.secretName === secretName && known.key.kind === 'key';
   }
 
-  async #read({ account, secretName, generated }: KeyOwner): Promise<KeyState> {
+  async #read({ account, secretName, generated }: KeyOwner, create: () => Promise<KeyState>): Promise<KeyState> {
     const found = await this.#lookUp(account, secretName);
     if (found !== undefined) return found;
-    return generated ? this.#create(account, secretName) : { kind: 'missing', secretName };
+    return generated ? create() : { kind: 'missing', secretName };
   }
 
   async #lookUp(account: ResourceObject, secretName: string): Promise<KeyState | undefined> {
@@ -82,7 +96,7 @@ export class AccountKeys {
       : { kind: 'invalid', secretName, message };
   }
 
-  async #create(account: ResourceObject, secretName: string): Promise<KeyState> {
+  async #create({ account, secretName }: KeyOwner): Promise<KeyState> {
     const { source, logger } = this.#options;
     const key = generateApiKey();
     try {
