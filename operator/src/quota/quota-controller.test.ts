@@ -317,6 +317,33 @@ describe('when many accounts of a namespace request permits', () => {
   });
 });
 
+test('permits of deleted accounts are recorded in the turns of their namespaces', async () => {
+  limit = undefined;
+  const controller = newController();
+  const remove = (uid: string, namespace: string): void =>
+    controller.removed({ kind: 'Account', metadata: { uid, namespace } } as ResourceObject);
+  const giveBack = (account: string) =>
+    controller.request(request('a', 1, { account, want: 0, closed: [{ block: 'b', used: 1 }] }));
+  const read: string[] = [];
+  const done = Promise.withResolvers<undefined>();
+  vi.spyOn(store, 'read').mockImplementation(async (uid) => {
+    read.push(uid);
+    await done.promise;
+    return undefined;
+  });
+  const busy = Array.from({ length: 9 }, (_, index) => `busy-${index}`);
+  for (const uid of busy) remove(uid, 'busy');
+  remove('other', 'other');
+  const unknown = Array.from({ length: 9 }, (_, index) => `unknown-${index}`);
+  const returning = [...busy, 'other', ...unknown].map(giveBack);
+  await new Promise(setImmediate);
+  const first = [...read];
+  done.resolve(undefined);
+  await Promise.all(returning);
+  // Of eight workers, one namespace gets at most four. Deleted accounts of unknown namespaces share what one namespace can have.
+  expect(first).toEqual(['busy-0', 'busy-1', 'busy-2', 'busy-3', 'other', 'unknown-0', 'unknown-1']);
+});
+
 test('a request that begins to wait for recalled permits at the end of the term gets an error', async () => {
   limit = 1;
   await newController().request(request('a', 1));

@@ -12,6 +12,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
+import { FormerAccounts } from './former-accounts.ts';
 import type { LedgerStore, StoredLedger } from './ledger-store.ts';
 import { committed, grant, inPeriod, newLedger, settle, type Ledger } from './ledger.ts';
 import { settleLost, type CountPermits } from './settle-lost-permits.ts';
@@ -80,6 +81,9 @@ const WRITE_ATTEMPTS = 2;
 /** The number of ledgers that are read and written at the same time, one on each connection for urgent calls. */
 const WORKERS = 8;
 
+/** Stands for the namespace of accounts that were deleted before this term, or long ago. These share what one namespace can have. */
+const UNKNOWN_NAMESPACE = '(unknown)';
+
 /**
  * Answers gateways that request permits, for one leader's term. Each grant is in the ledger before the response is sent. Each write
  * is a compare-and-swap, so writing is safe even if this operator no longer leads. Concurrent requests for one account share a
@@ -89,6 +93,7 @@ export class QuotaController implements Controller {
   readonly name = 'quota';
   readonly #options: QuotaControllerOptions;
   readonly #accounts = new Map<string, Account>();
+  readonly #former = new FormerAccounts();
   /** The accounts with requests to answer, by uid. */
   readonly #queue: WorkQueue;
   #isStopped = false;
@@ -101,7 +106,7 @@ export class QuotaController implements Controller {
       concurrency: WORKERS,
       registry: options.registry,
       logger,
-      about: (uid) => aboutObject(options.objects, uid),
+      about: (uid) => this.#about(uid),
       reconcile: (uid) => this.#answer(uid),
     });
   }
@@ -157,9 +162,11 @@ export class QuotaController implements Controller {
    * Forgets a deleted account and answers its requests that wait for recalled permits. Permits that it gives back are recorded. Its
    * ledger stays, because an account that is created again continues with it.
    */
-  removed({ kind, metadata: { uid } }: ResourceObject): void {
+  removed({ kind, metadata: { uid, namespace } }: ResourceObject): void {
+    if (kind !== 'Account') return;
+    this.#former.add(uid, namespace);
     const account = this.#accounts.get(uid);
-    if (kind !== 'Account' || account === undefined) return;
+    if (account === undefined) return;
     clearTimeout(account.timer);
     for (const { answer } of account.awaitingRecall.splice(0)) answer({ kind: 'no_quota' });
     if (isIdle(account)) this.#accounts.delete(uid);
@@ -172,6 +179,12 @@ export class QuotaController implements Controller {
     await this.#queue.stop();
     // Requests whose ledger was being written may have begun to wait for recalled permits.
     this.#rejectWaiting();
+  }
+
+  #about(uid: string): { readonly namespace?: string } {
+    const { objects } = this.#options;
+    if (objects.has(uid)) return aboutObject(objects, uid);
+    return { namespace: this.#former.namespace(uid) ?? UNKNOWN_NAMESPACE };
   }
 
   #rejectWaiting(): void {
@@ -209,8 +222,10 @@ export class QuotaController implements Controller {
         for (const { pending, answer } of await this.#serve(uid, account, batch)) pending.answer(answer);
       } catch (error) {
         account.stored = undefined;
-        const about = { ...aboutObject(this.#options.objects, uid), accountUid: uid };
-        this.#options.logger.warn({ ...about, err: error }, 'cannot read or write the quota ledger');
+        this.#options.logger.warn(
+          { ...this.#about(uid), accountUid: uid, err: error },
+          'cannot read or write the quota ledger',
+        );
         for (const { fail } of batch) fail(error);
       }
     }
