@@ -11,12 +11,12 @@ import {
   type SourceEvent,
   type SourceListener,
 } from '@standin/contract';
-import { WorkQueue } from '@standin/kube';
+import { Turns, WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { IdentityStore } from './identity-secrets.ts';
-import { entryName, IDENTITIES_SECRET } from './resolve-identity.ts';
-import { faulty, recordIdentities, refOf, type Known } from './record-identities.ts';
+import { entryName, IDENTITIES_SECRET, type CheckedEntry } from './resolve-identity.ts';
+import { faulty, recordIdentities, refOf, type Candidate, type Known } from './record-identities.ts';
 
 export interface IdentifiedSourceOptions {
   readonly source: ResourceSource;
@@ -69,6 +69,8 @@ class IdentifiedSource implements ResourceSource {
   readonly #queue: WorkQueue;
   /** The objects by namespace and `entryName`. */
   readonly #live = new Map<string, Map<string, Live>>();
+  /** The last verified entry of each live object. */
+  readonly #checked = new WeakMap<Candidate, CheckedEntry>();
   /** The object that has an identity, by kind and id. */
   readonly #holders = new Map<string, Live>();
   /** The objects that are not reported yet, by namespace. */
@@ -121,8 +123,8 @@ class IdentifiedSource implements ResourceSource {
     const resolve = async (): Promise<Known | undefined> => {
       const { namespace } = ref;
       const { store } = this.#options;
-      return (await recordIdentities(store, { namespace, isFinal: false }, [{ object, known: undefined }]))
-        .identities[0];
+      const options = { namespace, isFinal: false, checked: new WeakMap() };
+      return (await recordIdentities(store, options, [{ object, known: undefined }])).identities[0];
     };
     const known = this.#liveOf(object)?.known ?? (await resolve());
     return known && withIdentity(object, known);
@@ -228,9 +230,12 @@ class IdentifiedSource implements ResourceSource {
     const { store, waitMsMax = WAIT_MS_MAX, pollMs, logger } = this.#options;
     const since = this.#waiting.get(namespace)?.sinceMs ?? Infinity;
     const isFinal = performance.now() - since > waitMsMax;
-    const { identities, problem } = await recordIdentities(store, { namespace, isFinal }, seen);
+    const options = { namespace, isFinal, checked: this.#checked };
+    const { identities, problem } = await recordIdentities(store, options, seen);
     if (problem !== undefined) logger.warn({ namespace, problem }, 'identities are not stored');
+    const turns = new Turns();
     for (const [index, live] of seen.entries()) {
+      await turns.pause();
       const known = identities[index];
       // An object that fails this check was deleted or replaced in the meantime.
       if (known !== undefined && this.#liveOf(live.object) === live) this.#report(live, known);

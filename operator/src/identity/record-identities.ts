@@ -1,7 +1,9 @@
 import { LIMITS, SourceError, type IdentityFault, type ObjectRef, type ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
+import { Turns } from '@standin/kube';
 import type { IdentityStore } from './identity-secrets.ts';
 import {
+  checkEntry,
   entryName,
   IDENTITIES_SECRET,
   isMovedAway,
@@ -9,6 +11,7 @@ import {
   resolveIdentity,
   signedEntry,
   type Assertion,
+  type CheckedEntry,
   type Installation,
 } from './resolve-identity.ts';
 
@@ -50,6 +53,14 @@ export interface Resolved {
   readonly problem?: string;
 }
 
+export interface RecordOptions {
+  readonly namespace: string;
+  /** Whether objects are reported now even if the Secret cannot be read. */
+  readonly isFinal: boolean;
+  /** The entries that earlier calls have verified, to which this call adds. A namespace may have thousands, and few of them change. */
+  readonly checked: WeakMap<Candidate, CheckedEntry>;
+}
+
 /**
  * Resolves the identities of a namespace's objects, after storing the new ones.
  *
@@ -59,7 +70,7 @@ export interface Resolved {
  */
 export const recordIdentities = async (
   store: IdentityStore,
-  { namespace, isFinal }: { readonly namespace: string; readonly isFinal: boolean },
+  { namespace, isFinal, checked }: RecordOptions,
   candidates: readonly Candidate[],
 ): Promise<Resolved> => {
   const orRefusal = <T>(read: Promise<T>): Promise<T | string> =>
@@ -73,47 +84,66 @@ export const recordIdentities = async (
   const stored = await orRefusal(store.read(namespace));
   if (typeof stored === 'string') return unreadable(stored, installation);
 
-  const resolved = candidates.map((candidate) => {
-    const { object, known } = candidate;
-    const entry = stored.entries.get(entryName(refOf(object)));
-    const inUse = isInUse(known) ? assertionOf(known) : undefined;
-    const identity = resolveIdentity(object, { entry, inUse }, installation);
-    const resolvedAs =
-      identity.kind === 'fault' ? faulty(object, identity) : { uid: identity.id, epoch: identity.epoch };
-    return { candidate, identity, known: resolvedAs };
-  });
-  const identities = resolved.map(({ known }) => known);
-  const added = resolved.filter(({ identity }) => identity.kind === 'unrecorded');
-  if (added.length === 0) return { identities };
+  const turns = new Turns();
+  const known: (Known | undefined)[] = [];
+  const added: Added[] = [];
+  let room = LIMITS.identitiesPerNamespaceMax - stored.entries.size;
+  let isFull = false;
+  for (const [index, candidate] of candidates.entries()) {
+    await turns.pause();
+    const ref = refOf(candidate.object);
+    const entry = stored.entries.get(entryName(ref));
+    const check = entry === undefined ? undefined : checkEntry(ref, entry, installation.key, checked.get(candidate));
+    if (check !== undefined) checked.set(candidate, check);
+    const inUse = isInUse(candidate.known) ? assertionOf(candidate.known) : undefined;
+    const identity = resolveIdentity(candidate.object, { checked: check, inUse }, installation);
+    known.push(
+      identity.kind === 'fault' ? faulty(candidate.object, identity) : { uid: identity.id, epoch: identity.epoch },
+    );
+    if (identity.kind !== 'unrecorded') continue;
+    if (entry === undefined && room === 0) isFull = true;
+    else added.push({ index, candidate, assertion: identity });
+    if (entry === undefined && room > 0) room -= 1;
+  }
+  const problem = isFull ? { problem: FULL } : {};
+  if (added.length === 0) return { identities: known, ...problem };
   try {
     // The source may lag behind and report objects of a deleted namespace. A new namespace with the same name must not inherit
     // their identities.
     const existing = await existingOf(store, namespace, added);
     const entries = new Map(stored.entries);
-    const refused = [...existing].filter(({ candidate, known }) => {
+    for (const { candidate, assertion } of existing) {
+      await turns.pause();
       const ref = refOf(candidate.object);
-      return !addEntry(entries, ref, signedEntry(ref, assertionOf(known), installation.key));
-    });
+      entries.set(entryName(ref), signedEntry(ref, assertion, installation.key));
+    }
     if (existing.size > 0) await store.write(namespace, stored, entries);
-    const left = resolved.map((one) =>
-      one.identity.kind === 'unrecorded' && !existing.has(one) ? undefined : one.known,
-    );
-    return { identities: left, ...(refused.length > 0 && { problem: FULL }) };
+    for (const one of added) if (!existing.has(one)) known[one.index] = undefined;
+    return { identities: known, ...problem };
   } catch (error) {
-    const problem = `Secret ${IDENTITIES_SECRET} cannot be written: ${refusalOf(error, true)}`;
-    return { identities, problem };
+    return {
+      identities: known,
+      problem: `Secret ${IDENTITIES_SECRET} cannot be written: ${refusalOf(error, true)}`,
+    };
   }
 };
 
+/** A candidate whose entry must be written. */
+interface Added {
+  readonly index: number;
+  readonly candidate: Candidate;
+  readonly assertion: Assertion;
+}
+
 /** Resolves with those of `added` that still exist. */
-const existingOf = async <T extends { readonly candidate: Candidate }>(
+const existingOf = async (
   store: IdentityStore,
   namespace: string,
-  added: readonly T[],
-): Promise<ReadonlySet<T>> => {
+  added: readonly Added[],
+): Promise<ReadonlySet<Added>> => {
   const byKind = Map.groupBy(added, ({ candidate }) => candidate.object.kind);
   const existing = Array.from(byKind, async ([kind, group]) => {
-    const metadata = ({ candidate: { object } }: T) => object.metadata;
+    const metadata = ({ candidate: { object } }: Added) => object.metadata;
     const uids = await store.uids(
       kind,
       namespace,
@@ -122,14 +152,6 @@ const existingOf = async <T extends { readonly candidate: Candidate }>(
     return group.filter((one) => uids.get(metadata(one).name) === metadata(one).uid);
   });
   return new Set((await Promise.all(existing)).flat());
-};
-
-/** Adds or replaces an entry. Returns false if there is no room for it. */
-const addEntry = (entries: Map<string, string>, ref: ObjectRef, entry: string): boolean => {
-  const name = entryName(ref);
-  if (!entries.has(name) && entries.size >= LIMITS.identitiesPerNamespaceMax) return false;
-  entries.set(name, entry);
-  return true;
 };
 
 const assertionOf = ({ uid, epoch }: Known): Assertion => ({ id: uid, epoch });

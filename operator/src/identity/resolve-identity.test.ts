@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { make } from '../translate/translator.testing.ts';
-import { entryName, resolveIdentity, signedEntry, verifiedEntry, type Assertion } from './resolve-identity.ts';
+import {
+  checkEntry,
+  entryName,
+  resolveIdentity,
+  signedEntry,
+  verifiedEntry,
+  type Assertion,
+} from './resolve-identity.ts';
 
 const KEY = Buffer.alloc(32, 1);
 const SHOP = { kind: 'Project', namespace: 'default', name: 'shop' } as const;
@@ -11,7 +18,10 @@ const ENTRY = signedEntry(SHOP, first('uid-1'), KEY);
 const resolve = (entry: string | undefined, inUse?: string, epochs: Readonly<Record<string, number>> = {}) =>
   resolveIdentity(
     shop,
-    { entry, inUse: inUse === undefined ? undefined : first(inUse) },
+    {
+      checked: entry === undefined ? undefined : checkEntry(SHOP, entry, KEY, undefined),
+      inUse: inUse === undefined ? undefined : first(inUse),
+    },
     { key: KEY, epochs: new Map(Object.entries(epochs)) },
   );
 
@@ -86,6 +96,13 @@ describe('an identity that was moved to another object', () => {
 it('an entry verifies only for its object', () => {
   expect(verifiedEntry(SHOP, ENTRY, KEY)).toEqual(first('uid-1'));
   expect(verifiedEntry({ ...SHOP, name: 'shop-2' }, ENTRY, KEY)).toBeUndefined();
+});
+
+it('an entry is verified again only if it or the key has changed', () => {
+  const checked = checkEntry(SHOP, ENTRY, KEY, undefined);
+  expect(checkEntry(SHOP, ENTRY, Buffer.from(KEY), checked)).toBe(checked);
+  const changed = [checkEntry(SHOP, `${ENTRY}x`, KEY, checked), checkEntry(SHOP, ENTRY, Buffer.alloc(32, 2), checked)];
+  expect(changed.map(({ assertion }) => assertion)).toEqual([undefined, undefined]);
 });
 
 it('names of entries are valid data keys and differ by kind and name', () => {

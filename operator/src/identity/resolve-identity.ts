@@ -52,6 +52,24 @@ const signatureOf = ({ kind, namespace, name }: ObjectRef, { id, epoch }: Assert
 export const signedEntry = (ref: ObjectRef, assertion: Assertion, key: Uint8Array): string =>
   `${assertion.id} ${assertion.epoch} ${signatureOf(ref, assertion, key)}`;
 
+/** An entry of an object, and what it asserts according to `verifiedEntry`. */
+export interface CheckedEntry {
+  readonly entry: string;
+  readonly key: Uint8Array;
+  readonly assertion: Assertion | undefined;
+}
+
+/** Verifies an entry, unless `last` is the result for the same entry of the same object with the same key. */
+export const checkEntry = (
+  ref: ObjectRef,
+  entry: string,
+  key: Uint8Array,
+  last: CheckedEntry | undefined,
+): CheckedEntry => {
+  const isSame = last?.entry === entry && Buffer.compare(last.key, key) === 0;
+  return isSame ? last : { entry, key, assertion: verifiedEntry(ref, entry, key) };
+};
+
 /** Returns what an entry asserts, or undefined if the entry was not written for this object with this key. */
 export const verifiedEntry = (ref: ObjectRef, entry: string, key: Uint8Array): Assertion | undefined => {
   const [id = '', epoch, signature = ''] = entry.split(' ');
@@ -71,14 +89,14 @@ export const verifiedEntry = (ref: ObjectRef, entry: string, key: Uint8Array): A
  * the key may have been replaced. No entry asserts an identity that was moved to another object later.
  */
 export const resolveIdentity = (
-  { kind, metadata: { namespace, name, uid } }: ResourceObject,
-  { entry, inUse }: { readonly entry: string | undefined; readonly inUse: Assertion | undefined },
+  { kind, metadata: { name, uid } }: ResourceObject,
+  { checked, inUse }: { readonly checked: CheckedEntry | undefined; readonly inUse: Assertion | undefined },
   installation: Installation,
 ): Identity => {
-  const ref = { kind, namespace, name };
+  const ref = { kind, name };
   const place = `The entry ${entryName(ref)} in Secret ${IDENTITIES_SECRET}`;
-  const verified = entry === undefined ? undefined : verifiedEntry(ref, entry, installation.key);
-  const [id] = entry?.split(' ', 1) ?? [];
+  const verified = checked?.assertion;
+  const [id] = checked?.entry.split(' ', 1) ?? [];
   if (verified === undefined && id !== undefined && id !== uid && id !== inUse?.id) {
     const message =
       `${place} was not signed for this object by this installation. ` +

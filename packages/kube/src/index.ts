@@ -30,4 +30,5 @@ export { resourcePath, type ResourcePath } from './resource-path.ts';
 export { SelectedNamespaces } from './selected-namespaces.ts';
 export { asSourceError, toSourceError } from './source-error.ts';
 export type { RateLimit } from './token-bucket.ts';
+export { Turns } from './turns.ts';
 export { WorkQueue, type ReconcileResult, type WorkQueueOptions } from './work-queue.ts';
