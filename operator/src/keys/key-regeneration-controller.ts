@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   API_KEY_DATA_KEY,
   exponentialMs,
+  isRecord,
   LIMITS,
   SourceError,
   type ResourceObject,
@@ -56,10 +58,23 @@ const SOON = { requeueAfterMs: 20 };
 const READ_SOON_MAX = 50;
 const UNPUBLISHED_BACKOFF = { baseMs: 40, capMs: 30_000 };
 /**
- * The interval at which the list of pending gateways is refreshed. `gatewaysChanged` is called immediately when acknowledgements
- * arrive.
+ * The interval at which the list of pending gateways is refreshed. Reads and writes nothing if it has not changed. `gatewaysChanged` is
+ * called immediately when acknowledgements arrive.
  */
 const LATER = { requeueAfterMs: 1_000 };
+
+/** What was last reported about a new key that is published and not yet on all gateways. */
+interface Awaited {
+  readonly accountUid: string;
+  readonly sha256: string;
+  readonly state: ProgrammedState;
+}
+
+/** Returns the namespace and name of the Account, without a check of the spec. */
+const accountKey = ({ metadata: { namespace }, spec }: ResourceObject): string => {
+  const { accountRef }: Partial<KeyRegenerationSpec> = isRecord(spec) ? spec : {};
+  return `${namespace}/${accountRef?.name ?? ''}`;
+};
 
 /**
  * Carries out KeyRegenerations, for one leader's term. Each step checks what is already done, so a regeneration resumes after a
@@ -77,8 +92,10 @@ export class KeyRegenerationController implements Controller {
   /** KeyRegenerations by uid, including deleted ones until their Account is released. */
   readonly #regenerations = new Map<string, ResourceObject>();
   readonly #deleted = new Set<string>();
-  /** Those that are not over, as last reported. */
-  readonly #open = new Set<string>();
+  /** The uids of those that are not over, as last reported, by `accountKey`. A namespace may have thousands. */
+  readonly #open = new Map<string, Set<string>>();
+  /** Those that wait for gateways, by uid. There is at most one for each Account. */
+  readonly #awaited = new Map<string, Awaited>();
   /** How often the written key was not published when it was read, by the regeneration's uid. */
   readonly #unpublished = new Map<string, number>();
 
@@ -100,42 +117,65 @@ export class KeyRegenerationController implements Controller {
     for (const object of this.#options.objects.values()) this.changed(object);
   }
 
-  changed({ kind, metadata }: ResourceObject): void {
-    if (kind === 'Account') this.#enqueueOpen(metadata.namespace);
+  changed({ kind, metadata: { uid, namespace, name } }: ResourceObject): void {
+    if (kind === 'Account') this.#enqueueOpen(`${namespace}/${name}`);
     if (kind !== 'KeyRegeneration') return;
-    const regeneration = this.#options.objects.get(metadata.uid);
+    const regeneration = this.#options.objects.get(uid);
     if (regeneration === undefined) return;
-    this.#regenerations.set(metadata.uid, regeneration);
-    if (isOver(regeneration)) this.#open.delete(metadata.uid);
-    else this.#open.add(metadata.uid);
+    this.#close(uid);
+    this.#regenerations.set(uid, regeneration);
+    if (!isOver(regeneration)) {
+      const key = accountKey(regeneration);
+      this.#open.set(key, (this.#open.get(key) ?? new Set()).add(uid));
+    }
     // An object that is reported again exists, even if its removal was reported before.
-    this.#deleted.delete(metadata.uid);
-    this.#queue.add(metadata.uid);
+    this.#deleted.delete(uid);
+    this.#enqueue(uid);
   }
 
-  removed({ metadata: { uid, namespace } }: ResourceObject): void {
+  removed({ metadata: { uid } }: ResourceObject): void {
     this.#writer.forget(uid);
     this.#unpublished.delete(uid);
-    if (!this.#regenerations.has(uid)) return;
+    const regeneration = this.#regenerations.get(uid);
+    if (regeneration === undefined) return;
     this.#deleted.add(uid);
-    this.#queue.add(uid);
+    this.#enqueue(uid);
     // Other regenerations for the same account may have been waiting for this one.
-    this.#enqueueOpen(namespace);
+    this.#enqueueOpen(accountKey(regeneration));
   }
 
   gatewaysChanged(): void {
-    this.#enqueueOpen();
+    for (const uid of this.#awaited.keys()) this.#queue.add(uid);
   }
 
   stop(): Promise<void> {
     return this.#queue.stop();
   }
 
-  #enqueueOpen(namespace?: string): void {
-    for (const uid of this.#open) {
-      const regeneration = this.#regenerations.get(uid);
-      if (namespace === undefined || regeneration?.metadata.namespace === namespace) this.#queue.add(uid);
-    }
+  #enqueueOpen(account: string): void {
+    for (const uid of this.#open.get(account) ?? []) this.#enqueue(uid);
+  }
+
+  #enqueue(uid: string): void {
+    this.#awaited.delete(uid);
+    this.#queue.add(uid);
+  }
+
+  #close(uid: string): void {
+    const known = this.#regenerations.get(uid);
+    if (known === undefined) return;
+    const key = accountKey(known);
+    const open = this.#open.get(key);
+    open?.delete(uid);
+    if (open?.size === 0) this.#open.delete(key);
+  }
+
+  /** Returns whether it waits for the same gateways as in its status, so that nothing has to be read or written. */
+  #isStillAwaited(uid: string): boolean {
+    const awaited = this.#awaited.get(uid);
+    if (awaited === undefined) return false;
+    const { accountUid, sha256, state } = awaited;
+    return isDeepStrictEqual(this.#options.programmed(accountUid, sha256), state);
   }
 
   get #now(): number {
@@ -145,6 +185,8 @@ export class KeyRegenerationController implements Controller {
   async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
     const seen = this.#regenerations.get(uid);
     if (seen === undefined) return undefined;
+    if (this.#isStillAwaited(uid)) return LATER;
+    this.#awaited.delete(uid);
     const regeneration = this.#writer.newest(seen);
     try {
       if (!isOver(regeneration) && !this.#deleted.has(uid)) return await this.#resume(regeneration);
@@ -154,8 +196,8 @@ export class KeyRegenerationController implements Controller {
         (await this.#find(regeneration.metadata.namespace, regeneration.metadata)) !== undefined;
       const outdated = isKept ? undefined : await this.#release(regeneration);
       if (outdated === undefined && this.#deleted.delete(uid)) {
+        this.#close(uid);
         this.#regenerations.delete(uid);
-        this.#open.delete(uid);
       }
       return outdated;
     } catch (error) {
@@ -254,7 +296,8 @@ export class KeyRegenerationController implements Controller {
       return outdated ?? this.#report(regeneration, managedElsewhere(what, account.metadata.name));
     }
     const key = await source.readSecret(namespace, secretName, API_KEY_DATA_KEY);
-    const state = key === undefined ? undefined : programmed(uid, apiKeySha256(Buffer.from(key).toString('utf8')));
+    const sha256 = key === undefined ? '' : apiKeySha256(Buffer.from(key).toString('utf8'));
+    const state = programmed(uid, sha256);
     if (state === undefined) {
       readSoon(uid);
       await this.#report(regeneration, WRITING);
@@ -264,7 +307,10 @@ export class KeyRegenerationController implements Controller {
     const facts = progressOf(state, gatewayCount(), secondsOf(new Date(this.#now)));
     const outdated = await this.#report(regeneration, facts);
     if (outdated !== undefined) return outdated;
-    if (facts.phase !== 'Completed') return LATER;
+    if (facts.phase !== 'Completed') {
+      this.#awaited.set(regeneration.metadata.uid, { accountUid: uid, sha256, state });
+      return LATER;
+    }
     const message = `API key regenerated by KeyRegeneration ${regeneration.metadata.name}. ${facts.progress.message}`;
     await source.recordEvent(account, { type: 'Normal', reason: 'KeyRegenerated', message });
     return undefined;
