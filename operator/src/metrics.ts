@@ -1,4 +1,4 @@
-import type { ResourceObject } from '@standin/contract';
+import { FairSelection, LIMITS, type ObjectMeta, type ResourceObject } from '@standin/contract';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { VolumeController } from './drain/volume-controller.ts';
 import type { GatewayController } from './gateways/gateway-controller.ts';
@@ -93,7 +93,7 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
   };
 };
 
-/** Creates the gauges for the accepted requests and the quota of each account that has a quota. */
+/** Creates the gauges for the accepted requests and the quota of accounts that have a quota, up to `LIMITS.accountSeriesMax`. */
 const usageGauges = (registers: Registry[], view: MetricsView): void => {
   const usageGauge = (name: string, help: string, value: (usage: QuotaUsage) => number) =>
     new Gauge({
@@ -104,18 +104,24 @@ const usageGauges = (registers: Registry[], view: MetricsView): void => {
       collect() {
         this.reset();
         const leader = view.leading();
+        const usages: { readonly metadata: ObjectMeta; readonly usage: QuotaUsage }[] = [];
+        const shown = new FairSelection(LIMITS.accountSeriesMax);
         for (const { kind, metadata, status } of view.objects()) {
           const known = kind === 'Account' ? leader?.quota.usage(metadata.uid) : undefined;
           const usage = known && shownUsage(known, status, known);
-          if (usage !== undefined) {
-            this.set({ exported_namespace: metadata.namespace, account: metadata.name }, value(usage));
-          }
+          if (usage === undefined) continue;
+          usages.push({ metadata, usage });
+          shown.add(metadata.namespace, metadata.name);
+        }
+        for (const { metadata, usage } of usages) {
+          if (!shown.has(metadata.namespace, metadata.name)) continue;
+          this.set({ exported_namespace: metadata.namespace, account: metadata.name }, value(usage));
         }
       },
     });
   usageGauge(
     'standin_quota_accepted',
-    'Requests accepted this month, for accounts with a quota',
+    'Requests accepted this month, for accounts with a quota (at most 5,000 of all namespaces)',
     (usage) => usage.accepted,
   );
   usageGauge('standin_quota_limit', 'Requests that may be accepted in a month', (usage) => usage.quota);

@@ -155,6 +155,11 @@ export class ConfigStore {
     return entry?.kind === 'Project' ? entry.config : undefined;
   }
 
+  /** Returns whether the requests to a project are counted separately, because it is active and has metrics within the limit. */
+  hasMetrics(project: ProjectConfig): boolean {
+    return this.#table?.hasMetrics(project) === true;
+  }
+
   /**
    * Returns the values of an endpoint's secrets in order, or undefined if the operator has not sent all of them, for example because
    * the configuration comes from the disk.

@@ -1,4 +1,11 @@
-import { configKey, type AccountConfig, type ConfigKey, type ProjectConfig } from '@standin/contract';
+import {
+  configKey,
+  FairSelection,
+  LIMITS,
+  type AccountConfig,
+  type ConfigKey,
+  type ProjectConfig,
+} from '@standin/contract';
 import { PathTable, type Place } from '@standin/responses';
 import type { Endpoint } from '../request/route.ts';
 
@@ -22,6 +29,8 @@ export class RoutingTable {
   readonly #entries = new Map<ConfigKey, TableEntry>();
   readonly #holders = new Map<string, readonly AccountConfig[]>();
   readonly #projects = new Map<string, ProjectConfig>();
+  /** The projects with metrics. All gateways must count the same ones, or the sum of their metrics would be wrong. */
+  readonly #withMetrics = new FairSelection(LIMITS.projectSeriesMax);
   readonly #paths = new Map<string, PathTable<Endpoint>>();
 
   get size(): number {
@@ -62,6 +71,11 @@ export class RoutingTable {
     return this.#paths.get(projectUid);
   }
 
+  /** Returns whether the requests to an active project are counted separately. */
+  hasMetrics(project: ProjectConfig): boolean {
+    return this.#withMetrics.has(project.namespace, metricsName(project));
+  }
+
   put(key: ConfigKey, entry: TableEntry): void {
     this.remove(key);
     this.#entries.set(key, entry);
@@ -73,6 +87,8 @@ export class RoutingTable {
       }
       case 'Project':
         this.#projects.set(entry.config.uri, entry.config);
+        if (entry.config.metrics !== undefined)
+          this.#withMetrics.add(entry.config.namespace, metricsName(entry.config));
         break;
       case 'Endpoint':
         this.#putEndpoint(entry.endpoint);
@@ -94,6 +110,7 @@ export class RoutingTable {
       case 'Project':
         // Another project may already have taken over the URI in the same transaction.
         if (this.#projects.get(entry.config.uri) === entry.config) this.#projects.delete(entry.config.uri);
+        this.#withMetrics.delete(entry.config.namespace, metricsName(entry.config));
         break;
       case 'Endpoint':
         this.#removeEndpoint(entry.endpoint);
@@ -117,5 +134,8 @@ export class RoutingTable {
     if (paths.isEmpty) this.#paths.delete(projectUid);
   }
 }
+
+/** Differs from that of a project with the same name that is removed in the same transaction. */
+const metricsName = ({ name, uid }: ProjectConfig): string => `${name} ${uid}`;
 
 const placeOf = ({ config: { slug, method }, pattern }: Endpoint): Place => ({ slug, method, pattern });

@@ -187,7 +187,7 @@ export class Metrics {
       },
     );
     this.#responses.expose(registry, (uid) => store.endpoint(uid));
-    this.#projects.expose(registry, (uid) => store.project(uid));
+    this.#projects.expose(registry, store);
     new Gauge({
       name: 'standin_config_revision_info',
       help: 'The active revision and its source.',

@@ -1,6 +1,8 @@
 import { LIMITS, type ProjectConfig } from '@standin/contract';
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
+import { ConfigStore } from '../config/config-store.ts';
 import { BASIC_OBJECTS, HOST, project, request, startTestGateway, URI, WITH_KEY } from '../gateway.testing.ts';
 import { exchange } from '../raw-client.testing.ts';
 import { ProjectCounts } from './project-counts.ts';
@@ -47,7 +49,7 @@ test('buckets of durations include the shorter ones', async () => {
   const registry = new Registry();
   const counts = new ProjectCounts();
   const shop = withMetrics('shop');
-  counts.expose(registry, () => shop);
+  counts.expose(registry, { project: () => shop, hasMetrics: () => true });
   for (const seconds of [0.001, 0.002, 0.3, 61]) counts.answered(shop, 2, seconds);
   const buckets = (await registry.metrics()).matchAll(/_bucket\{.*,le="(.*)"\} (\d+)$/gm);
   expect([...buckets].map(([, bound, count]) => `${bound} ${count}`)).toEqual([
@@ -63,28 +65,42 @@ test('buckets of durations include the shorter ones', async () => {
   ]);
 });
 
-test('projects beyond the maximum are counted together, until others are removed', async () => {
+test('namespaces share the maximum of projects, and requests to others are counted together', async () => {
   const registry = new Registry();
   const counts = new ProjectCounts();
-  const active = new Map<string, ProjectConfig>();
-  counts.expose(registry, (uid) => active.get(uid));
-  const shops = Array.from({ length: LIMITS.projectSeriesMax + 2 }, (_, index) => withMetrics(`shop-${index}`));
-  for (const shop of shops) {
-    active.set(shop.uid, shop);
-    counts.answered(shop, 2, 0.001);
-    counts.rejected(shop, 'quota_exceeded');
-  }
+  const logger = pino({ level: 'silent' });
+  const store = new ConfigStore({ logger, maxStalenessMs: 0 });
+  counts.expose(registry, store);
+  const busy = Array.from({ length: LIMITS.projectSeriesMax }, (_, index) => withMetrics(`shop-${index}`));
+  const other = { ...withMetrics('other'), namespace: 'team-b' };
+  const publish = (revision: string, snapshot: boolean, put: readonly ProjectConfig[], removed: readonly string[]) => {
+    store.begin({ revision, snapshot });
+    for (const config of put) store.put(config);
+    for (const uid of removed) store.remove(`Project/${uid}`);
+    store.commit(revision);
+  };
+  const sendAll = (): void => {
+    for (const shop of [...busy, other]) counts.answered(shop, 2, 0.001);
+  };
   const read = async () => {
     const series = seriesIn(await registry.metrics());
     return {
-      counted: series.filter((line) => line.startsWith('standin_respond_project_requests_total{')).length,
-      uncounted: series.find((line) => line.startsWith('standin_observe_'))?.split(' ')[1],
+      counted: series.flatMap(
+        (line) => /^standin_respond_project_requests_total\{.*,project="(.*?)"/.exec(line)?.[1] ?? [],
+      ),
+      uncounted: Number(series.find((line) => line.startsWith('standin_observe_'))?.split(' ')[1]),
     };
   };
-  expect(await read()).toEqual({ counted: LIMITS.projectSeriesMax, uncounted: '4' });
+  publish('1.1', true, [...busy, other], []);
+  sendAll();
+  const names = busy.map(({ name }) => name).sort();
+  const first = await read();
+  expect(first.counted.toSorted()).toEqual(['other', ...names.slice(0, 249)]);
+  expect(first.uncounted).toBe(LIMITS.projectSeriesMax - 249);
 
-  active.delete(shops[0]?.uid ?? '');
-  await read();
-  counts.answered(shops.at(-1) as ProjectConfig, 2, 0.001);
-  expect(await read()).toEqual({ counted: LIMITS.projectSeriesMax, uncounted: '4' });
+  // The selection depends neither on the order of requests nor on that of changes.
+  const [gone] = busy.filter(({ name }) => name === names[0]);
+  publish('1.2', false, [], [gone?.uid ?? '']);
+  sendAll();
+  expect((await read()).counted.toSorted()).toEqual(['other', ...names.slice(1, 250)]);
 });

@@ -13,14 +13,21 @@ interface Counts {
 
 type Labels = Readonly<Record<string, string>>;
 
+/** The active projects. */
+export interface ActiveProjects {
+  project(uid: string): ProjectConfig | undefined;
+  /** Returns whether the project has counts of its own. */
+  hasMetrics(project: ProjectConfig): boolean;
+}
+
 /**
- * Counts the requests of the projects with `spec.metrics: Enabled`, each separately. Only the first `LIMITS.projectSeriesMax` of
- * them to receive a request have their own counts. When a project is removed or its metrics are disabled, its counts are dropped at
- * the next scrape.
+ * Counts the requests of the projects with `spec.metrics: Enabled`, each separately, up to `LIMITS.projectSeriesMax` projects (see
+ * `RoutingTable.hasMetrics`). When a project has no metrics any more, its counts are dropped at the next scrape.
  */
 export class ProjectCounts {
   /** The counts by the uid of the project. */
   readonly #counts = new Map<string, Counts>();
+  #projects: ActiveProjects = { project: () => undefined, hasMetrics: () => false };
   #uncounted = 0;
 
   /** @param statusClass the index in `STATUS_CLASSES` */
@@ -38,10 +45,11 @@ export class ProjectCounts {
     rejections?.set(code, (rejections.get(code) ?? 0) + 1);
   }
 
-  /** Adds the metrics to the registry. `projectOf` returns the active project with a uid. */
-  expose(registry: Registry, projectOf: (uid: string) => ProjectConfig | undefined): void {
+  /** Adds the metrics to the registry. Without a call, nothing is counted. */
+  expose(registry: Registry, projects: ActiveProjects): void {
+    this.#projects = projects;
     const registers = [registry];
-    const active = (): readonly (readonly [Labels, Counts])[] => this.#active(projectOf);
+    const active = (): readonly (readonly [Labels, Counts])[] => this.#active();
     const uncounted = (): number => this.#uncounted;
     new Counter({
       name: 'standin_respond_project_requests_total',
@@ -71,7 +79,7 @@ export class ProjectCounts {
     });
     new Counter({
       name: 'standin_observe_uncounted_requests_total',
-      help: 'Requests to Projects with spec.metrics: Enabled without metrics of their own, because the gateway counts the maximum of 500 others.',
+      help: 'Requests to Projects with spec.metrics: Enabled without metrics of their own, because they are beyond the limit of their namespace.',
       registers,
       collect() {
         this.reset();
@@ -85,14 +93,17 @@ export class ProjectCounts {
     });
   }
 
-  /** Returns undefined, and counts the request as uncounted, if there are enough others. */
-  #countsOf({ uid }: ProjectConfig): Counts | undefined {
-    const known = this.#counts.get(uid);
-    if (known !== undefined) return known;
-    if (this.#counts.size === LIMITS.projectSeriesMax) {
+  /** Returns undefined, and counts the request as uncounted, if the project is beyond the limit. */
+  #countsOf(project: ProjectConfig): Counts | undefined {
+    const { uid } = project;
+    if (!this.#projects.hasMetrics(project)) {
       this.#uncounted += 1;
       return undefined;
     }
+    const known = this.#counts.get(uid);
+    if (known !== undefined) return known;
+    // Without a scrape, those that are no longer counted would stay.
+    if (this.#counts.size >= LIMITS.projectSeriesMax) this.#active();
     const counts = {
       answers: new Float64Array(STATUS_CLASSES.length),
       durations: new DurationCounts(),
@@ -103,10 +114,10 @@ export class ProjectCounts {
   }
 
   /** Returns the labels and the counts of the projects that still have metrics, and forgets the others. */
-  #active(projectOf: (uid: string) => ProjectConfig | undefined): readonly (readonly [Labels, Counts])[] {
+  #active(): readonly (readonly [Labels, Counts])[] {
     return [...this.#counts].flatMap(([uid, counts]) => {
-      const project = projectOf(uid);
-      if (project?.metrics !== undefined)
+      const project = this.#projects.project(uid);
+      if (project !== undefined && this.#projects.hasMetrics(project))
         return [[{ exported_namespace: project.namespace, project: project.name }, counts]];
       this.#counts.delete(uid);
       return [];

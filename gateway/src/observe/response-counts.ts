@@ -1,30 +1,35 @@
-import { LIMITS } from '@standin/contract';
+import { LIMITS, SharedPool } from '@standin/contract';
 import { Counter, type Registry } from 'prom-client';
 import { responseNameOf, type Endpoint, type Responder } from '../request/route.ts';
 
+interface EndpointCounts {
+  readonly namespace: string;
+  readonly byName: Map<string, number>;
+}
+
 /**
- * Counts the requests to endpoints that have responses, by response. Only the first `LIMITS.responseSeriesMax` responses to be
- * returned have their own count, because a configuration can have hundreds of thousands of them.
+ * Counts the requests to endpoints that have responses, by response. Only the first responses of each namespace to be returned have
+ * their own count, because a configuration can have hundreds of thousands of them.
  */
 export class ResponseCounts {
-  /** Maps the uid of an endpoint to its counts by the name of the response. */
-  readonly #counts = new Map<string, Map<string, number>>();
-  #size = 0;
+  /** The counts by the uid of the endpoint, and by the name of the response. */
+  readonly #counts = new Map<string, EndpointCounts>();
+  readonly #pool = new SharedPool(LIMITS.responseSeriesMax);
   /** The requests that are not counted separately. */
   #others = 0;
 
   add({ config, responseNames }: Endpoint, responder: Responder): void {
     if (responseNames.length === 0) return;
     const name = responseNameOf(responder);
-    const counts = this.#counts.get(config.uid);
-    const count = counts?.get(name);
-    if (counts !== undefined && count !== undefined) counts.set(name, count + 1);
-    else if (this.#size === LIMITS.responseSeriesMax) this.#others += 1;
-    else {
-      if (counts === undefined) this.#counts.set(config.uid, new Map([[name, 1]]));
-      else counts.set(name, 1);
-      this.#size += 1;
+    const { uid, namespace } = config;
+    const { byName } = this.#counts.get(uid) ?? { byName: new Map<string, number>() };
+    const count = byName.get(name);
+    if (count === undefined && !this.#pool.take(namespace)) {
+      this.#others += 1;
+      return;
     }
+    byName.set(name, (count ?? 0) + 1);
+    if (byName.size === 1) this.#counts.set(uid, { namespace, byName });
   }
 
   /** Adds the counter to the registry. `endpointOf` returns the active endpoint with a uid. */
@@ -32,9 +37,9 @@ export class ResponseCounts {
     const fill = (counter: Counter<'exported_namespace' | 'exported_endpoint' | 'response'>): void => {
       this.#forgetRemoved(endpointOf);
       counter.reset();
-      for (const [uid, counts] of this.#counts) {
-        const { namespace = '', name = '' } = endpointOf(uid)?.config ?? {};
-        for (const [response, count] of counts) {
+      for (const [uid, { namespace, byName }] of this.#counts) {
+        const { name = '' } = endpointOf(uid)?.config ?? {};
+        for (const [response, count] of byName) {
           counter.inc({ exported_namespace: namespace, exported_endpoint: name, response }, count);
         }
       }
@@ -55,15 +60,15 @@ export class ResponseCounts {
 
   /** Forgets the counts of responses that are no longer configured. */
   #forgetRemoved(endpointOf: (uid: string) => Endpoint | undefined): void {
-    this.#size = 0;
-    for (const [uid, counts] of this.#counts) {
+    for (const [uid, { namespace, byName }] of this.#counts) {
       const names = new Set(endpointOf(uid)?.responseNames);
-      for (const name of counts.keys()) {
+      for (const name of byName.keys()) {
         const isConfigured = names.has(name) || (name === '' && names.size > 0);
-        if (!isConfigured) counts.delete(name);
+        if (isConfigured) continue;
+        byName.delete(name);
+        this.#pool.free(namespace);
       }
-      if (counts.size === 0) this.#counts.delete(uid);
-      this.#size += counts.size;
+      if (byName.size === 0) this.#counts.delete(uid);
     }
   }
 }

@@ -6,6 +6,7 @@ export * from './config-objects.ts';
 export * from './config-stream.ts';
 export * from './duration.ts';
 export * from './fair-queue.ts';
+export * from './fair-selection.ts';
 export * from './identities.ts';
 export * from './instant.ts';
 export * from './is-record.ts';

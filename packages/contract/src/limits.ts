@@ -92,12 +92,17 @@ export const LIMITS = {
   mockHeadersMax: 64,
   responsesMax: 32,
   /**
-   * The maximum number of responses that a gateway counts separately in its metrics. Prometheus keeps each series of each gateway
-   * in memory.
+   * The maximum number of responses that a gateway counts separately in its metrics, of which each namespace has a share. Prometheus
+   * keeps each series of each gateway in memory.
    */
   responseSeriesMax: 1_000,
-  /** The maximum number of Projects that a gateway counts separately, for the same reason. Each has about 20 series. */
+  /**
+   * The maximum number of Projects that a gateway counts separately, for the same reason. Each has about 20 series. See
+   * `FairSelection` for how namespaces share them.
+   */
   projectSeriesMax: 500,
+  /** The maximum number of Accounts whose quota is in the operator's metrics, for the same reason. Each has two series. */
+  accountSeriesMax: 5_000,
   /** All mock bodies of an Endpoint in total, for the same reason as `mockBodyBytesMax`. */
   responseBodiesBytesMax: 200_000,
   /** With more, the API server would refuse the CRD, because its rules would be too expensive. */
