@@ -102,6 +102,23 @@ test('the claims of a new installation need one write for each shard, and the ne
   expect(store.writes).toBe(LIMITS.claimShards);
 });
 
+test('a leader does not wait for a tenant who creates Projects all the time', async () => {
+  const CREATED_MAX = 100;
+  const { controller, desired } = await lead();
+  await controller.stop();
+  let created = 0;
+  const create = (): void => {
+    created += 1;
+    desired.put(make('Project', `p-${created}`, { accountRef: { name: 'team' } }, { uid: `uid-${created}` }));
+  };
+  store.disturb = (when) => {
+    if (when === 'after' && created < CREATED_MAX) create();
+  };
+  create();
+  await controller.prepare(new AbortController().signal);
+  expect(created).toBeLessThan(CREATED_MAX);
+});
+
 test('the claim of a new Project is recorded within the hold-off, so that its first verdict is final', async () => {
   const { desired, verdicts } = await lead(a);
   desired.put(project('a', 1));

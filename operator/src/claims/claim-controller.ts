@@ -27,6 +27,8 @@ export interface ClaimControllerOptions extends RecordedClaims {
 type Task = 'record' | 'sweep';
 
 const BACKOFF = { baseMs: 50, capMs: 10_000 };
+/** A new installation needs two rounds. Each conflict with a former leader takes another one. */
+const PREPARED_ROUNDS = 5;
 const AT_ONCE = { requeueAfterMs: 0 };
 const RETRY = { requeueAfterMs: BACKOFF.baseMs };
 /** Objects are deleted and applied again more often than this, so most deletions cause no write. */
@@ -70,7 +72,9 @@ export class ClaimController implements Controller {
     desired.setHolders(this.#holders);
     desired.flush();
     try {
-      while (!signal.aborted && translator.unrecorded().length > 0) await this.#record();
+      // More claims arise while a tenant creates objects, for which nobody else may wait. They are recorded after `start`.
+      for (let round = 1; round <= PREPARED_ROUNDS && !signal.aborted && translator.unrecorded().length > 0; round += 1)
+        await this.#record();
     } catch (error) {
       logger.error({ err: error }, 'claims cannot be recorded, and their objects are not served until they are');
     }
