@@ -66,6 +66,21 @@ beforeEach(() => {
 const verdicts = (): string[] =>
   changes.flatMap((each) => each.verdicts.map(({ ref, generation }) => `${ref.name} ${generation}`));
 
+test('an object is found by its name, also if the removal of an earlier one with that name is reported late', () => {
+  const [first, second] = [endpoint('a'), endpoint('a')].map((one, index) => ({
+    ...one,
+    metadata: { ...one.metadata, uid: `uid-${index}` },
+  })) as [ResourceObject, ResourceObject];
+  const ref = { kind: 'Endpoint', namespace: 'default', name: 'a' } as const;
+  desired.put(first);
+  expect(desired.find(ref)).toBe(first);
+  desired.put(second);
+  desired.remove(first);
+  expect(desired.find(ref)).toBe(second);
+  desired.remove(second);
+  expect(desired.find(ref)).toBeUndefined();
+});
+
 test('an object that exceeds the limit of its namespace, and no longer does, is translated again at the same generation', () => {
   const reasons = (): unknown[] => changes.flatMap((each) => each.verdicts.map(({ accepted }) => accepted.reason));
   for (const each of [

@@ -53,6 +53,8 @@ interface Waiting {
 export class DesiredState implements SourceListener, ServiceListener {
   readonly #options: DesiredStateOptions;
   readonly #objects = new Map<string, ResourceObject>();
+  /** The uids of objects by kind, namespace and name. */
+  readonly #uids = new Map<string, string>();
   readonly #dependents = new DependentCounts();
   /** The namespaces of the changes that were applied since the last flush. */
   readonly #changed = new Set<string>();
@@ -67,6 +69,12 @@ export class DesiredState implements SourceListener, ServiceListener {
 
   get objects(): ReadonlyMap<string, ResourceObject> {
     return this.#objects;
+  }
+
+  /** Returns the object with this kind, namespace and name. Takes the same time with any number of objects. */
+  find(ref: ObjectRef): ResourceObject | undefined {
+    const uid = this.#uids.get(keyOf(ref));
+    return uid === undefined ? undefined : this.#objects.get(uid);
   }
 
   /** Whether changes have not been emitted yet. */
@@ -88,6 +96,7 @@ export class DesiredState implements SourceListener, ServiceListener {
     // object as outdated.
     if (known !== undefined && generation < known.metadata.generation) translator.remove(refOf(known), uid);
     this.#objects.set(uid, object);
+    this.#uids.set(keyOf(refOf(object)), uid);
     const change = { namespace, id: uid, apply: () => translator.put(object) };
     if (object.isBeyondLimit === true) this.#changeNow(change);
     else if (known?.metadata.generation !== generation || known.isBeyondLimit === true) this.#change(change);
@@ -98,6 +107,9 @@ export class DesiredState implements SourceListener, ServiceListener {
   remove(object: ResourceObject): void {
     const { uid, namespace } = object.metadata;
     this.#objects.delete(uid);
+    const key = keyOf(refOf(object));
+    // A new object with the same name may already exist.
+    if (this.#uids.get(key) === uid) this.#uids.delete(key);
     this.#changeNow({ namespace, id: uid, apply: () => this.#options.translator.remove(refOf(object), uid) });
     this.#options.onRemoved(object);
   }
@@ -206,6 +218,7 @@ export class DesiredState implements SourceListener, ServiceListener {
   }
 }
 
+const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });
 
 /**

@@ -1,4 +1,4 @@
-import { configKey, type ConfigKey } from '@standin/contract';
+import { configKey, type ConfigKey, type ObjectRef, type ResourceObject } from '@standin/contract';
 import { EndedOperationsController } from './operations/ended-operations-controller.ts';
 import { ClaimController } from './claims/claim-controller.ts';
 import type { Controller } from './controller.ts';
@@ -28,7 +28,8 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
   const { source, desired, translator, server, metrics, registry, settings, ledgers, logStore, audit } = parts;
   const logger = parts.logger.child({ epoch });
   const { store, prepareStore } = parts.replays;
-  const context = { source, translator, registry, logger, objects: desired.objects };
+  const find = (ref: ObjectRef): ResourceObject | undefined => desired.find(ref);
+  const context = { source, translator, registry, logger, find, objects: desired.objects };
   const log = new ConfigLog(epoch, (id) => secrets.valueOf(id));
   const since = (key: ConfigKey): number | undefined => log.since(key);
   const gateways = new GatewayController({

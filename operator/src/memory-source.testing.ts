@@ -183,3 +183,9 @@ export class MemorySource implements ResourceSource {
     if (this.isQuick) this.deliver();
   }
 }
+
+/** Returns a function that finds one of these objects, as `DesiredState.find` does. */
+export const findIn =
+  (objects: () => Iterable<ResourceObject>) =>
+  (ref: ObjectRef): ResourceObject | undefined =>
+    [...objects()].find(({ kind, metadata: { namespace, name } }) => keyOf({ kind, namespace, name }) === keyOf(ref));

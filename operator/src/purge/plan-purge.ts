@@ -1,4 +1,4 @@
-import { LIMITS, parseInstant, type ResourceObject } from '@standin/contract';
+import { LIMITS, parseInstant, type ObjectRef, type ResourceObject } from '@standin/contract';
 import { parseObject, type PurgeSpec } from '@standin/crds';
 import { parseFilter } from '@standin/exchange/search';
 import type { PurgeFilter } from '@standin/logstore';
@@ -21,7 +21,7 @@ const CLOCK_SKEW_US_MAX = 60_000_000;
 /** Decides what a Purge can do now. Looks up the Project in the Purge's own namespace. Never throws. */
 export const planPurge = (
   purge: ResourceObject,
-  objects: Iterable<ResourceObject>,
+  find: (ref: ObjectRef) => ResourceObject | undefined,
   acceptedOf: (projectUid: string) => Finding | undefined,
 ): PurgePlan => {
   const parsed = parseObject(purge);
@@ -48,7 +48,7 @@ export const planPurge = (
       kind: 'refused',
       finding: fails('Invalid', 'spec.filter.to: must not be later than the creation of the Purge.'),
     };
-  const project = findProject(objects, { namespace, name: projectRef.name });
+  const project = find({ kind: 'Project', namespace, name: projectRef.name });
   const finding =
     project === undefined
       ? fails(
@@ -74,17 +74,6 @@ export const planPurge = (
       untilUs: Math.min(toUs, createdAtUs + CREATION_PRECISION_US),
     },
   };
-};
-
-const findProject = (
-  objects: Iterable<ResourceObject>,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-): ResourceObject | undefined => {
-  for (const object of objects) {
-    const { kind, metadata } = object;
-    if (metadata.name === name && metadata.namespace === namespace && kind === 'Project') return object;
-  }
-  return undefined;
 };
 
 /**

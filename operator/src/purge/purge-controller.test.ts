@@ -4,7 +4,7 @@ import { LogStoreError, type LogStore, type PurgeStep } from '@standin/logstore'
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { MemorySource } from '../memory-source.testing.ts';
+import { findIn, MemorySource } from '../memory-source.testing.ts';
 import { ACCEPTED } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 import { PurgeController, type PurgeControllerOptions } from './purge-controller.ts';
@@ -51,6 +51,7 @@ const begin = ({ hasStore = true } = {}): void => {
   controller = new PurgeController({
     source,
     objects,
+    find: findIn(() => objects.values()),
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     clock: () => now,

@@ -1,4 +1,4 @@
-import type { ResourceObject, ResourceSource } from '@standin/contract';
+import type { ObjectRef, ResourceObject, ResourceSource } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import { systemClock, WorkQueue, type ReconcileResult } from '@standin/kube';
 import { LogStoreError, type LogStore, type PurgeFilter } from '@standin/logstore';
@@ -19,6 +19,7 @@ import { completed, pending, refused, requests, running, statusOf, waiting, type
 export interface PurgeControllerOptions {
   readonly source: ResourceSource;
   readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly find: (ref: ObjectRef) => ResourceObject | undefined;
   readonly logger: Logger;
   readonly registry: Registry;
   /** Undefined if there is no log store. */
@@ -114,12 +115,12 @@ export class PurgeController implements Controller {
   }
 
   async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
-    const { objects, acceptedOf } = this.#options;
+    const { objects, find, acceptedOf } = this.#options;
     const seen = objects.get(uid);
     if (seen === undefined) return undefined;
     const purge = this.#writer.newest(seen);
     if (endedOperation(purge) !== undefined) return undefined;
-    const plan = planPurge(purge, objects.values(), acceptedOf);
+    const plan = planPurge(purge, find, acceptedOf);
     if (plan.kind === 'refused') return this.#report(purge, refused(plan.finding));
     if (plan.kind === 'waiting') {
       const leftMs = plan.untilMs - this.#nowMs;

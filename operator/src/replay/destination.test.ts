@@ -1,25 +1,32 @@
 import type { ResourceObject } from '@standin/contract';
 import { describe, expect, test } from 'vitest';
+import { findIn } from '../memory-source.testing.ts';
 import { endpoint } from '../translate/translator.testing.ts';
 import { Destinations } from './destination.ts';
 import type { ReplayPlan } from './replay-plan.ts';
 
-const destinationOf = async (spec: Readonly<Record<string, unknown>>, path: string, target?: string) => {
-  const object: ResourceObject = endpoint('orders', { action: 'Forward', ...spec });
-  const plan = {
+const planTo = (target?: string): ReplayPlan =>
+  ({
     spec: { target: { kind: 'Upstream' }, ...(target !== undefined && { edit: { target } }) },
     project: { uid: 'p', namespace: 'default', name: 'shop' },
-  } as unknown as ReplayPlan;
-  const destinations = new Destinations(
+  }) as unknown as ReplayPlan;
+
+const destinationsWith = (object: ResourceObject, plan: ReplayPlan, parent = 'p'): Destinations =>
+  new Destinations(
     {
       source: { readSecret: () => Promise.resolve(undefined) },
       objects: new Map([[object.metadata.uid, object]]),
-      translator: { verdict: () => undefined, serviceFault: () => undefined, childrenOf: () => [] },
+      find: findIn(() => [object]),
+      translator: { verdict: () => undefined, serviceFault: () => undefined, parentOf: () => parent },
       gatewayUrl: 'http://gateway',
       clusterDomain: 'cluster.local',
     },
     plan,
   );
+
+const destinationOf = async (spec: Readonly<Record<string, unknown>>, path: string, target?: string) => {
+  const object: ResourceObject = endpoint('orders', { action: 'Forward', ...spec });
+  const destinations = destinationsWith(object, planTo(target));
   const found = await destinations.of({ endpoint: 'orders', endpointUid: object.metadata.uid, path });
   return typeof found === 'string' ? found : found.url;
 };
@@ -51,4 +58,11 @@ test.each([
   ],
 ])('the upstream without inserted values is as written: %j', async (spec, url) => {
   expect(await destinationOf(spec, '/42')).toBe(url);
+});
+
+test('an Endpoint that was created again is found by its name, in the same Project only', async () => {
+  const object = endpoint('orders', { action: 'Forward', slug: '/a', forward: { url: 'https://api.example.com/' } });
+  const entry = { endpoint: 'orders', endpointUid: 'uid of the deleted one', path: '/a' };
+  expect(await destinationsWith(object, planTo()).of(entry)).toMatchObject({ url: 'https://api.example.com/' });
+  expect(await destinationsWith(object, planTo(), 'other').of(entry)).toEqual(expect.any(String));
 });

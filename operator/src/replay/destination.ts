@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { API_KEY_DATA_KEY, keyFingerprint, LIMITS, type ResourceObject, type ResourceSource } from '@standin/contract';
+import {
+  API_KEY_DATA_KEY,
+  keyFingerprint,
+  LIMITS,
+  type ObjectRef,
+  type ResourceObject,
+  type ResourceSource,
+} from '@standin/contract';
 import type { ReplayDestination } from '@standin/egress';
 import type { LogEntry } from '@standin/exchange';
 import { expandUrlFor } from '@standin/responses';
@@ -19,7 +26,8 @@ export interface Destination extends ReplayDestination {
 export interface DestinationParts {
   readonly source: Pick<ResourceSource, 'readSecret'>;
   readonly objects: ReadonlyMap<string, ResourceObject>;
-  readonly translator: Pick<Translator, 'verdict' | 'serviceFault' | 'childrenOf'>;
+  readonly find: (ref: ObjectRef) => ResourceObject | undefined;
+  readonly translator: Pick<Translator, 'verdict' | 'serviceFault' | 'parentOf'>;
   /** Base URL at which replays reach the gateways. */
   readonly gatewayUrl: string;
   readonly clusterDomain: string;
@@ -86,11 +94,12 @@ export class Destinations {
 
   /** Returns the Endpoint with this uid. If the Endpoint was created again, returns the new Endpoint with the same name. */
   #endpoint(name: string, uid: string): ResourceObject | undefined {
-    const { objects, translator } = this.#parts;
+    const { objects, find, translator } = this.#parts;
     const known = objects.get(uid);
     if (known !== undefined) return known;
-    const ofProject = [...translator.childrenOf(this.#plan.project.uid)].map((other) => objects.get(other));
-    return ofProject.find((object) => object?.metadata.name === name);
+    const { project } = this.#plan;
+    const later = find({ kind: 'Endpoint', namespace: project.namespace, name });
+    return later !== undefined && translator.parentOf(later.metadata.uid) === project.uid ? later : undefined;
   }
 
   #readKey(): Promise<string | undefined> {

@@ -9,7 +9,7 @@ import type { ReplayParts } from './replay-run.ts';
 
 export interface OpenReplayParts extends Omit<
   ReplayParts,
-  'source' | 'objects' | 'translator' | 'logger' | 'remainingMs'
+  'source' | 'objects' | 'find' | 'translator' | 'logger' | 'remainingMs'
 > {
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { Kind, ResourceObject } from '@standin/contract';
+import type { Kind, ObjectRef, ResourceObject } from '@standin/contract';
 import { parseObject, type ReplaySpec, type Specs } from '@standin/crds';
 import { parseFilter, type Filter } from '@standin/exchange/search';
 import { retentionInForce, type Finding, type RetentionSettings } from '../translate/index.ts';
@@ -33,21 +33,10 @@ const invalid = (message: string): Resolution => ({
 });
 const waiting = (finding: Omit<Finding, 'ok'>): Resolution => ({ kind: 'waiting', finding: { ok: false, ...finding } });
 
-const findByName = (
-  objects: Iterable<ResourceObject>,
-  wanted: { readonly kind: string; readonly namespace: string; readonly name: string },
-): ResourceObject | undefined => {
-  for (const object of objects) {
-    const { kind, metadata } = object;
-    if (kind === wanted.kind && metadata.namespace === wanted.namespace && metadata.name === wanted.name) return object;
-  }
-  return undefined;
-};
-
 /** Reads a Replay and resolves its project in the Replay's own namespace. Never throws. */
 export const resolveReplay = (
   replay: ResourceObject,
-  objects: Iterable<ResourceObject>,
+  find: (ref: ObjectRef) => ResourceObject | undefined,
   settings: RetentionSettings,
 ): Resolution => {
   const parsed = parseObject(replay);
@@ -58,15 +47,14 @@ export const resolveReplay = (
   if (search?.kind === 'invalid') return invalid(`spec.filter.search: ${search.problem.message}`);
 
   const { namespace } = replay.metadata;
-  const all = [...objects];
   const { name } = spec.projectRef;
-  const project = findByName(all, { kind: 'Project', namespace, name });
+  const project = find({ kind: 'Project', namespace, name });
   const projectSpec = specOf(project, 'Project');
   if (project === undefined)
     return waiting({ reason: 'ProjectNotFound', message: `There is no Project ${name} in this namespace: create it.` });
   if (projectSpec === undefined)
     return waiting({ reason: 'ProjectNotReady', message: `Project ${name} is not valid: see its conditions.` });
-  const account = findByName(all, { kind: 'Account', namespace, name: projectSpec.accountRef.name });
+  const account = find({ kind: 'Account', namespace, name: projectSpec.accountRef.name });
   return {
     kind: 'ready',
     plan: {

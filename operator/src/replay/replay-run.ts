@@ -151,8 +151,8 @@ export class ReplayRun {
   async #run(ticket: Ticket): Promise<TurnEnd> {
     // There may be thousands of Replays that cannot start. Other work continues between their short turns.
     await setImmediate();
-    const { store, objects } = this.#parts;
-    const resolution = resolveReplay(this.#object, objects.values(), this.#parts);
+    const { store, find } = this.#parts;
+    const resolution = resolveReplay(this.#object, find, this.#parts);
     if (resolution.kind === 'invalid') return this.#refuse(resolution.finding);
     const { startedAt } = this.#report.facts;
     if (this.#control.state === 'Cancelled' && startedAt === undefined) return this.#end('Cancelled');

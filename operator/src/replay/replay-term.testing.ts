@@ -6,7 +6,7 @@ import type { LogStore } from '@standin/logstore';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, expect } from 'vitest';
-import { MemorySource } from '../memory-source.testing.ts';
+import { findIn, MemorySource } from '../memory-source.testing.ts';
 import { capturedEntry, MemoryLog } from './memory-log.testing.ts';
 import { ReplayController } from './replay-controller.ts';
 import { replayMetrics } from './replay-metrics.ts';
@@ -80,12 +80,13 @@ export const setUp = ({ withStore = true } = {}) => {
     const controller: ReplayController = new ReplayController({
       source,
       objects,
+      find: findIn(() => objects.values()),
       store,
       clock,
       registry,
       metrics: replayMetrics(registry),
       logger: pino({ level: 'silent' }),
-      translator: { verdict: () => undefined, serviceFault: () => undefined, childrenOf: () => [] },
+      translator: { verdict: () => undefined, serviceFault: () => undefined, parentOf: () => undefined },
       prepareStore: () => Promise.resolve(),
       remainingMs: () => term.remainingMs,
       egress: { gateway: egress, upstream: egress },
