@@ -55,6 +55,8 @@ export class ShareController implements Controller {
   readonly #writer: StatusWriter;
   /** Shares by uid. */
   readonly #shares = new Map<string, ResourceObject>();
+  /** Their uids by namespace. */
+  readonly #uids = new Map<string, Set<string>>();
   /** The time when a request was first found to be missing, by the uid of its Share, in milliseconds of `systemClock.now()`. */
   readonly #missingSince = new Map<string, number>();
   /**
@@ -84,14 +86,20 @@ export class ShareController implements Controller {
   }
 
   start(): void {
-    for (const object of this.#options.objects.values()) this.changed(object);
+    // Shares are last, because each Project or Account would enqueue all those of its namespace again.
+    const { shares = [], others = [] } = Object.groupBy(this.#options.objects.values(), ({ kind }) =>
+      kind === 'Share' ? 'shares' : 'others',
+    );
+    for (const object of [...others, ...shares]) this.changed(object);
   }
 
   changed(object: ResourceObject): void {
+    const { uid, namespace } = object.metadata;
     switch (object.kind) {
       case 'Share':
-        this.#shares.set(object.metadata.uid, object);
-        if (!this.#writer.isEcho(object)) this.#queue.add(object.metadata.uid);
+        this.#shares.set(uid, object);
+        this.#uids.set(namespace, (this.#uids.get(namespace) ?? new Set()).add(uid));
+        if (!this.#writer.isEcho(object)) this.#queue.add(uid);
         break;
       case 'Project':
       case 'Account':
@@ -99,7 +107,7 @@ export class ShareController implements Controller {
         break;
       case 'Purge':
         // A completed Purge may have deleted the requests of Shares.
-        if (readStatus('Purge', object.status).phase === 'Completed') this.#enqueueIn(object.metadata.namespace);
+        if (readStatus('Purge', object.status).phase === 'Completed') this.#enqueueIn(namespace);
         break;
       case 'Endpoint':
       case 'Replay':
@@ -108,12 +116,16 @@ export class ShareController implements Controller {
   }
 
   removed(object: ResourceObject): void {
-    this.#shares.delete(object.metadata.uid);
-    this.#writer.forget(object.metadata.uid);
-    this.#missingSince.delete(object.metadata.uid);
+    const { uid, namespace } = object.metadata;
+    this.#shares.delete(uid);
+    const uids = this.#uids.get(namespace);
+    uids?.delete(uid);
+    if (uids?.size === 0) this.#uids.delete(namespace);
+    this.#writer.forget(uid);
+    this.#missingSince.delete(uid);
     const known = this.#surroundings.get(keyOf(refOf(object)));
     // A new object with the same name may already exist.
-    if (known?.metadata.uid === object.metadata.uid) this.#change(object, undefined);
+    if (known?.metadata.uid === uid) this.#change(object, undefined);
   }
 
   stop(): Promise<void> {
@@ -135,7 +147,7 @@ export class ShareController implements Controller {
   }
 
   #enqueueIn(namespace: string): void {
-    for (const [uid, { metadata }] of this.#shares) if (metadata.namespace === namespace) this.#queue.add(uid);
+    for (const uid of this.#uids.get(namespace) ?? []) this.#queue.add(uid);
   }
 
   /** Resolves with the delay until the next check. */
