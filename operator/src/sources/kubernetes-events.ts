@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
-import { printable, type SourceEvent } from '@standin/contract';
+import { printable, SharedPool, type SourceEvent } from '@standin/contract';
 import { isConflict, isNotFound, microTime, resourcePath, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 
-/** Maximum number of different Events that are remembered to aggregate repeats. The least recently used Event is dropped first. */
+/**
+ * Maximum number of different Events that are remembered to aggregate repeats. If the share of a namespace is used up, the least recently
+ * used Event in it is dropped first.
+ */
 const REMEMBERED_MAX = 2_000;
 /**
  * A repeat within this time belongs to the same series. The time is shorter than an hour, after which the API server drops an
@@ -61,8 +64,9 @@ const noteOf = (message: string): string => {
 export class KubernetesEvents {
   readonly #client: KubeClient;
   readonly #logger: Logger;
-  /** The remembered Events, in order of last use. */
-  readonly #series = new Map<string, Series>();
+  /** The remembered Events by namespace, in order of last use. */
+  readonly #series = new Map<string, Map<string, Series>>();
+  readonly #pool = new SharedPool(REMEMBERED_MAX);
 
   constructor(client: KubeClient, logger: Logger) {
     this.#client = client;
@@ -80,7 +84,7 @@ export class KubernetesEvents {
 
   async #record(object: EventSubject, event: SourceEvent): Promise<void> {
     const key = seriesKey(object, event);
-    const known = this.#series.get(key);
+    const known = this.#series.get(object.metadata.namespace)?.get(key);
     const now = Date.now();
     if (known === undefined || now - known.startedAt > SERIES_MS_MAX) {
       await this.#create(key, object, event);
@@ -135,11 +139,15 @@ export class KubernetesEvents {
   }
 
   #remember(key: string, series: Series): void {
-    this.#series.delete(key);
-    this.#series.set(key, series);
-    if (this.#series.size <= REMEMBERED_MAX) return;
-    const oldest = this.#series.keys().next();
-    if (oldest.done !== true) this.#series.delete(oldest.value);
+    const { namespace } = series;
+    const known = this.#series.get(namespace) ?? new Map<string, Series>();
+    if (known.delete(key)) this.#pool.free(namespace);
+    if (!this.#pool.take(namespace)) {
+      const [oldest] = known.keys();
+      if (oldest === undefined) return;
+      known.delete(oldest);
+    }
+    this.#series.set(namespace, known.set(key, series));
   }
 
   #path(namespace: string, name?: string): string {
