@@ -1,5 +1,5 @@
-import type { ObjectRef, ResourceObject, ResourceSource } from '@standin/contract';
-import { readStatus } from '@standin/crds';
+import { isRecord, type ObjectRef, type ResourceObject, type ResourceSource } from '@standin/contract';
+import { readStatus, type PurgeSpec } from '@standin/crds';
 import { systemClock, WorkQueue, type ReconcileResult } from '@standin/kube';
 import { LogStoreError, type LogStore, type PurgeFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
@@ -46,6 +46,19 @@ const AFTER_ERROR = { requeueAfterMs: 10_000 };
  */
 const BEFORE_MS_MAX = 2_000;
 
+interface Seen {
+  /** When this leader first saw the Purge, in milliseconds of `systemClock.now()`. */
+  readonly at: number;
+  /** See `projectKey`. */
+  readonly project: string;
+}
+
+/** Returns the namespace and name of a Purge's Project, without a check of the spec. */
+const projectKey = ({ metadata: { namespace }, spec }: ResourceObject): string => {
+  const { projectRef }: Partial<PurgeSpec> = isRecord(spec) ? spec : {};
+  return `${namespace}/${projectRef?.name ?? ''}`;
+};
+
 /**
  * Deletes the requests that Purges select, for one leader's term. Each step determines what is already done, so a purge resumes
  * after a crash at any point:
@@ -58,10 +71,9 @@ export class PurgeController implements Controller {
   readonly #options: PurgeControllerOptions;
   readonly #queue: WorkQueue;
   readonly #writer: StatusWriter;
-  /** The uids of all Purges, by namespace. */
+  /** The uids of all Purges, by `projectKey`. */
   readonly #purges = new Map<string, Set<string>>();
-  /** The times when this leader first saw each Purge, by uid, in milliseconds of `systemClock.now()`. */
-  readonly #seenAt = new Map<string, number>();
+  readonly #seen = new Map<string, Seen>();
   /** The times when this leader found the requests to be gone, by the Purge's uid, in milliseconds of `systemClock.now()`. */
   readonly #goneAt = new Map<string, number>();
 
@@ -84,25 +96,28 @@ export class PurgeController implements Controller {
     for (const object of this.#options.objects.values()) this.changed(object);
   }
 
-  changed({ kind, metadata: { uid, namespace } }: ResourceObject): void {
-    const purges = this.#purges.get(namespace) ?? new Set();
+  changed(object: ResourceObject): void {
+    const { kind, metadata } = object;
+    const { uid, namespace, name } = metadata;
     // Later reports need no check, because a Purge's spec cannot change, and only this controller writes its status.
-    if (kind === 'Purge' && !this.#seenAt.has(uid)) {
-      this.#purges.set(namespace, purges.add(uid));
-      this.#seenAt.set(uid, systemClock.now());
+    if (kind === 'Purge' && !this.#seen.has(uid)) {
+      const project = projectKey(object);
+      this.#purges.set(project, (this.#purges.get(project) ?? new Set()).add(uid));
+      this.#seen.set(uid, { at: systemClock.now(), project });
       this.#queue.add(uid);
     }
     if (kind !== 'Project') return;
-    for (const purge of purges)
+    for (const purge of this.#purges.get(`${namespace}/${name}`) ?? [])
       if (readStatus('Purge', this.#options.objects.get(purge)?.status).phase === 'Pending') this.#queue.add(purge);
   }
 
-  removed({ metadata: { uid, namespace } }: ResourceObject): void {
+  removed({ metadata: { uid } }: ResourceObject): void {
     this.#writer.forget(uid);
-    const purges = this.#purges.get(namespace);
+    const { project = '' } = this.#seen.get(uid) ?? {};
+    const purges = this.#purges.get(project);
     purges?.delete(uid);
-    if (purges?.size === 0) this.#purges.delete(namespace);
-    this.#seenAt.delete(uid);
+    if (purges?.size === 0) this.#purges.delete(project);
+    this.#seen.delete(uid);
     this.#goneAt.delete(uid);
   }
 
@@ -141,7 +156,7 @@ export class PurgeController implements Controller {
     }
     const report = async (facts: PurgeFacts, next: ReconcileResult): Promise<ReconcileResult> =>
       (await this.#report(purge, { ...facts, beforeUs: filter.untilUs })) ?? next;
-    const before = (this.#seenAt.get(purge.metadata.uid) ?? Infinity) + BEFORE_MS_MAX;
+    const before = (this.#seen.get(purge.metadata.uid)?.at ?? Infinity) + BEFORE_MS_MAX;
     const { projectUid, namespace } = filter;
     const late = undelivered({ projectUid, namespace, before });
     if (late.length > 0) return report(waiting(late), LATER);
