@@ -11,6 +11,7 @@ export {
   useBeforeUnload,
   useBlocker,
   useFetcher,
+  useLoaderData,
   useLocation,
   useNavigate,
   useNavigation,
@@ -19,5 +20,7 @@ export {
   useRouteLoaderData,
   useSearchParams,
   useSubmit,
+  type ClientActionFunctionArgs,
+  type ClientLoaderFunctionArgs,
   type ShouldRevalidateFunction,
 } from '@remix-run/react';

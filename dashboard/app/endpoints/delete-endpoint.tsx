@@ -1,8 +1,9 @@
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { Form } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, DialogButtons } from '../ui/dialog.tsx';
+import { NotDone } from '../ui/error-summary.tsx';
+import { useKeptFetcher } from '../ui/use-last-action-data.ts';
 
 export interface DeleteEndpointProps {
   readonly title: string;
@@ -15,6 +16,7 @@ export interface DeleteEndpointProps {
 
 export const DeleteEndpoint = ({ title, method, slug, version, action }: DeleteEndpointProps) => {
   const [open, setOpen] = useState(false);
+  const { Form, isSending, unsaved } = useKeptFetcher();
   return (
     <>
       <Button look="ghost" onClick={() => setOpen(true)}>
@@ -36,11 +38,11 @@ export const DeleteEndpoint = ({ title, method, slug, version, action }: DeleteE
         }
       >
         <Form method="post" action={action}>
-          <input type="hidden" name="intent" value="delete" />
           <input type="hidden" name="version" value={version} />
+          <NotDone unsaved={unsaved} done="deleted" />
           <DialogButtons>
             <Button onClick={() => setOpen(false)}>Cancel</Button>
-            <Button type="submit" look="danger">
+            <Button type="submit" look="danger" disabled={isSending}>
               Delete endpoint
             </Button>
           </DialogButtons>

@@ -8,6 +8,7 @@ import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { EditedForm } from '../ui/edited-form.tsx';
 import { ErrorSummary, NotSaved } from '../ui/error-summary.tsx';
+import type { Unsaved } from '../ui/kept-form.ts';
 import { RadioCards } from '../ui/radio-cards.tsx';
 import { ResponsePreviewPanel } from './response-preview-panel.tsx';
 import { CredentialFields } from './credential-fields.tsx';
@@ -24,7 +25,7 @@ export interface EndpointFormProps {
   /** The errors from the last submission. */
   readonly errors: FormErrors | undefined;
   /** The reason why the last submission failed, if the form was not processed. */
-  readonly unsaved: string | undefined;
+  readonly unsaved: Unsaved | undefined;
   /** True if `values` contains changes that are not saved. */
   readonly isChanged: boolean;
   /** The manifest for `values`. */
@@ -121,7 +122,7 @@ export const EndpointForm = (props: EndpointFormProps) => {
       <button type="submit" tabIndex={-1} aria-hidden className="sr-only" />
       <div className="flex min-w-0 flex-col gap-4">
         <EditedForm isEdited={isEdited} />
-        <NotSaved reason={unsaved} />
+        <NotSaved unsaved={unsaved} />
         <ErrorSummary errors={errors} />
         <Identity existing={existing} copyOf={copyOf} />
         <RouteFields

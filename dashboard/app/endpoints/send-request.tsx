@@ -10,6 +10,7 @@ import { Button } from '../ui/button.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Field } from '../ui/field.tsx';
 import { Input, Textarea } from '../ui/input.tsx';
+import { failureText, isUnsaved, postForm, useFormEdited, type Unsaved } from '../ui/kept-form.ts';
 import { Notice } from '../ui/notice.tsx';
 import { PARAMETER_PREFIX, SEND_FIELDS } from './send-fields.ts';
 
@@ -21,16 +22,10 @@ export interface SendRequestProps {
   readonly onOpenChange: (open: boolean) => void;
 }
 
-const send = async (url: string, form: HTMLFormElement): Promise<SendResult> => {
+const send = (url: string, form: HTMLFormElement): Promise<SendResult | Unsaved> => {
   const body = new URLSearchParams();
   for (const [name, value] of new FormData(form)) if (typeof value === 'string') body.append(name, value);
-  try {
-    const response = await fetch(url, { method: 'POST', body });
-    if (response.ok) return (await response.json()) as SendResult;
-    return { error: `Not sent. The dashboard’s server responds with ${response.status}.` };
-  } catch {
-    return { error: 'Not sent. The dashboard’s server does not respond.' };
-  }
+  return postForm<SendResult>(url, body);
 };
 
 /** A dialog that sends a request to the endpoint through the gateway. The server adds the API key. */
@@ -50,8 +45,10 @@ export const SendRequest = ({ params, method, slug, open, onOpenChange }: SendRe
 );
 
 const SendForm = ({ params, method, slug }: Omit<SendRequestProps, 'open' | 'onOpenChange'>) => {
-  const [result, setResult] = useState<SendResult>();
+  const [result, setResult] = useState<SendResult | Unsaved>();
   const [isSending, setSending] = useState(false);
+  const [isEdited, setEdited] = useState(false);
+  useFormEdited(isEdited);
   const parameters = slugParameters(slug);
   const hasBody = method !== 'GET' && method !== 'DELETE';
   const onSubmit = async (form: HTMLFormElement): Promise<void> => {
@@ -62,6 +59,7 @@ const SendForm = ({ params, method, slug }: Omit<SendRequestProps, 'open' | 'onO
   return (
     <form
       className="flex flex-col gap-3"
+      onInput={() => setEdited(true)}
       onSubmit={(event) => {
         event.preventDefault();
         void onSubmit(event.currentTarget);
@@ -98,7 +96,13 @@ const SendForm = ({ params, method, slug }: Omit<SendRequestProps, 'open' | 'onO
   );
 };
 
-const Result = ({ result }: { readonly result: SendResult }) => {
+const Result = ({ result }: { readonly result: SendResult | Unsaved }) => {
+  if (isUnsaved(result))
+    return (
+      <Notice look="bad" alert>
+        {failureText(result, 'sent')} {result.isUnknown && 'If the request was sent, it is listed in Traffic.'}
+      </Notice>
+    );
   if ('error' in result)
     return (
       <Notice look="bad" alert>

@@ -5,6 +5,7 @@ import { Button } from '../ui/button.tsx';
 import { CodeEditor } from '../ui/code-editor.tsx';
 import { EditedForm } from '../ui/edited-form.tsx';
 import { ErrorSummary, NotSaved } from '../ui/error-summary.tsx';
+import type { Unsaved } from '../ui/kept-form.ts';
 
 export interface YamlFormProps {
   readonly text: string;
@@ -12,7 +13,7 @@ export interface YamlFormProps {
   /** The problems with the last submission. */
   readonly problems: readonly LineProblem[] | undefined;
   /** The reason why the last submission failed, if it was not processed. */
-  readonly unsaved: string | undefined;
+  readonly unsaved: Unsaved | undefined;
   /** True if `text` contains changes that are not saved. */
   readonly isChanged: boolean;
   readonly isSaving: boolean;
@@ -34,7 +35,7 @@ export const YamlForm = ({ text, revision, problems, unsaved, isChanged, isSavin
   return (
     <Form method="post" onInput={() => setEdited(true)} className="flex flex-col gap-3">
       <EditedForm isEdited={isEdited} />
-      <NotSaved reason={unsaved} />
+      <NotSaved unsaved={unsaved} />
       <ErrorSummary errors={errors} />
       <input type="hidden" name="version" value={revision} />
       <CodeEditor

@@ -1,7 +1,6 @@
 import type { KeyRegenerationView } from '../../src/accounts/key-regenerations.ts';
 import { Eye, EyeOff } from 'lucide-react';
 import { useEffect, useState, type ReactNode } from 'react';
-import { useFetcher } from '../remix.ts';
 import type { Readiness } from '../../src/resources/resource-view.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { Button } from '../ui/button.tsx';
@@ -9,6 +8,7 @@ import { CopyButton } from '../ui/copy-button.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { ReadinessBadge } from '../ui/readiness-badge.tsx';
 import { Time } from '../ui/time.tsx';
+import { useKeptFetcher } from '../ui/use-last-action-data.ts';
 import { RegenerateKey } from './regenerate-key.tsx';
 
 export interface ApiKeyProps {
@@ -41,9 +41,13 @@ const Row = ({ label, children }: { readonly label: string; readonly children: R
 );
 
 const KeyRow = () => {
-  const fetcher = useFetcher<{ apiKey?: string | undefined; refusal?: string | undefined }>();
+  const { Form, isSending, answer, unsaved } = useKeptFetcher<{
+    readonly apiKey?: string | undefined;
+    readonly refusal?: string | undefined;
+  }>();
   const [isShown, setIsShown] = useState(false);
-  const apiKey = fetcher.data?.apiKey;
+  const apiKey = answer?.apiKey;
+  const problem = unsaved?.unsaved ?? answer?.refusal;
   const isRevealed = isShown && apiKey !== undefined;
   useEffect(() => {
     if (!isRevealed) return;
@@ -52,7 +56,7 @@ const KeyRow = () => {
   }, [isRevealed]);
   return (
     <Row label="API key">
-      <fetcher.Form method="post" className="flex flex-wrap items-center gap-2" onSubmit={() => setIsShown(true)}>
+      <Form method="post" className="flex flex-wrap items-center gap-2" onSubmit={() => setIsShown(true)}>
         <code className="min-w-0 flex-1 basis-64 rounded bg-panel px-2 py-1 break-all" aria-live="polite">
           {isRevealed ? apiKey : MASKED}
         </code>
@@ -64,15 +68,15 @@ const KeyRow = () => {
             </Button>
           </>
         ) : (
-          <Button type="submit" disabled={fetcher.state !== 'idle'}>
+          <Button type="submit" disabled={isSending}>
             <Eye aria-hidden /> Reveal
           </Button>
         )}
-      </fetcher.Form>
-      {fetcher.data?.refusal !== undefined && (
+      </Form>
+      {problem !== undefined && (
         <div className="mt-2">
           <Notice look="bad" alert>
-            {fetcher.data.refusal}
+            {problem}
           </Notice>
         </div>
       )}

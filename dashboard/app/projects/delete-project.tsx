@@ -1,24 +1,28 @@
 import { Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { Form } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, DialogButtons } from '../ui/dialog.tsx';
+import { NotSaved } from '../ui/error-summary.tsx';
 import { Field } from '../ui/field.tsx';
 import { Input } from '../ui/input.tsx';
+import { useFormEdited } from '../ui/kept-form.ts';
+import { useKeptFetcher } from '../ui/use-last-action-data.ts';
 
 export interface DeleteProjectProps {
   readonly project: string;
   readonly version: string;
   readonly endpointCount: number;
   readonly hasPinnedUri: boolean;
-  /** The reason why the project was not deleted. */
-  readonly refusal: string | undefined;
 }
 
 const count = (endpoints: number): string => (endpoints === 1 ? 'its endpoint' : `its ${endpoints} endpoints`);
 
-export const DeleteProject = ({ project, version, endpointCount, hasPinnedUri, refusal }: DeleteProjectProps) => {
+export const DeleteProject = ({ project, version, endpointCount, hasPinnedUri }: DeleteProjectProps) => {
   const [open, setOpen] = useState(false);
+  const [isEdited, setEdited] = useState(false);
+  useFormEdited(open && isEdited);
+  // Submitted without a navigation, because the page has another form, which must keep its input.
+  const { Form, isSending, answer, unsaved } = useKeptFetcher<{ readonly deletion?: string }>();
   return (
     <section aria-labelledby="delete" className="flex flex-col items-start gap-2 rounded-lg border border-line p-4">
       <h2 id="delete" className="text-h2">
@@ -37,10 +41,10 @@ export const DeleteProject = ({ project, version, endpointCount, hasPinnedUri, r
         title={`Delete project ${project}?`}
         description="Its URL stops working immediately."
       >
-        <Form method="post">
+        <Form method="post" onInput={() => setEdited(true)}>
           <input type="hidden" name="intent" value="delete" />
           <input type="hidden" name="version" value={version} />
-          <Field label={`Type ${project} to confirm`} errors={refusal === undefined ? [] : [refusal]}>
+          <Field label={`Type ${project} to confirm`} errors={answer?.deletion === undefined ? [] : [answer.deletion]}>
             <Input mono name="confirmation" />
           </Field>
           {endpointCount > 0 && (
@@ -49,9 +53,12 @@ export const DeleteProject = ({ project, version, endpointCount, hasPinnedUri, r
               Also delete {count(endpointCount)}
             </label>
           )}
+          <div className="mt-3 empty:hidden">
+            <NotSaved unsaved={unsaved} done="deleted" canRetry={false} />
+          </div>
           <DialogButtons>
             <Button onClick={() => setOpen(false)}>Cancel</Button>
-            <Button type="submit" look="danger">
+            <Button type="submit" look="danger" disabled={isSending}>
               Delete project
             </Button>
           </DialogButtons>

@@ -5,6 +5,7 @@ import { Button } from '../ui/button.tsx';
 import { CheckboxField } from '../ui/checkbox-field.tsx';
 import { EditedForm } from '../ui/edited-form.tsx';
 import { ErrorSummary, NotSaved } from '../ui/error-summary.tsx';
+import type { Unsaved } from '../ui/kept-form.ts';
 import { Field } from '../ui/field.tsx';
 import { Input, Select } from '../ui/input.tsx';
 import { useState, type ReactNode } from 'react';
@@ -14,7 +15,7 @@ export interface ProjectFormProps {
   readonly values: ProjectValues;
   readonly errors: FormErrors | undefined;
   /** The reason why the last submission failed, if the form was not processed. */
-  readonly unsaved: string | undefined;
+  readonly unsaved: Unsaved | undefined;
   /** True if `values` contains changes that are not saved. */
   readonly isChanged: boolean;
   /** The accounts to choose from, as `namespace/name`. */
@@ -33,7 +34,7 @@ export const ProjectForm = (props: ProjectFormProps) => {
   return (
     <Form method="post" className="flex max-w-xl flex-col gap-4" noValidate onInput={() => setEdited(true)}>
       <EditedForm isEdited={isEdited} />
-      <NotSaved reason={unsaved} />
+      <NotSaved unsaved={unsaved} />
       <ErrorSummary errors={errors} />
       {existing !== undefined && <input type="hidden" name="version" value={existing.version} />}
       <Field label="Name" hint="Shown in the dashboard." errors={errorsOf('spec.displayName')}>

@@ -1,12 +1,13 @@
 import { RefreshCw } from 'lucide-react';
 import { useState } from 'react';
 import type { KeyRegenerationView } from '../../src/accounts/key-regenerations.ts';
-import { useFetcher } from '../remix.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, DialogButtons } from '../ui/dialog.tsx';
+import { NotDone } from '../ui/error-summary.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { Time } from '../ui/time.tsx';
+import { useKeptFetcher } from '../ui/use-last-action-data.ts';
 
 export interface RegenerateKeyProps extends KeyRegenerationView {
   readonly namespace: string;
@@ -36,10 +37,10 @@ const Progress = ({ newest }: Pick<RegenerateKeyProps, 'newest'>) => {
 
 /** Lets the user replace the account's key after showing the consequences. */
 export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest }: RegenerateKeyProps) => {
-  const fetcher = useFetcher<{ refusal?: string | undefined }>();
+  const { Form, isSending, answer, unsaved } = useKeptFetcher<{ readonly refusal?: string | undefined }>();
   const [open, setOpen] = useState(false);
   const { time } = usePreferences();
-  const refusal = fetcher.state === 'idle' ? fetcher.data?.refusal : undefined;
+  const refusal = isSending ? undefined : answer?.refusal;
   const isUnderWay = newest?.phase === 'Pending' || newest?.phase === 'Running';
   return (
     <section aria-labelledby="regenerate" className="flex flex-col items-start gap-2 rounded-lg border border-line p-4">
@@ -52,6 +53,7 @@ export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest 
       </p>
       <div aria-live="polite" className="w-full empty:hidden">
         <Progress newest={newest} />
+        <NotDone unsaved={isSending ? undefined : unsaved} done="started" />
         {refusal !== undefined && <Notice look="bad">{refusal}</Notice>}
       </div>
       <div className="flex flex-wrap items-center gap-3">
@@ -81,7 +83,7 @@ export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest 
           </>
         }
       >
-        <fetcher.Form method="post" onSubmit={() => setOpen(false)}>
+        <Form method="post" onSubmit={() => setOpen(false)}>
           <input type="hidden" name="intent" value="regenerate" />
           <DialogButtons>
             <Button onClick={() => setOpen(false)}>Cancel</Button>
@@ -89,7 +91,7 @@ export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest 
               Regenerate key
             </Button>
           </DialogButtons>
-        </fetcher.Form>
+        </Form>
       </Dialog>
     </section>
   );

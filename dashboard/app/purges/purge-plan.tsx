@@ -3,9 +3,10 @@ import type { ProjectName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import { Form, Link } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
-import { ErrorSummary } from '../ui/error-summary.tsx';
+import { ErrorSummary, NotSaved } from '../ui/error-summary.tsx';
 import { Field } from '../ui/field.tsx';
 import type { FormErrors } from '../ui/form-errors.ts';
+import type { Unsaved } from '../ui/kept-form.ts';
 import { Input } from '../ui/input.tsx';
 import type { TimeProps } from '../ui/time.tsx';
 import type { Matching } from './plan-purge.server.ts';
@@ -16,8 +17,12 @@ export interface PurgePlanProps {
   readonly params: ProjectName;
   readonly values: PurgeValues;
   readonly matching: Matching;
-  /** The rejected confirmation and its errors. */
-  readonly refused: { readonly reason: string; readonly errors: FormErrors } | undefined;
+  readonly reason: string;
+  readonly onReason: (reason: string) => void;
+  /** The errors in the last submission. */
+  readonly errors: FormErrors | undefined;
+  /** The reason why the last submission failed. */
+  readonly unsaved: Unsaved | undefined;
   readonly isSending: boolean;
   readonly zone: TimeProps['zone'];
 }
@@ -25,10 +30,11 @@ export interface PurgePlanProps {
 const requests = (count: number): string => `${count.toLocaleString('en')} ${count === 1 ? 'request' : 'requests'}`;
 
 /** Shows what would be deleted. Nothing is deleted until the user types the name of the project. */
-export const PurgePlan = ({ params, values, matching, refused, isSending, zone }: PurgePlanProps) => {
+export const PurgePlan = (props: PurgePlanProps) => {
+  const { params, values, matching, reason, onReason, errors, unsaved, isSending, zone } = props;
   const { q, from, to } = values;
   const filter = values.requests === '' ? { search: q, from, to } : { to };
-  const errorsOf = (name: string): readonly string[] => ownMember(refused?.errors.fields ?? {}, name) ?? [];
+  const errorsOf = (name: string): readonly string[] => ownMember(errors?.fields ?? {}, name) ?? [];
   return (
     <section aria-labelledby="plan" className="flex min-w-0 flex-col gap-4 rounded-lg border border-line p-4">
       <div role="status">
@@ -53,9 +59,15 @@ export const PurgePlan = ({ params, values, matching, refused, isSending, zone }
         {PURGE_FIELDS.map((name) => (
           <input key={name} type="hidden" name={name} value={values[name]} />
         ))}
-        {refused !== undefined && <ErrorSummary errors={{ fields: {}, form: refused.errors.form }} />}
+        <NotSaved unsaved={unsaved} done="created" ifUnknown="If the purge was created, it is listed below." />
+        {errors !== undefined && <ErrorSummary errors={{ fields: {}, form: errors.form }} />}
         <Field label="Reason" hint="For the record, for example: erasure request 42." errors={errorsOf('spec.reason')}>
-          <Input name="spec.reason" maxLength={LIMITS.purgeReasonLengthMax} defaultValue={refused?.reason} />
+          <Input
+            name="spec.reason"
+            maxLength={LIMITS.purgeReasonLengthMax}
+            value={reason}
+            onInput={({ currentTarget }) => onReason(currentTarget.value)}
+          />
         </Field>
         <Field label={`Type ${params.project} to confirm`} errors={errorsOf('confirmation')} className="max-w-80">
           <Input mono name="confirmation" />

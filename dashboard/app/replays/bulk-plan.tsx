@@ -3,15 +3,17 @@ import { paths } from '../paths.ts';
 import { Form, Link } from '../remix.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
 import { Button, buttonClass } from '../ui/button.tsx';
-import { ErrorSummary } from '../ui/error-summary.tsx';
+import { ErrorSummary, NotSaved } from '../ui/error-summary.tsx';
 import { Field } from '../ui/field.tsx';
 import { Input } from '../ui/input.tsx';
+import type { Unsaved } from '../ui/kept-form.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Time, type TimeProps } from '../ui/time.tsx';
 import { Commands } from './commands.tsx';
 import type { PlannedRequest, ReplayPlanView } from './plan-replay.server.ts';
 import type { ReplayCommands } from './replay-commands.server.ts';
 import type { BulkValues } from './replay-values.ts';
+import { NOT_TWICE, SubmissionField } from './submission.tsx';
 import { inWords, targetInWords } from './replay-view.ts';
 
 export interface BulkPlanProps {
@@ -21,7 +23,11 @@ export interface BulkPlanProps {
   readonly commands: ReplayCommands;
   /** The rejected confirmation and its errors. */
   readonly refused: { readonly confirm: readonly string[]; readonly errors: readonly string[] } | undefined;
-  readonly isSending: boolean;
+  /** The reason why the last submission failed. */
+  readonly unsaved: Unsaved | undefined;
+  /** A new value each time the plan is loaded. */
+  readonly submission: string;
+  readonly canSend: boolean;
   readonly zone: TimeProps['zone'];
 }
 
@@ -55,7 +61,8 @@ const Sample = ({
 );
 
 /** Shows what would be sent. Nothing is sent until the user types the number of requests. */
-export const BulkPlan = ({ params, values, plan, commands, refused, isSending, zone }: BulkPlanProps) => {
+export const BulkPlan = (props: BulkPlanProps) => {
+  const { params, values, plan, commands, refused, unsaved, submission, canSend, zone } = props;
   const { count, more, seconds, sample } = plan;
   const number = count.toLocaleString('en');
   if (count === 0) {
@@ -85,6 +92,8 @@ export const BulkPlan = ({ params, values, plan, commands, refused, isSending, z
         <Sample sample={sample} params={params} zone={zone} />
       </div>
       <Form method="post" noValidate className="flex flex-col gap-3 border-t border-line pt-4">
+        <SubmissionField opened={submission} />
+        <NotSaved unsaved={unsaved} done="sent" ifUnknown={NOT_TWICE} />
         <ErrorSummary errors={refused && { fields: {}, form: refused.errors }} />
         <Field
           label={`Type ${count} to confirm`}
@@ -95,7 +104,7 @@ export const BulkPlan = ({ params, values, plan, commands, refused, isSending, z
           <Input name="confirm" inputMode="numeric" autoComplete="off" />
         </Field>
         <div className="flex flex-wrap gap-2">
-          <Button type="submit" look="primary" disabled={isSending}>
+          <Button type="submit" look="primary" disabled={!canSend}>
             Send {number} {count === 1 ? 'request' : 'requests'}
           </Button>
           <Link to={paths.replays(params)} className={buttonClass('ghost')}>

@@ -6,9 +6,11 @@ import { Form } from '../remix.ts';
 import { MethodName } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
 import { CodeEditor } from '../ui/code-editor.tsx';
-import { ErrorSummary } from '../ui/error-summary.tsx';
+import { EditedForm } from '../ui/edited-form.tsx';
+import { ErrorSummary, NotSaved } from '../ui/error-summary.tsx';
 import { Field } from '../ui/field.tsx';
 import { Input, Select, Textarea } from '../ui/input.tsx';
+import type { Unsaved } from '../ui/kept-form.ts';
 import { Notice } from '../ui/notice.tsx';
 import { headerValue } from '../exchange/exchange-view.ts';
 import { HeaderChanges } from './header-changes.tsx';
@@ -19,6 +21,7 @@ import {
   type CapturedView,
   type ReplayValues,
 } from './replay-values.ts';
+import { NOT_TWICE, SubmissionField } from './submission.tsx';
 import { TargetFields } from './target-fields.tsx';
 
 export interface ReplayFormProps {
@@ -26,6 +29,10 @@ export interface ReplayFormProps {
   readonly values: ReplayValues;
   /** The errors from the last submission. */
   readonly errors: FormErrors | undefined;
+  /** The reason why the last submission failed. */
+  readonly unsaved: Unsaved | undefined;
+  /** A new value each time the form is opened. */
+  readonly submission: string;
   /** The endpoint's upstream. Undefined if the endpoint does not forward. */
   readonly upstream: string | undefined;
   /** Whether the body gets the initial focus, instead of the button that sends. */
@@ -144,11 +151,13 @@ const toTarget = (kind: unknown): ReplayTarget => REPLAY_TARGETS.find((known) =>
 
 /** A form with the captured request, its edited copy, the target and the header changes. */
 export const ReplayForm = (props: ReplayFormProps) => {
-  const { captured, values, errors, upstream, isBodyFocused, isSending, children } = props;
+  const { captured, values, errors, unsaved, submission, upstream, isBodyFocused, isSending, children } = props;
   const [shown, setShown] = useState({ kind: values['spec.target.kind'], headers: values['spec.edit.headers'] });
+  const [isEdited, setEdited] = useState(errors !== undefined);
   const send = useInitialFocus<HTMLButtonElement>();
   const errorsOf = (name: string): readonly string[] => ownMember(errors?.fields ?? {}, name) ?? [];
   const onInput = (form: HTMLFormElement): void => {
+    setEdited(true);
     const data = new FormData(form);
     const text = (name: string): string => {
       const value = data.get(name);
@@ -156,9 +165,12 @@ export const ReplayForm = (props: ReplayFormProps) => {
     };
     setShown({ kind: text('spec.target.kind'), headers: text('spec.edit.headers') });
   };
-  const isEdited = areHeadersEdited(shown.headers, captured.headers);
+  const areEdited = areHeadersEdited(shown.headers, captured.headers);
   return (
     <Form method="post" noValidate onInput={(event) => onInput(event.currentTarget)} className="flex flex-col gap-5">
+      <EditedForm isEdited={isEdited} />
+      <SubmissionField opened={submission} />
+      <NotSaved unsaved={unsaved} done="sent" ifUnknown={NOT_TWICE} />
       <ErrorSummary errors={errors} outcome="Not sent" />
       <TargetFields
         names={{ kind: 'spec.target.kind', url: 'spec.target.url' }}
@@ -182,8 +194,8 @@ export const ReplayForm = (props: ReplayFormProps) => {
         <HeaderChanges
           requestId={captured.id}
           target={toTarget(shown.kind)}
-          headers={isEdited ? parseHeaderText(shown.headers) : captured.headers}
-          isEdited={isEdited}
+          headers={areEdited ? parseHeaderText(shown.headers) : captured.headers}
+          isEdited={areEdited}
         />
       </section>
       {/* Sticky, so that the button is always visible. The button has the initial focus: without edits, users only press Enter. */}

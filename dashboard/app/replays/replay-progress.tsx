@@ -8,11 +8,12 @@ import { hasEnded, inWords, type ReplayView } from './replay-view.ts';
 interface ChangeProps {
   readonly version: string;
   readonly state: string;
+  readonly onSubmit?: () => void;
   readonly children: React.ReactNode;
 }
 
-const Change = ({ version, state, children }: ChangeProps) => (
-  <Form method="post" preventScrollReset>
+const Change = ({ version, state, onSubmit, children }: ChangeProps) => (
+  <Form method="post" preventScrollReset onSubmit={() => onSubmit?.()}>
     <input type="hidden" name="version" value={version} />
     <input type="hidden" name="state" value={state} />
     {children}
@@ -38,7 +39,7 @@ const Controls = ({ replay: { version, state } }: { readonly replay: ReplayView 
         title="Cancel this replay?"
         description="Requests that were already sent can’t be undone, and their results stay here. A cancelled replay can’t be resumed."
       >
-        <Change version={version} state="Cancelled">
+        <Change version={version} state="Cancelled" onSubmit={() => setAsks(false)}>
           <DialogButtons>
             <Button onClick={() => setAsks(false)}>Keep replay</Button>
             <Button type="submit" look="danger">

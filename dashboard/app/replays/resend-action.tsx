@@ -1,5 +1,5 @@
 import { Send } from 'lucide-react';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { RequestName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import { useNavigate } from '../remix.ts';
@@ -7,42 +7,41 @@ import { useShortcuts } from '../shell/shortcuts.ts';
 import { Button } from '../ui/button.tsx';
 import { Dialog, DialogButtons } from '../ui/dialog.tsx';
 import { useInitialFocus } from '../ui/initial-focus.ts';
+import { failureText, isUnsaved, postForm, type Unsaved } from '../ui/kept-form.ts';
 import { toast } from '../ui/toast.tsx';
+import { newSubmission, NOT_TWICE, SUBMISSION } from './submission.tsx';
 
 /** The response to a request to resend. `ask` means that nothing was sent and that the user must confirm. */
 export type Resent =
   | { readonly kind: 'sent'; readonly replay: string }
-  | { readonly kind: 'ask'; readonly method: string; readonly upstream: string | undefined }
-  | { readonly kind: 'refused'; readonly message: string };
+  | { readonly kind: 'ask'; readonly method: string; readonly upstream: string | undefined };
 
 /** The form field of a confirmed resend. */
 export const CONFIRMED = 'confirmed';
-
-const askServer = async (exchange: RequestName, isConfirmed: boolean): Promise<Resent> => {
-  const body = new URLSearchParams(isConfirmed ? { [CONFIRMED]: 'true' } : {});
-  try {
-    const response = await fetch(paths.resendExchange(exchange), { method: 'POST', body });
-    if (response.ok) return (await response.json()) as Resent;
-  } catch {
-    // The message is the same as for an error response.
-  }
-  return { kind: 'refused', message: 'The dashboard did not respond as expected. Reload the page and try again.' };
-};
 
 /** Sends a captured request again, unchanged, to its endpoint, and opens the result. Asks first if that can have an effect. */
 export const ResendAction = ({ exchange }: { readonly exchange: RequestName }) => {
   const [asked, setAsked] = useState<Extract<Resent, { kind: 'ask' }>>();
   const [isSending, setIsSending] = useState(false);
+  /** Stays the same until a response shows whether the request was sent. */
+  const submission = useRef<string>(undefined);
   const navigate = useNavigate();
   const resend = async (isConfirmed = false): Promise<void> => {
     if (isSending) return;
     setAsked(undefined);
     setIsSending(true);
-    const answer = await askServer(exchange, isConfirmed);
+    submission.current ??= newSubmission();
+    const body = new URLSearchParams({ [SUBMISSION]: submission.current, ...(isConfirmed && { [CONFIRMED]: 'true' }) });
+    const answer = await postForm<Resent | Unsaved>(paths.resendExchange(exchange), body);
     setIsSending(false);
-    if (answer.kind === 'sent') navigate(paths.replay({ ...exchange, replay: answer.replay }));
-    else if (answer.kind === 'ask') setAsked(answer);
-    else toast(`Not sent: ${answer.message}`, 'bad');
+    if (isUnsaved(answer)) {
+      if (!answer.isUnknown) submission.current = undefined;
+      toast([failureText(answer, 'sent'), ...(answer.isUnknown ? [NOT_TWICE] : [])].join(' '), 'bad');
+    } else if (answer.kind === 'ask') setAsked(answer);
+    else {
+      submission.current = undefined;
+      navigate(paths.replay({ ...exchange, replay: answer.replay }));
+    }
   };
   useShortcuts([{ keys: 'R', label: 'Resend this request unchanged', run: () => void resend() }]);
   return (

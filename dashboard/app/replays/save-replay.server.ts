@@ -1,10 +1,12 @@
 import { LIMITS, type DesiredObject } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import type { Backend } from '../../src/backend.ts';
-import { errorsOf } from '../ui/form-errors.ts';
+import { newReplayName } from '../../src/replays/replays.ts';
+import { errorsOf, NO_ERRORS } from '../ui/form-errors.ts';
 import { saveForm, type SavedForm } from '../ui/save-form.server.ts';
 import { filledLines } from '../ui/text-lines.ts';
 import { REPLAY_FIELDS, type ReplayValues } from './replay-values.ts';
+import { SUBMISSION } from './submission.tsx';
 
 /** Replaces the API server's message about an edited body that is too long. */
 const TOO_LARGE =
@@ -24,15 +26,29 @@ const inForm = (problem: Problem, headers: string): Problem => {
   return { path: 'spec.edit.headers', message: `line ${line.number}: ${message}` };
 };
 
-/** Creates a Replay with the user's permissions. Assigns errors to the fields of the replay form only if `values` is given. */
-export const createReplay = (
+/** Returns the name of the Replay that a form creates. It is the same if the form is submitted again with the same content. */
+export const submittedReplayName = (form: FormData, content: unknown): string => {
+  const submission = form.get(SUBMISSION);
+  return newReplayName(typeof submission === 'string' ? JSON.stringify([submission, content]) : undefined);
+};
+
+/**
+ * Creates a Replay with the user's permissions. If an earlier submission of the same form has created it, returns that Replay.
+ * Assigns errors to the fields of the replay form only if `values` is given.
+ */
+export const createReplay = async (
   { resources }: Backend,
   object: DesiredObject,
   values?: ReplayValues,
-): Promise<SavedForm> =>
-  saveForm(resources.apply(object, 'absent'), (problems) =>
+): Promise<SavedForm> => {
+  const saved = await saveForm(resources.apply(object, 'absent'), (problems) =>
     errorsOf(
       problems.map((problem) => inForm(problem, values?.['spec.edit.headers'] ?? '')),
       values === undefined ? [] : REPLAY_FIELDS,
     ),
   );
+  if (!saved.isConflict) return saved;
+  const { namespace, name } = object.metadata;
+  const existing = await resources.get({ kind: 'Replay', namespace, name });
+  return existing === undefined ? saved : { ...saved, object: existing, errors: NO_ERRORS, isConflict: false };
+};

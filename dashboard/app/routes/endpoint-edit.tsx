@@ -1,11 +1,5 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
-import {
-  Link,
-  useLoaderData,
-  useNavigation,
-  type ClientActionFunctionArgs,
-  type ClientLoaderFunctionArgs,
-} from '@remix-run/react';
+import { Link, useNavigation } from '@remix-run/react';
 import { disallowingAccount } from '../../src/accounts/accounts.ts';
 import { versionText } from '../../src/expected-version.ts';
 import { getProject, projectAddress } from '../../src/projects/projects.ts';
@@ -14,13 +8,12 @@ import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { presetOf, toEndpoint, valuesOf } from '../endpoints/endpoint-values.ts';
 import { manifestPath, mergeEndpoint } from '../endpoints/merge-endpoint.ts';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
-import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { desiredOf, manifestYaml, objectYaml } from '../../src/resources/manifest-yaml.ts';
 import { ownerOf } from '../../src/resources/ownership.ts';
 import { endpointParams } from './params.server.ts';
 import { paths } from '../paths.ts';
-import { expectedVersion, submittedVersion } from '../ui/save-form.server.ts';
-import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
+import { submittedVersion } from '../ui/save-form.server.ts';
+import { useKept } from '../ui/kept-form.ts';
 import { OpenedForm } from '../ui/opened-form.tsx';
 import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { useOpened } from '../ui/use-opened.ts';
@@ -53,12 +46,6 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const names = endpointParams(params);
   const before = await getEndpoint(backend, names);
   const form = await request.formData();
-  if (form.get('intent') === 'delete') {
-    if (ownerOf(before) !== undefined) throw new Response(null, { status: 403 });
-    const ref = { kind: 'Endpoint', namespace: names.namespace, name: names.endpoint } as const;
-    await backend.resources.delete(ref, expectedVersion(form).uid);
-    return redirectWithNotice(paths.endpoints(names), `Endpoint ${names.endpoint} was deleted.`);
-  }
   const draft = draftOf(form, names, before);
   const changed = {
     version: submittedVersion(form),
@@ -71,14 +58,11 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   return data({ ...changed, errors, isConflict }, { status: 422 });
 };
 
-export const clientLoader = ({ serverLoader }: ClientLoaderFunctionArgs) =>
-  keepLoaded(() => serverLoader<typeof loader>());
-export const clientAction = ({ serverAction }: ClientActionFunctionArgs) =>
-  keepSubmitted(() => serverAction<typeof action>());
+export { keepLoaded as clientLoader, keepSubmitted as clientAction } from '../ui/kept-form.ts';
 
 const EditEndpoint = () => {
-  const { loaded, lost } = useKept(useLoaderData<typeof clientLoader>());
-  const { answer, unsaved } = useSubmitted<typeof clientAction>();
+  const { loaded, lost } = useKept<typeof loader>();
+  const { answer, unsaved } = useSubmitted<typeof action>();
   const isSaving = useNavigation().state !== 'idle';
   const { params, generation, version, values, yaml } = loaded;
   const state = useOpened({ version, values, yaml }, answer, mergeEndpoint);

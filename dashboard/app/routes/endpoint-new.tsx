@@ -1,11 +1,5 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import {
-  Link,
-  useLoaderData,
-  useNavigation,
-  type ClientActionFunctionArgs,
-  type ClientLoaderFunctionArgs,
-} from '@remix-run/react';
+import { Link, useNavigation } from '@remix-run/react';
 import { LIMITS, METHODS, type ResourceObject } from '@standin/contract';
 import { slugForPath } from '../../src/endpoints/guess-slug.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
@@ -19,7 +13,7 @@ import { applyDraft, copiedBy, draftOf } from '../endpoints/save-endpoint.server
 import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
 import { projectParams } from './params.server.ts';
 import { paths } from '../paths.ts';
-import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
+import { useKept } from '../ui/kept-form.ts';
 import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { buttonClass } from '../ui/button.tsx';
 
@@ -89,15 +83,11 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   return data({ ...changed, errors }, { status: 422 });
 };
 
-export const clientLoader = ({ serverLoader }: ClientLoaderFunctionArgs) =>
-  keepLoaded(() => serverLoader<typeof loader>());
-export const clientAction = ({ serverAction }: ClientActionFunctionArgs) =>
-  keepSubmitted(() => serverAction<typeof action>());
+export { keepLoaded as clientLoader, keepSubmitted as clientAction } from '../ui/kept-form.ts';
 
 const NewEndpoint = () => {
-  const { params, projectUrl, disallowing, values, copyOf, yaml } =
-    useKept(useLoaderData<typeof clientLoader>()).loaded;
-  const { answer: refused, unsaved } = useSubmitted<typeof clientAction>();
+  const { params, projectUrl, disallowing, values, copyOf, yaml } = useKept<typeof loader>().loaded;
+  const { answer: refused, unsaved } = useSubmitted<typeof action>();
   const isSaving = useNavigation().state !== 'idle';
   return (
     <div className="mx-auto w-full max-w-6xl px-4 py-6">

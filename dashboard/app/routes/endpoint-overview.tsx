@@ -1,5 +1,4 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { useLoaderData } from '@remix-run/react';
 import { endpointUrl, getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { getProject, projectAddress } from '../../src/projects/projects.ts';
 import { EndpointResponses } from '../endpoints/endpoint-responses.tsx';
@@ -14,6 +13,7 @@ import { endpointParams } from './params.server.ts';
 import { endpointSpec } from '../../src/resources/specs.ts';
 import { conditionsOf } from '../../src/resources/resource-view.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
+import { useKept } from '../ui/kept-form.ts';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = endpointParams(params);
@@ -38,9 +38,11 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   };
 };
 
+export { keepLoaded as clientLoader } from '../ui/kept-form.ts';
+
 const EndpointOverview = () => {
   const { params, activity, view, url, conditions, generation, mock, timeout, responses } =
-    useLoaderData<typeof loader>();
+    useKept<typeof loader>().loaded;
   return (
     <div className="flex flex-col gap-6">
       <section aria-labelledby="url" className="flex flex-col gap-1">

@@ -1,5 +1,4 @@
 import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
-import type { ClientLoaderFunctionArgs } from '@remix-run/react';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { refusalOf } from '../../src/pages/failures.ts';
 import { openLog } from '../../src/projects/projects.ts';
@@ -9,7 +8,6 @@ import { applyDraft, copiedBy, draftOf } from '../endpoints/save-endpoint.server
 import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
 import { respondOrUnavailable } from '../requests/read-traffic.server.ts';
 import { toTrafficRow } from '../requests/traffic-row.ts';
-import { keepLoaded } from '../ui/kept-form.ts';
 import { projectParams } from './params.server.ts';
 
 /** The number of requests to choose from. */
@@ -24,11 +22,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   return respondOrUnavailable(reading.catch((error: unknown) => ({ unavailable: refusalOf(error) })));
 };
 
-/** The preview in an edited form shows why the requests cannot be loaded. */
-export const clientLoader = async ({ serverLoader }: ClientLoaderFunctionArgs) => {
-  const loaded = await keepLoaded(() => serverLoader<object>());
-  return 'lost' in loaded ? { unavailable: loaded.lost } : loaded;
-};
+export { keepFetched as clientLoader } from '../ui/kept-form.ts';
 
 /** Returns the manifest for a form, the problems that the API server reports, and the response to a request. Writes nothing. */
 export const action = async ({ request, params, context }: ActionFunctionArgs) => {

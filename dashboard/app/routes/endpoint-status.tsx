@@ -1,5 +1,4 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { useLoaderData } from '@remix-run/react';
 import { RESOURCES } from '@standin/contract';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { StatusStrip } from '../endpoints/status-strip.tsx';
@@ -8,6 +7,7 @@ import { conditionsOf } from '../../src/resources/resource-view.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { ConditionList } from '../ui/condition-list.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
+import { useKept } from '../ui/kept-form.ts';
 import { EmptyState } from '../ui/empty-state.tsx';
 
 export const loader = async ({ params, context: { backend, mode } }: LoaderFunctionArgs) => {
@@ -24,8 +24,10 @@ export const loader = async ({ params, context: { backend, mode } }: LoaderFunct
   };
 };
 
+export { keepLoaded as clientLoader } from '../ui/kept-form.ts';
+
 const EndpointStatus = () => {
-  const { conditions, generation, command } = useLoaderData<typeof loader>();
+  const { conditions, generation, command } = useKept<typeof loader>().loaded;
   const { time } = usePreferences();
   return (
     <div className="flex flex-col gap-4">

@@ -1,11 +1,5 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
-import {
-  Link,
-  useLoaderData,
-  useNavigation,
-  type ClientActionFunctionArgs,
-  type ClientLoaderFunctionArgs,
-} from '@remix-run/react';
+import { Link, useNavigation } from '@remix-run/react';
 import { kubectlCommand, objectYaml } from '../../src/resources/manifest-yaml.ts';
 import { ownerOf } from '../../src/resources/ownership.ts';
 import { openManifest, saveManifest, submittedText } from '../endpoints/save-manifest.server.ts';
@@ -14,7 +8,7 @@ import { paths } from '../paths.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
-import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
+import { useKept } from '../ui/kept-form.ts';
 import { mergeText } from '../ui/merge-text.ts';
 import { OpenedForm } from '../ui/opened-form.tsx';
 import { submittedVersion } from '../ui/save-form.server.ts';
@@ -47,14 +41,11 @@ export const action = async ({ request, params, context }: ActionFunctionArgs) =
   return data({ version: revision, values: text, problems, isConflict }, { status: 422 });
 };
 
-export const clientLoader = ({ serverLoader }: ClientLoaderFunctionArgs) =>
-  keepLoaded(() => serverLoader<typeof loader>());
-export const clientAction = ({ serverAction }: ClientActionFunctionArgs) =>
-  keepSubmitted(() => serverAction<typeof action>());
+export { keepLoaded as clientLoader, keepSubmitted as clientAction } from '../ui/kept-form.ts';
 
 const EndpointYaml = () => {
-  const { loaded, lost } = useKept(useLoaderData<typeof clientLoader>());
-  const { answer, unsaved } = useSubmitted<typeof clientAction>();
+  const { loaded, lost } = useKept<typeof loader>();
+  const { answer, unsaved } = useSubmitted<typeof action>();
   const isSaving = useNavigation().state !== 'idle';
   const { params, generation, revision, yaml, where, isFile, isManaged, command } = loaded;
   const state = useOpened({ version: revision, values: yaml }, answer, mergeText);

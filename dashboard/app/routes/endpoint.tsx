@@ -1,4 +1,4 @@
-import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
+import type { ActionFunctionArgs, LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Link, Outlet, useLoaderData, useNavigate } from '@remix-run/react';
 import { ChevronLeft, Copy, Send } from 'lucide-react';
 import { useState } from 'react';
@@ -8,14 +8,16 @@ import { DeleteEndpoint } from '../endpoints/delete-endpoint.tsx';
 import { SendRequest } from '../endpoints/send-request.tsx';
 import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
 import { useLiveResources } from '../shell/live.ts';
-import { ownershipReason } from '../../src/resources/ownership.ts';
+import { ownerOf, ownershipReason } from '../../src/resources/ownership.ts';
 import { endpointParams } from './params.server.ts';
+import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { paths } from '../paths.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { MethodName } from '../ui/badge.tsx';
 import { Notice } from '../ui/notice.tsx';
 import { ReadinessBadge } from '../ui/readiness-badge.tsx';
+import { expectedVersion } from '../ui/save-form.server.ts';
 import { Tabs } from '../ui/tabs.tsx';
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [
@@ -27,6 +29,18 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   const object = await getEndpoint(backend, names);
   return { params: names, view: toEndpointView(object), version: versionText(object) };
 };
+
+/** Deletes the endpoint. */
+export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
+  const names = endpointParams(params);
+  const form = await request.formData();
+  if (ownerOf(await getEndpoint(backend, names)) !== undefined) throw new Response(null, { status: 403 });
+  const ref = { kind: 'Endpoint', namespace: names.namespace, name: names.endpoint } as const;
+  await backend.resources.delete(ref, expectedVersion(form).uid);
+  return redirectWithNotice(paths.endpoints(names), `Endpoint ${names.endpoint} was deleted.`);
+};
+
+export { keepSubmitted as clientAction } from '../ui/kept-form.ts';
 
 export { unlessFormEdited as shouldRevalidate } from '../shell/revalidation.ts';
 
@@ -69,7 +83,7 @@ const Endpoint = () => {
             <Copy aria-hidden /> Duplicate
           </Link>
           {owner === undefined && (
-            <DeleteEndpoint {...{ title, method, slug, version }} action={paths.editEndpoint(params)} />
+            <DeleteEndpoint {...{ title, method, slug, version }} action={paths.endpoint(params)} />
           )}
         </div>
       </div>

@@ -11,3 +11,5 @@ export const loader = async ({ params, context }: LoaderFunctionArgs) => {
   const explaining = explainRequest(context, row);
   return respondOrUnavailable(explaining.catch((error: unknown) => ({ unavailable: refusalOf(error) })));
 };
+
+export { keepFetched as clientLoader } from '../ui/kept-form.ts';

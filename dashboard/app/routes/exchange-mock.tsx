@@ -1,5 +1,5 @@
 import { data, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { Link, useLoaderData, useNavigation } from '@remix-run/react';
+import { Link, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
 import { listText } from '@standin/contract';
 import { formatTime } from '@standin/contract';
@@ -15,7 +15,9 @@ import { audienceOf, MOCK_FORM, MockForm } from '../mocks/mock-form.tsx';
 import { paths } from '../paths.ts';
 import { endpointSpec } from '../../src/resources/specs.ts';
 import { usePreferences } from '../shell/preferences.ts';
-import { useLastActionData } from '../ui/use-last-action-data.ts';
+import { LostNotice, NotSaved } from '../ui/error-summary.tsx';
+import { useKept } from '../ui/kept-form.ts';
+import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { draftMock } from '../../src/endpoints/draft-mock.ts';
 import { expectedVersion } from '../ui/save-form.server.ts';
 import { MethodName, StatusBadge } from '../ui/badge.tsx';
@@ -60,6 +62,8 @@ export const action = async ({ request, params, context }: ActionFunctionArgs) =
   );
 };
 
+export { keepLoaded as clientLoader, keepSubmitted as clientAction } from '../ui/kept-form.ts';
+
 const NAMES_SHOWN_MAX = 5;
 
 const shortList = (names: readonly string[]): string =>
@@ -94,8 +98,9 @@ const Summary = ({ options, keepsUpstream, decoded, dropped, addedType }: Summar
 );
 
 const MockOfExchange = () => {
-  const { params, answer, endpoint, keepsUpstream, options, draft } = useLoaderData<typeof loader>();
-  const refused = useLastActionData<typeof action>();
+  const { loaded, lost } = useKept<typeof loader>();
+  const { params, answer, endpoint, keepsUpstream, options, draft } = loaded;
+  const { answer: refused, unsaved } = useSubmitted<typeof action>();
   const isSaving = useNavigation().formMethod === 'POST';
   const { time } = usePreferences();
   const save = useInitialFocus<HTMLButtonElement>();
@@ -119,6 +124,8 @@ const MockOfExchange = () => {
           </span>
         </p>
       </div>
+      <LostNotice lost={lost} what="changes" />
+      <NotSaved unsaved={unsaved} canRetry={false} />
       {refused !== undefined && (
         <Notice look="bad" alert>
           Not saved. {refused.reason}
@@ -160,7 +167,8 @@ const MockOfExchange = () => {
             name="version"
             value={draft.version}
             look="primary"
-            disabled={isSaving}
+            // The changes are for earlier values if they cannot be loaded.
+            disabled={isSaving || lost !== undefined}
             ref={save}
           >
             Save as mock

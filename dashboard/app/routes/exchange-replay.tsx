@@ -1,17 +1,20 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { Link, useLoaderData, useNavigate, useNavigation } from '@remix-run/react';
+import { Link, useNavigate, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
 import { upstreamOf } from '../../src/endpoints/endpoints.ts';
 import { readRow } from '../exchange/read-exchange.server.ts';
 import { exchangeParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
-import { useLastActionData } from '../ui/use-last-action-data.ts';
+import { useKept } from '../ui/kept-form.ts';
+import { LostNotice } from '../ui/error-summary.tsx';
+import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { toCapturedView, valuesLike } from '../replays/captured-view.server.ts';
-import { findReplay, getReplay, newReplayName, replaySpec } from '../../src/replays/replays.ts';
+import { findReplay, getReplay, replaySpec } from '../../src/replays/replays.ts';
 import { ReplayForm } from '../replays/replay-form.tsx';
 import { readReplayValues, replayValuesOf, toReplay } from '../replays/replay-values.ts';
-import { createReplay } from '../replays/save-replay.server.ts';
+import { newSubmission } from '../replays/submission.tsx';
+import { createReplay, submittedReplayName } from '../replays/save-replay.server.ts';
 import { buttonClass } from '../ui/button.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replay request · Standin' }];
@@ -27,6 +30,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   const earlier = replay === undefined ? undefined : replaySpec(await getReplay(backend, { ...names, replay }));
   return {
     params: names,
+    submission: newSubmission(),
     captured,
     values: earlier === undefined ? replayValuesOf(captured) : valuesLike(captured, earlier),
     upstream: await upstreamOf(backend, row),
@@ -37,12 +41,13 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = exchangeParams(params);
   const captured = toCapturedView(await readRow(backend, names));
-  const values = readReplayValues(await request.formData());
-  const name = newReplayName();
+  const form = await request.formData();
+  const values = readReplayValues(form);
   const replay = earlierReplay(request.url);
   // The earlier replay may have expired in the meantime.
   const earlier = replay === undefined ? undefined : await findReplay(backend, { ...names, replay });
   const shown = earlier && replaySpec(earlier).edit?.body;
+  const name = submittedReplayName(form, [names, replay, values]);
   const { object: created, errors } = await createReplay(
     backend,
     toReplay(values, captured, { ...names, name }, shown),
@@ -52,9 +57,12 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   return redirect(paths.replay({ ...names, replay: name }));
 };
 
+export { keepLoaded as clientLoader, keepSubmitted as clientAction } from '../ui/kept-form.ts';
+
 const ReplayExchange = () => {
-  const { params, captured, values, upstream, isBodyFocused } = useLoaderData<typeof loader>();
-  const refused = useLastActionData<typeof action>();
+  const { loaded, lost } = useKept<typeof loader>();
+  const { params, captured, values, upstream, isBodyFocused } = loaded;
+  const { answer: refused, unsaved } = useSubmitted<typeof action>();
   const isSending = useNavigation().formMethod === 'POST';
   const navigate = useNavigate();
   const back = paths.exchange(params);
@@ -68,10 +76,13 @@ const ReplayExchange = () => {
         <ChevronLeft aria-hidden className="size-3.5" /> Request
       </Link>
       <h1 className="mt-1 mb-4 text-h1">Replay request</h1>
+      <LostNotice lost={lost} what="request" />
       <ReplayForm
+        submission={loaded.submission}
         captured={captured}
         values={refused?.values ?? values}
         errors={refused?.errors}
+        unsaved={unsaved}
         upstream={upstream}
         isBodyFocused={isBodyFocused}
         isSending={isSending}

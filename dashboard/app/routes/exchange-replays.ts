@@ -12,3 +12,5 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   const log = await openLog(backend, names);
   return respondOrUnavailable(log.replays.ofRequest(names.id, SHOWN_MAX).then((replays) => ({ replays })));
 };
+
+export { keepFetched as clientLoader } from '../ui/kept-form.ts';

@@ -2,11 +2,11 @@ import type { ActionFunctionArgs } from '@remix-run/node';
 import type { Backend } from '../../src/backend.ts';
 import { upstreamOf } from '../../src/endpoints/endpoints.ts';
 import { replayObject } from '../../src/replays/replay-object.ts';
-import { newReplayName } from '../../src/replays/replays.ts';
 import type { RequestName } from '../../src/resources/names.ts';
 import { readExchange } from '../exchange/read-exchange.server.ts';
 import { CONFIRMED, type Resent } from '../replays/resend-action.tsx';
-import { createReplay } from '../replays/save-replay.server.ts';
+import { createReplay, submittedReplayName } from '../replays/save-replay.server.ts';
+import type { Unsaved } from '../ui/kept-form.ts';
 import { exchangeParams } from './params.server.ts';
 
 /** The methods that must not change anything (RFC 9110 section 9.2.1). */
@@ -18,17 +18,17 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TR
  */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = exchangeParams(params);
-  const isConfirmed = (await request.formData()).has(CONFIRMED);
-  return Response.json(await resend(backend, names, isConfirmed));
+  return Response.json(await resend(backend, names, await request.formData()));
 };
 
-const resend = async (backend: Backend, names: RequestName, isConfirmed: boolean): Promise<Resent> => {
+const resend = async (backend: Backend, names: RequestName, form: FormData): Promise<Resent | Unsaved> => {
   const { entry } = await readExchange(backend, names, (log, id) => log.preview(id, 0));
   const { method, endpoint } = entry;
   const upstream = await upstreamOf(backend, { ...names, endpoint });
-  if (!isConfirmed && (upstream !== undefined || !SAFE_METHODS.has(method))) return { kind: 'ask', method, upstream };
-  const replay = newReplayName();
+  if (!form.has(CONFIRMED) && (upstream !== undefined || !SAFE_METHODS.has(method)))
+    return { kind: 'ask', method, upstream };
+  const replay = submittedReplayName(form, names);
   const object = replayObject({ ...names, name: replay }, { requestId: names.id, target: { kind: 'Endpoint' } });
-  const { object: created, errors } = await createReplay(backend, object);
-  return created === undefined ? { kind: 'refused', message: errors.form.join(' ') } : { kind: 'sent', replay };
+  const { object: created, errors, isUnknown } = await createReplay(backend, object);
+  return created === undefined ? { unsaved: errors.form.join(' '), isUnknown } : { kind: 'sent', replay };
 };

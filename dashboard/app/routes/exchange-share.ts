@@ -16,3 +16,5 @@ export const action = async ({ request, params, context }: ActionFunctionArgs) =
   const answer = form.get('intent') === 'create' ? createShareFrom : previewShare;
   return Response.json(await answer(context, names, form));
 };
+
+export { keepFetched as clientLoader, keepSubmitted as clientAction } from '../ui/kept-form.ts';

@@ -10,7 +10,8 @@ import { Form, useLoaderData, useNavigation } from '@remix-run/react';
 import { LogIn } from 'lucide-react';
 import { returnPath } from '../../src/access/return-path.ts';
 import { paths } from '../paths.ts';
-import { useLastActionData } from '../ui/use-last-action-data.ts';
+import { NotDone } from '../ui/error-summary.tsx';
+import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { TokenForm } from '../sign-in/token-form.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -61,9 +62,11 @@ export const action = async ({ request, context: { signIn } }: ActionFunctionArg
   return redirectDocument(to, { headers: result.cookies.map((cookie): [string, string] => ['set-cookie', cookie]) });
 };
 
+export { keepSubmitted as clientAction } from '../ui/kept-form.ts';
+
 const Login = () => {
   const { to, user, notice, provider } = useLoaderData<typeof loader>();
-  const refused = useLastActionData<typeof action>();
+  const { answer: refused, unsaved } = useSubmitted<typeof action>();
   const isSending = useNavigation().state !== 'idle';
   return (
     <div className="mx-auto flex w-full max-w-lg flex-col gap-5 px-4 py-12 sm:py-20">
@@ -94,6 +97,7 @@ const Login = () => {
         </>
       )}
       <Form method="post" noValidate className="flex flex-col gap-4 rounded-lg border border-line bg-raised p-4">
+        <NotDone unsaved={unsaved} done="signed in" />
         <input type="hidden" name="to" value={to} />
         <TokenForm
           error={refused?.error}

@@ -1,7 +1,7 @@
 import { data, type ActionFunctionArgs } from '@remix-run/node';
 import type { ClientActionFunctionArgs } from '@remix-run/react';
 import { changePreferences, preferencesCookie, readPreferences } from '../shell/preferences.ts';
-import { isUnsaved, keepSubmitted } from '../ui/kept-form.ts';
+import { failureText, keepSubmitted } from '../ui/kept-form.ts';
 import { toast } from '../ui/toast.tsx';
 
 export const action = async ({ request }: ActionFunctionArgs) => {
@@ -11,8 +11,5 @@ export const action = async ({ request }: ActionFunctionArgs) => {
 };
 
 /** Reports a failure in a toast, because the page, and a form on it, must stay. */
-export const clientAction = async ({ serverAction }: ClientActionFunctionArgs) => {
-  const answer = await keepSubmitted(() => serverAction<typeof action>());
-  if (isUnsaved(answer)) toast(`Not saved. ${answer.unsaved}`, 'bad');
-  return answer;
-};
+export const clientAction = (args: ClientActionFunctionArgs) =>
+  keepSubmitted(args, (unsaved) => toast(failureText(unsaved, 'saved'), 'bad'));

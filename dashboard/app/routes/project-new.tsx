@@ -1,17 +1,11 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import {
-  Link,
-  useLoaderData,
-  useNavigation,
-  type ClientActionFunctionArgs,
-  type ClientLoaderFunctionArgs,
-} from '@remix-run/react';
+import { Link, useNavigation } from '@remix-run/react';
 import { createFirstAccount } from '../../src/accounts/accounts.ts';
 import { refusalOfWrite } from '../../src/pages/failures.ts';
 import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { paths } from '../paths.ts';
-import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
+import { useKept } from '../ui/kept-form.ts';
 import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { FIRST_ACCOUNT, FirstAccount } from '../projects/first-account.tsx';
 import { ProjectForm } from '../projects/project-form.tsx';
@@ -39,15 +33,12 @@ export const action = async ({ request, context: { backend } }: ActionFunctionAr
   return redirectWithNotice(paths.project({ namespace, project: name }), `Project ${name} was created.`);
 };
 
-export const clientLoader = ({ serverLoader }: ClientLoaderFunctionArgs) =>
-  keepLoaded(() => serverLoader<typeof loader>());
-export const clientAction = ({ serverAction }: ClientActionFunctionArgs) =>
-  keepSubmitted(() => serverAction<typeof action>());
+export { keepLoaded as clientLoader, keepSubmitted as clientAction } from '../ui/kept-form.ts';
 
 const NewProject = () => {
-  const { accounts, mode } = useKept(useLoaderData<typeof clientLoader>()).loaded;
+  const { accounts, mode } = useKept<typeof loader>().loaded;
   useLiveResources();
-  const { answer: answered, unsaved } = useSubmitted<typeof clientAction>();
+  const { answer: answered, unsaved } = useSubmitted<typeof action>();
   const refused = answered !== undefined && 'values' in answered ? answered : undefined;
   const isSaving = useNavigation().state !== 'idle';
   return (
@@ -57,6 +48,7 @@ const NewProject = () => {
         <FirstAccount
           mode={mode}
           problem={answered !== undefined && 'problem' in answered ? answered.problem : undefined}
+          unsaved={unsaved}
         />
       ) : (
         <ProjectForm

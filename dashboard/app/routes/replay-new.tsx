@@ -1,5 +1,5 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
-import { Link, useLoaderData, useNavigation } from '@remix-run/react';
+import { Link, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
 import { getProject } from '../../src/projects/projects.ts';
 import { projectParams } from './params.server.ts';
@@ -7,11 +7,13 @@ import { paths } from '../paths.ts';
 import { BulkForm } from '../replays/bulk-form.tsx';
 import { BulkPlan } from '../replays/bulk-plan.tsx';
 import { fixedRange, isFixed, planReplay } from '../replays/plan-replay.server.ts';
-import { newReplayName } from '../../src/replays/replays.ts';
 import { readBulkValues, toBulkReplay } from '../replays/replay-values.ts';
-import { createReplay } from '../replays/save-replay.server.ts';
+import { newSubmission } from '../replays/submission.tsx';
+import { createReplay, submittedReplayName } from '../replays/save-replay.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
-import { useLastActionData } from '../ui/use-last-action-data.ts';
+import { useKept } from '../ui/kept-form.ts';
+import { LostNotice } from '../ui/error-summary.tsx';
+import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -26,7 +28,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   if (isAsked && !isFixed(values)) {
     throw redirect(paths.newReplay(names, { ...values, ...(await fixedRange(backend, names, values)) }));
   }
-  return { params: names, values, planned: await planReplay(backend, names, values) };
+  return { params: names, submission: newSubmission(), values, planned: await planReplay(backend, names, values) };
 };
 
 /** Removes thousands separators and spaces, because the page shows `1,204`. */
@@ -46,15 +48,18 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   if (count === 0) return refused([], ['No requests match. Change the search or the time range.']);
   if (digits(form.get('confirm')) !== String(count))
     return refused([`Type ${count} to confirm the number of requests.`]);
-  const name = newReplayName();
+  const name = submittedReplayName(form, [names, values]);
   const { object: created, errors } = await createReplay(backend, toBulkReplay(values, { ...names, name }));
   if (created === undefined) return refused([], [...errors.form, ...Object.values(errors.fields).flat()]);
   return redirect(paths.replay({ ...names, replay: name }));
 };
 
+export { keepLoaded as clientLoader, keepSubmitted as clientAction } from '../ui/kept-form.ts';
+
 const NewReplay = () => {
-  const { params, values, planned } = useLoaderData<typeof loader>();
-  const refused = useLastActionData<typeof action>();
+  const { loaded, lost } = useKept<typeof loader>();
+  const { params, submission, values, planned } = loaded;
+  const { answer: refused, unsaved } = useSubmitted<typeof action>();
   const { time } = usePreferences();
   const isSending = useNavigation().formMethod === 'POST';
   const toTraffic = paths.traffic(params, { q: values.q, from: values.from, to: values.to });
@@ -67,6 +72,7 @@ const NewReplay = () => {
         <ChevronLeft aria-hidden className="size-3.5" /> Traffic
       </Link>
       <h1 className="mt-1 mb-4 text-h1">Replay requests</h1>
+      <LostNotice lost={lost} what="plan" />
       {planned.kind === 'empty' ? (
         <EmptyState
           title="No requests selected"
@@ -97,11 +103,14 @@ const NewReplay = () => {
           {planned.kind === 'plan' && (
             <BulkPlan
               params={params}
+              submission={submission}
               values={values}
               plan={planned.plan}
               commands={planned.commands}
               refused={refused}
-              isSending={isSending}
+              unsaved={unsaved}
+              // The plan is for earlier values if it cannot be loaded.
+              canSend={!isSending && lost === undefined}
               zone={time}
             />
           )}

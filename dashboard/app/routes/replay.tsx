@@ -10,7 +10,8 @@ import { useLiveResources } from '../shell/live.ts';
 import { desiredOf } from '../../src/resources/manifest-yaml.ts';
 import { replayParams } from './params.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
-import { useLastActionData } from '../ui/use-last-action-data.ts';
+import { NotDone } from '../ui/error-summary.tsx';
+import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { expectedVersion } from '../ui/save-form.server.ts';
 import { Commands } from '../replays/commands.tsx';
 import { compareResponses, readResponses } from '../../src/replays/results.ts';
@@ -87,14 +88,17 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   }
 };
 
+export { keepSubmitted as clientAction } from '../ui/kept-form.ts';
+
 const Replay = () => {
   const { params, replay, status, results, unavailable, commands } = useLoaderData<typeof loader>();
-  const refused = useLastActionData<typeof action>();
+  const { answer: refused, unsaved } = useSubmitted<typeof action>();
   const { time } = usePreferences();
   useLiveResources(params.namespace);
   return (
     <div className="mx-auto flex w-full max-w-6xl flex-col gap-5 px-4 py-4">
       <ReplayHead params={params} replay={replay} zone={time} />
+      <NotDone unsaved={unsaved} done="changed" />
       {refused?.error !== undefined && (
         <Notice look="bad" alert>
           {refused.error}

@@ -47,6 +47,8 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   }
 };
 
+export { keepSubmitted as clientAction } from '../ui/kept-form.ts';
+
 const ApiKeySettings = () => {
   const account = useLoaderData<typeof loader>();
   useLiveResources(account.namespace);

@@ -1,11 +1,5 @@
 import { data, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
-import {
-  useLoaderData,
-  useLocation,
-  useNavigation,
-  type ClientActionFunctionArgs,
-  type ClientLoaderFunctionArgs,
-} from '@remix-run/react';
+import { useLocation, useNavigation } from '@remix-run/react';
 import { useState } from 'react';
 import type { ResourceObject } from '@standin/contract';
 import type { Backend } from '../../src/backend.ts';
@@ -25,7 +19,7 @@ import { projectValuesOf, readProjectValues } from '../projects/project-values.t
 import { saveProject } from '../projects/save-project.server.ts';
 import { expectedVersion, submittedVersion } from '../ui/save-form.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
-import { keepLoaded, keepSubmitted, useKept } from '../ui/kept-form.ts';
+import { useKept, type Unsaved } from '../ui/kept-form.ts';
 import { OpenedForm } from '../ui/opened-form.tsx';
 import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { useOpened } from '../ui/use-opened.ts';
@@ -73,17 +67,13 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   return redirectWithNotice(paths.settings(names), 'Saved.');
 };
 
-export const clientLoader = ({ serverLoader }: ClientLoaderFunctionArgs) =>
-  keepLoaded(() => serverLoader<typeof loader>());
-export const clientAction = ({ serverAction }: ClientActionFunctionArgs) =>
-  keepSubmitted(() => serverAction<typeof action>());
+export { keepLoaded as clientLoader, keepSubmitted as clientAction } from '../ui/kept-form.ts';
 
 interface EditProjectProps {
   readonly loaded: Pick<Awaited<ReturnType<typeof loader>>, 'generation' | 'version' | 'values'>;
   readonly lost: string | undefined;
-  readonly sent:
-    Extract<ReturnType<typeof useSubmitted<typeof clientAction>>['answer'], { values: unknown }> | undefined;
-  readonly unsaved: string | undefined;
+  readonly sent: Extract<ReturnType<typeof useSubmitted<typeof action>>['answer'], { values: unknown }> | undefined;
+  readonly unsaved: Unsaved | undefined;
 }
 
 const EditProject = ({ loaded, lost, sent, unsaved }: EditProjectProps) => {
@@ -110,10 +100,10 @@ const EditProject = ({ loaded, lost, sent, unsaved }: EditProjectProps) => {
 };
 
 const GeneralSettings = () => {
-  const { loaded, lost } = useKept(useLoaderData<typeof clientLoader>());
+  const { loaded, lost } = useKept<typeof loader>();
   const { owner, namespace, generation, conditions, endpointCount, project } = loaded;
   useLiveResources(namespace);
-  const { answer: refused, unsaved } = useSubmitted<typeof clientAction>();
+  const { answer: refused, unsaved } = useSubmitted<typeof action>();
   const { key } = useLocation();
   const [formKey, setFormKey] = useState(key);
   if (key !== formKey && refused === undefined && unsaved === undefined) setFormKey(key);
@@ -142,7 +132,6 @@ const GeneralSettings = () => {
           version={loaded.version}
           endpointCount={endpointCount}
           hasPinnedUri={loaded.values['spec.uri'] !== ''}
-          refusal={refused !== undefined && 'deletion' in refused ? refused.deletion : undefined}
         />
       )}
     </div>

@@ -1,5 +1,6 @@
 import { data, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
-import { useLoaderData, useNavigation } from '@remix-run/react';
+import { useNavigation } from '@remix-run/react';
+import { useState } from 'react';
 import { SourceError } from '@standin/contract';
 import type { Backend } from '../../src/backend.ts';
 import { getProject } from '../../src/projects/projects.ts';
@@ -11,14 +12,17 @@ import { planPurge } from '../purges/plan-purge.server.ts';
 import { PurgeForm } from '../purges/purge-form.tsx';
 import { PurgeList } from '../purges/purge-list.tsx';
 import { PurgePlan } from '../purges/purge-plan.tsx';
-import { readPurgeValues, toNewPurge } from '../purges/purge-values.ts';
+import { isEmpty, readPurgeValues, toNewPurge } from '../purges/purge-values.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { errorsOf } from '../ui/form-errors.ts';
+import { EditedForm } from '../ui/edited-form.tsx';
+import { LostNotice } from '../ui/error-summary.tsx';
+import { useKept } from '../ui/kept-form.ts';
 import { Notice } from '../ui/notice.tsx';
 import { saveForm } from '../ui/save-form.server.ts';
-import { useLastActionData } from '../ui/use-last-action-data.ts';
+import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { projectParams } from './params.server.ts';
 
 /** The maximum number of rows, so that the page renders without a noticeable delay. */
@@ -70,6 +74,8 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   return redirectWithNotice(paths.purges(names), `Purge ${object.metadata.name} was created.`);
 };
 
+export { keepLoaded as clientLoader, keepSubmitted as clientAction } from '../ui/kept-form.ts';
+
 const Explanation = () => (
   <div className="flex flex-col gap-1 text-muted">
     <p>
@@ -80,11 +86,43 @@ const Explanation = () => (
   </div>
 );
 
-const Purges = () => {
-  const { names, values, purges, planned } = useLoaderData<typeof loader>();
-  const refused = useLastActionData<typeof action>();
+type Loaded = ReturnType<typeof useKept<typeof loader>>['loaded'];
+
+/** The forms for a new purge. The reason outlives the plan, which is hidden while the selection is invalid. */
+const NewPurge = ({ names, values, planned }: Pick<Loaded, 'names' | 'values' | 'planned'>) => {
+  const { answer: refused, unsaved } = useSubmitted<typeof action>();
   const { time } = usePreferences();
   const isSending = useNavigation().formMethod === 'POST';
+  const [reason, setReason] = useState(refused?.reason ?? '');
+  return (
+    <>
+      <EditedForm isEdited={reason !== ''} />
+      <PurgeForm values={values} errors={planned.kind === 'invalid' ? planned.errors : undefined} />
+      {planned.kind === 'plan' && (
+        <PurgePlan
+          params={names}
+          values={values}
+          matching={planned.matching}
+          reason={reason}
+          onReason={setReason}
+          errors={refused?.errors}
+          unsaved={unsaved}
+          isSending={isSending}
+          zone={time}
+        />
+      )}
+    </>
+  );
+};
+
+const Purges = () => {
+  const { loaded, lost } = useKept<typeof loader>();
+  const { names, values, purges, planned } = loaded;
+  const { time } = usePreferences();
+  const newest = purges?.shown[0]?.uid;
+  const [formKey, setFormKey] = useState(newest);
+  // After a purge is created, the form is empty. A purge that someone else creates leaves an edited form as it is.
+  if (newest !== formKey && isEmpty(values)) setFormKey(newest);
   useLiveResources(names.namespace);
   return (
     <div className="flex flex-col gap-8">
@@ -93,6 +131,7 @@ const Purges = () => {
           Delete captured requests
         </h2>
         <Explanation />
+        <LostNotice lost={lost} what="preview" />
         {planned.kind === 'forbidden' ? (
           <Notice look="locked">
             To delete requests, you need permission to <code>create</code> <code>mockpurges</code> in namespace{' '}
@@ -100,22 +139,7 @@ const Purges = () => {
             <code>-purge</code> grants this permission. The API server reports: {planned.message}
           </Notice>
         ) : (
-          // Keyed by the newest purge, so that a new purge empties the form.
-          <PurgeForm
-            key={purges?.shown[0]?.uid}
-            values={values}
-            errors={planned.kind === 'invalid' ? planned.errors : undefined}
-          />
-        )}
-        {planned.kind === 'plan' && (
-          <PurgePlan
-            params={names}
-            values={values}
-            matching={planned.matching}
-            refused={refused}
-            isSending={isSending}
-            zone={time}
-          />
+          <NewPurge key={formKey} {...{ names, values, planned }} />
         )}
       </section>
       <section aria-labelledby="purges" className="flex flex-col gap-2">

@@ -9,7 +9,8 @@ import { useLiveResources } from '../shell/live.ts';
 import { projectParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { useRowKeys } from '../shell/shortcuts.ts';
-import { useLastActionData } from '../ui/use-last-action-data.ts';
+import { NotDone } from '../ui/error-summary.tsx';
+import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { ShareTable } from '../shares/share-table.tsx';
 import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
@@ -43,9 +44,11 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   return redirectWithNotice(paths.shares(names), form.get('intent') === 'remove' ? 'Link removed.' : 'Link revoked.');
 };
 
+export { keepSubmitted as clientAction } from '../ui/kept-form.ts';
+
 const Shares = () => {
   const { names, isInPlan, total, shares } = useLoaderData<typeof loader>();
-  const refused = useLastActionData<typeof action>();
+  const { answer: refused, unsaved } = useSubmitted<typeof action>();
   useLiveResources(names.namespace);
   useRowKeys();
   return (
@@ -56,6 +59,7 @@ const Shares = () => {
           can’t create links until an administrator sets <code>spec.plan: Pro</code> in the Account.
         </Notice>
       )}
+      <NotDone unsaved={unsaved} done="revoked" />
       {refused !== undefined && <Notice look="bad">{refused.refusal}</Notice>}
       {shares.length === 0 ? (
         <EmptyState

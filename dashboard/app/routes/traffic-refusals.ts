@@ -19,3 +19,5 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
     return Response.json({ unavailable: true }, { status: failure.status === 503 ? 200 : failure.status });
   }
 };
+
+export { keepFetched as clientLoader } from '../ui/kept-form.ts';

@@ -10,3 +10,5 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   if (id === null) throw notFound('request');
   return Response.json(await loadSelection(await openLog(backend, projectParams(params)), id));
 };
+
+export { keepFetched as clientLoader } from '../ui/kept-form.ts';

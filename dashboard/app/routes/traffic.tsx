@@ -17,6 +17,8 @@ export const action = async ({ params, context: { backend } }: ActionFunctionArg
   return data(sent, { status: sent.error === undefined ? 200 : 502 });
 };
 
+export { keepSubmitted as clientAction } from '../ui/kept-form.ts';
+
 /**
  * Skips the reload when the user opens a request or submits a form, such as a preference, because the stream of new requests keeps
  * the list up to date.

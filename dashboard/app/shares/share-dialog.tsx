@@ -4,9 +4,12 @@ import { paths } from '../paths.ts';
 import { useFetcher } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
 import { DialogButtons } from '../ui/dialog.tsx';
+import { NotSaved } from '../ui/error-summary.tsx';
 import { Field } from '../ui/field.tsx';
 import { Textarea } from '../ui/input.tsx';
+import { useFormEdited } from '../ui/kept-form.ts';
 import { Notice } from '../ui/notice.tsx';
+import { useKeptFetcher } from '../ui/use-last-action-data.ts';
 import { CreatedLink } from './created-link.tsx';
 import {
   LIFETIME_DEFAULT,
@@ -25,13 +28,17 @@ export interface ShareDialogProps {
 
 /** Shows the redaction rules and a preview, then the new link. */
 export const ShareDialog = ({ exchange, onDone }: ShareDialogProps) => {
-  const { load, data } = useFetcher<ShareDialogData>();
+  const { load, data } = useFetcher<ShareDialogData | { readonly unavailable: string }>();
   const url = paths.shareExchange(exchange);
   useEffect(() => load(url), [load, url]);
   return data === undefined ? (
     <p role="status" className="text-muted">
       Finding values to redact…
     </p>
+  ) : 'unavailable' in data ? (
+    <Notice look="bad" alert>
+      {data.unavailable} Close this dialog and open it again.
+    </Notice>
   ) : (
     <ShareForm url={url} exchange={exchange} data={data} onDone={onDone} />
   );
@@ -84,9 +91,12 @@ const usePreview = (url: string, first: ShareDialogData['preview']) => {
 };
 
 const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
-  const creating = useFetcher<ShareAnswer>();
+  const creating = useKeptFetcher<ShareAnswer>();
+  const [isEdited, setEdited] = useState(false);
   const { preview, fields, refresh, forgetFields } = usePreview(url, data.preview);
-  const answer = creating.data;
+  const { answer, unsaved } = creating;
+  // The link cannot be shown again, so an error page must not replace it either.
+  useFormEdited(isEdited || answer?.kind === 'created');
   if (answer?.kind === 'created')
     return <CreatedLink exchange={exchange} link={answer} isLocal={data.isLocal} onDone={onDone} />;
   const refusal = answer?.kind === 'refused' ? answer : undefined;
@@ -96,7 +106,10 @@ const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
     <creating.Form
       method="post"
       action={url}
-      onChange={({ currentTarget }) => refresh(currentTarget)}
+      onChange={({ currentTarget }) => {
+        setEdited(true);
+        refresh(currentTarget);
+      }}
       onSubmit={forgetFields}
       className="flex flex-col gap-4"
     >
@@ -111,13 +124,19 @@ const ShareForm = ({ url, exchange, data, onDone }: ShareFormProps) => {
       {isInPlan && <Lifetimes />}
       <Rules data={data} errors={errors} />
       <Preview exchange={preview} />
+      <NotSaved
+        unsaved={unsaved}
+        done="created"
+        ifUnknown="If the link was created, it is listed in Settings → Shares, where you can revoke it."
+        canRetry={false}
+      />
       {refusal !== undefined && refusal.message !== '' && <Notice look="bad">{refusal.message}</Notice>}
       {data.isLocal && isInPlan && <LoopbackNote />}
       <div className="sticky bottom-0 -mx-4 -mb-4 border-t border-line bg-raised px-4 py-3 *:mt-0">
         <DialogButtons>
           <Button onClick={onDone}>{isInPlan ? 'Cancel' : 'Close'}</Button>
           {isInPlan && (
-            <Button type="submit" look="primary" disabled={creating.state !== 'idle'}>
+            <Button type="submit" look="primary" disabled={creating.isSending}>
               Create link
             </Button>
           )}

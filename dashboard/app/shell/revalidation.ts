@@ -2,8 +2,8 @@ import type { ShouldRevalidateFunction } from '../remix.ts';
 import { isFormEdited, isUnsaved } from '../ui/kept-form.ts';
 
 /**
- * Skips the reload of what surrounds an edited form. If it failed, an error page would replace the form. The form's own route
- * reports failures beside the form (`keepLoaded`).
+ * Skips the reload of what surrounds an edited form, or a form that could not be submitted. If it failed, an error page would
+ * replace the form. The form's own route reports failures beside the form (`keepLoaded`).
  */
 export const unlessFormEdited: ShouldRevalidateFunction = ({
   currentUrl,
@@ -13,7 +13,8 @@ export const unlessFormEdited: ShouldRevalidateFunction = ({
   defaultShouldRevalidate,
 }) => {
   const isReload = formMethod === undefined && currentUrl.href === nextUrl.href;
-  return isFormEdited() && (isReload || isUnsaved(actionResult)) ? false : defaultShouldRevalidate;
+  // Remix passes a default of true, even after an error status (`keepSubmitted`).
+  return (isFormEdited() && isReload) || isUnsaved(actionResult) ? false : defaultShouldRevalidate;
 };
 
 /** Like `unlessFormEdited`, and also skips a reload if only the query changes, for loaders that ignore the query. */

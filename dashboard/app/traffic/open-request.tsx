@@ -18,6 +18,12 @@ const ExchangePanel = lazy(() =>
   ),
 );
 
+/** Replaces a request that cannot be loaded (`keepFetched`). */
+interface Unavailable {
+  readonly unavailable: string;
+  readonly exchange?: undefined;
+}
+
 export interface OpenRequestProps {
   readonly data: TrafficData;
   readonly id: string;
@@ -29,8 +35,8 @@ export interface OpenRequestProps {
  * Returns the open request from the page's data or, if it is missing, loads it. While it is loading, returns the request that was
  * loaded last, or undefined if none was.
  */
-const useSelection = ({ data, id }: Pick<OpenRequestProps, 'data' | 'id'>): Selection | undefined => {
-  const fetcher = useFetcher<Selection>();
+const useSelection = ({ data, id }: Pick<OpenRequestProps, 'data' | 'id'>): Selection | Unavailable | undefined => {
+  const fetcher = useFetcher<Selection | Unavailable>();
   const { params, selection } = data;
   const isLoaded = selection?.id === id && selection.unavailable === undefined;
   const { load } = fetcher;

@@ -14,7 +14,7 @@ interface ShownRequest extends RefusedRequest {
 
 type Loaded =
   | (RefusedRequests & { readonly items: readonly ShownRequest[]; readonly total: number })
-  | { readonly unavailable: true };
+  | { readonly unavailable: unknown };
 
 /** Each load asks all gateways. */
 const RELOAD_MS = 30_000;

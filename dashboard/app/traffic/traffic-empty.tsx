@@ -3,10 +3,12 @@ import { Send } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { TryIt } from '../endpoints/try-it.tsx';
 import { paths } from '../paths.ts';
-import { Link, useFetcher } from '../remix.ts';
+import { Link } from '../remix.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
+import { failureText } from '../ui/kept-form.ts';
 import { Notice } from '../ui/notice.tsx';
+import { useKeptFetcher } from '../ui/use-last-action-data.ts';
 import { termsOf, withoutTerm } from './filter-terms.ts';
 import { ALL_TIME, isOpenEnded, presetLabel } from '../requests/time-range.ts';
 import type { TrafficData } from './traffic-data.ts';
@@ -19,16 +21,15 @@ const Middle = ({ children }: { readonly children: ReactNode }) => (
 
 /** A button that sends a first request. */
 const SendForMe = ({ data, first }: { readonly data: TrafficData; readonly first: SampleRequest }) => {
-  const fetcher = useFetcher<{ error?: string }>();
-  const isSending = fetcher.state !== 'idle';
-  const error = fetcher.data?.error;
+  const { Form, isSending, answer, unsaved } = useKeptFetcher<{ readonly error?: string }>();
+  const error = unsaved === undefined ? answer?.error : failureText(unsaved, 'sent');
   return (
     <>
-      <fetcher.Form method="post" action={paths.traffic(data.params)}>
+      <Form method="post" action={paths.traffic(data.params)}>
         <Button type="submit" look="primary" disabled={isSending}>
           <Send aria-hidden /> {isSending ? 'Sending…' : `Send a ${first.method} request`}
         </Button>
-      </fetcher.Form>
+      </Form>
       {error !== undefined && !isSending && (
         <Notice look="bad" alert>
           {error}

@@ -1,15 +1,15 @@
-import { useEffect, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { useBeforeUnload, useBlocker } from '../remix.ts';
 import { Button } from './button.tsx';
 import { Dialog, DialogButtons } from './dialog.tsx';
-import { setFormEdited } from './kept-form.ts';
+import { useFormEdited } from './kept-form.ts';
 
 /**
  * Asks before the user leaves an edited form, and protects the form while data is reloaded (`keepLoaded`). A submission to the page
  * itself does not ask.
  */
 export const EditedForm = ({ isEdited }: { readonly isEdited: boolean }): ReactNode => {
-  useEffect(() => (isEdited ? setFormEdited() : undefined), [isEdited]);
+  useFormEdited(isEdited);
   useBeforeUnload((event) => {
     if (isEdited) event.preventDefault();
   });

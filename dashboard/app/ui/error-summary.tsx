@@ -1,6 +1,7 @@
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, type ReactNode } from 'react';
 import { Button } from './button.tsx';
 import type { FormErrors } from './form-errors.ts';
+import { failureText, type Unsaved } from './kept-form.ts';
 import { Notice } from './notice.tsx';
 
 export interface ErrorSummaryProps {
@@ -43,13 +44,52 @@ export const ErrorSummary = ({ errors, outcome = 'Not saved' }: ErrorSummaryProp
   );
 };
 
-/** A message above a form that could not be submitted, with a button that submits it again. */
-export const NotSaved = ({ reason }: { readonly reason: string | undefined }) =>
-  reason !== undefined && (
+export interface NotSavedProps {
+  /** The failure. Undefined if the last submission did not fail. */
+  readonly unsaved: Unsaved | undefined;
+  /** What the submission does. */
+  readonly done?: string;
+  /** What users must know before they submit the form again, if it may have been processed. */
+  readonly ifUnknown?: ReactNode;
+  /** False if the message is not in the form, or the button that submits the form is next to it. */
+  readonly canRetry?: boolean;
+}
+
+/** A message that a form could not be submitted, with a button that submits it again. The form must keep its input. */
+export const NotSaved = ({ unsaved, done = 'saved', ifUnknown, canRetry = true }: NotSavedProps) =>
+  unsaved !== undefined && (
     <Notice look="bad" alert>
-      <p>Not saved. {reason} The form keeps your input.</p>
-      <Button type="submit" className="mt-2">
-        Try again
-      </Button>
+      <p>
+        {failureText(unsaved, done)} The form keeps your input. {unsaved.isUnknown && ifUnknown}
+      </p>
+      {canRetry && (
+        <Button type="submit" className="mt-2">
+          Try again
+        </Button>
+      )}
     </Notice>
+  );
+
+/** A message that a button or a dialog without input had no effect. */
+export const NotDone = ({ unsaved, done }: Pick<NotSavedProps, 'unsaved'> & { readonly done: string }) =>
+  unsaved !== undefined && (
+    <Notice look="bad" alert>
+      {failureText(unsaved, done)}
+    </Notice>
+  );
+
+export interface LostNoticeProps {
+  /** The reason why the page’s data cannot be loaded, if it cannot. */
+  readonly lost: string | undefined;
+  readonly what: string;
+}
+
+/** A message above a form whose page cannot be reloaded. */
+export const LostNotice = ({ lost, what }: LostNoticeProps) =>
+  lost !== undefined && (
+    <div role="status" className="mb-4">
+      <Notice look="bad">
+        {lost} Your input stays in the form. This page tries every few seconds to load the {what} again.
+      </Notice>
+    </div>
   );

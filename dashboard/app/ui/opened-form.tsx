@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { EditedForm } from './edited-form.tsx';
 import { MergePanel } from './merge-panel.tsx';
+import { LostNotice } from './error-summary.tsx';
 import { Notice } from './notice.tsx';
 import { OutdatedNotice, type OutdatedNoticeProps } from './outdated-notice.tsx';
 import type { Opened } from './use-opened.ts';
@@ -27,13 +28,7 @@ export const OpenedForm = ({ what, generation, state, lost, labelOf = String, ch
   }
   return (
     <>
-      {lost !== undefined && (
-        <div role="status" className="mb-4">
-          <Notice look="bad">
-            {lost} Your input stays in the form. This page tries every few seconds to load the {what} again.
-          </Notice>
-        </div>
-      )}
+      <LostNotice lost={lost} what={what} />
       {isOutdated && (
         <OutdatedNotice what={what} generation={generation} refusal={conflict} onTakeTheirs={takeTheirs} />
       )}

@@ -13,9 +13,16 @@ export interface SavedForm {
   readonly errors: FormErrors;
   /** True if the object has changed since it was read or, for a new object, if it already exists. */
   readonly isConflict: boolean;
+  /** True if the API server did not respond, so that the object may have been saved. */
+  readonly isUnknown: boolean;
 }
 
-export const refusedForm = (errors: FormErrors): SavedForm => ({ object: undefined, errors, isConflict: false });
+export const refusedForm = (errors: FormErrors): SavedForm => ({
+  object: undefined,
+  errors,
+  isConflict: false,
+  isUnknown: false,
+});
 
 /** Returns a rejection if a GitOps tool manages the object, otherwise undefined. */
 export const managedForm = (before: ResourceObject | undefined): SavedForm | undefined => {
@@ -33,10 +40,11 @@ export const saveForm = async (
   try {
     const result = await write;
     if (!result.ok) return refusedForm(toErrors(result.problems));
-    return { object: result.object, errors: NO_ERRORS, isConflict: false };
+    return { object: result.object, errors: NO_ERRORS, isConflict: false, isUnknown: false };
   } catch (error) {
     const isConflict = error instanceof SourceError && error.kind === 'Conflict';
-    return { ...refusedForm({ fields: {}, form: [refusalOf(error)] }), isConflict };
+    const isUnknown = error instanceof SourceError && error.kind === 'Unavailable';
+    return { ...refusedForm({ fields: {}, form: [refusalOf(error)] }), isConflict, isUnknown };
   }
 };
 

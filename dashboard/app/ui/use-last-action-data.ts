@@ -1,12 +1,12 @@
 import { useState } from 'react';
-import { useActionData, useLocation } from '../remix.ts';
+import { useActionData, useFetcher, useLocation } from '../remix.ts';
 import { isUnsaved, type Unsaved } from './kept-form.ts';
 
 /**
  * Returns the action's response to the last submission until the next navigation. `useActionData` loses the response when the
  * page's data is reloaded. Live pages reload whenever an object changes, but a rejection must stay until the user has read it.
  */
-export const useLastActionData = <Action>(): ReturnType<typeof useActionData<Action>> => {
+const useLastActionData = <Action>(): ReturnType<typeof useActionData<Action>> => {
   const answer = useActionData<Action>();
   // Each submission and each navigation has its own key.
   const { key } = useLocation();
@@ -16,11 +16,20 @@ export const useLastActionData = <Action>(): ReturnType<typeof useActionData<Act
   return isNext ? answer : last.answer;
 };
 
+interface Submitted<Answer> {
+  readonly answer: Answer;
+  /** The reason why the submission failed. */
+  readonly unsaved: Unsaved | undefined;
+}
+
+const split = <Answer>(last: Answer): Submitted<Answer | undefined> =>
+  isUnsaved(last) ? { answer: undefined, unsaved: last } : { answer: last, unsaved: undefined };
+
 /** Returns the action's response to the last submission, or the reason why the submission failed (`keepSubmitted`). */
-export const useSubmitted = <Action>() => {
-  type Answer = Exclude<ReturnType<typeof useActionData<Action>>, Unsaved>;
-  const last = useLastActionData<Action>();
-  return isUnsaved(last)
-    ? { answer: undefined, unsaved: last.unsaved }
-    : { answer: last as Answer, unsaved: undefined };
+export const useSubmitted = <Action>() => split(useLastActionData<Action>());
+
+/** A form that is submitted without a navigation, and its last submission (`keepSubmitted`). */
+export const useKeptFetcher = <Action>() => {
+  const { Form, state, data } = useFetcher<Action>();
+  return { Form, isSending: state !== 'idle', ...split(data) };
 };

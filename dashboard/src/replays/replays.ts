@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { ReplayState, ResourceObject } from '@standin/contract';
 import { parseObject, type ReplaySpec } from '@standin/crds';
 import type { ApplyResult, Backend, ExpectedVersion } from '../backend.ts';
@@ -9,8 +9,11 @@ import { NotFound } from '../resources/not-found.ts';
 
 const NAME_BYTES = 5;
 
-/** Returns a name with a random part for a new Replay. */
-export const newReplayName = (): string => `replay-${randomBytes(NAME_BYTES).toString('hex')}`;
+/** Returns a name with a random part for a new Replay. If `seed` is given, the same seed results in the same name. */
+export const newReplayName = (seed?: string): string => {
+  const bytes = seed === undefined ? randomBytes(NAME_BYTES) : createHash('sha256').update(seed).digest();
+  return `replay-${bytes.toString('hex', 0, NAME_BYTES)}`;
+};
 
 /** Returns the spec of a Replay. An invalid spec is returned unchanged, so any field may be missing. */
 export const replaySpec = (object: ResourceObject): Partial<ReplaySpec> => {
