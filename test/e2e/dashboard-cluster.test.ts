@@ -293,9 +293,9 @@ describe('resources', () => {
     expect(await saved()).toBe('Second');
 
     // As from a page that does not show the new object yet.
-    const deletion = await page.request.post(`${dashboard.url}/p/${namespace}/shop/endpoints/again/edit`, {
+    const deletion = await page.request.post(`${dashboard.url}/p/${namespace}/shop/endpoints/again`, {
       headers: { origin: dashboard.url },
-      form: { intent: 'delete', version },
+      form: { version },
     });
     expect(deletion.status()).toBe(409);
     expect(await saved()).toBe('Second');
@@ -445,6 +445,44 @@ describe('logs', () => {
     await page.getByRole('button', { name: 'Sign in with this token' }).click();
     await page.waitForURL(`${dashboard.url}${path}`);
     await page.getByRole('button', { name: 'Share' }).waitFor();
+    await leave(page);
+  });
+
+  it.each([
+    ['a replay', (id: string) => `/traffic/${id}/replay`, 'Path and query', 'Send'],
+    [
+      'many replays',
+      (id: string) => `/replays/new?q=id%3A${id}&from=2020-01-01T00%3A00%3A00Z&to=2030-01-01T00%3A00%3A00Z`,
+      'Type 1 to confirm',
+      'Send 1 request',
+    ],
+    ['a purge', () => '/settings/purges?q=body%3Anothing&to=1h', 'Reason', 'Delete permanently'],
+    ['the deletion of a project', () => '/settings', 'Type shop to confirm', 'Delete project'],
+  ])('stay open in the form for %s while the user is signed out', async (what, pathFor, field, button) => {
+    const name = `forms-${what.replaceAll(' ', '-')}`;
+    const person = await createPerson(cluster, namespace, { name, role: 'standin-edit' });
+    await kubectl(
+      `create rolebinding ${name}-purge --clusterrole=standin-purge --serviceaccount=${namespace}:${name} -n ${namespace}`,
+    );
+    const { id } = await insert(namespace);
+    const page = await open(person, `/p/${namespace}/shop${pathFor(id)}`);
+    if (button === 'Delete project') await page.getByRole('button', { name: 'Delete project…' }).click();
+    const input = page.getByLabel(field, { exact: true });
+    await input.fill('1');
+    const submit = page.getByRole('button', { name: button, exact: true });
+    const message = page.getByText(/^Not (sent|created|deleted)\. You are signed out\. Sign in in another tab\./);
+    await page.context().clearCookies();
+    await submit.click();
+    await message.waitFor();
+    // A reload of the page's data does not replace the form either.
+    await page.evaluate('window.__remixRouter.revalidate()');
+    await expect.poll(() => page.evaluate('window.__remixRouter.state.revalidation')).toBe('idle');
+    expect(await input.inputValue()).toBe('1');
+    const tab = await page.context().newPage();
+    await signIn(tab, `${dashboard.url}/projects`, person);
+    await submit.click();
+    // The server rejects the input or redirects.
+    await message.waitFor({ state: 'detached' });
     await leave(page);
   });
 

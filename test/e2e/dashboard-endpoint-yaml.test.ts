@@ -135,6 +135,7 @@ describe('the YAML of an endpoint', () => {
       await page.context().setOffline(true);
       await press(page, 'Save');
       await page.getByText('Not saved. The dashboard’s server does not respond.').waitFor();
+      await page.evaluate('window.__remixRouter.revalidate()');
       await page.getByText('This page tries every few seconds').waitFor();
       expect(await value(page)).toBe(next);
       await page.context().setOffline(false);

@@ -333,9 +333,9 @@ describe('changes from outside the dashboard', () => {
       expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
       expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
       // The server also rejects a deletion that does not come from the page.
-      const sent = await page.request.post(at(`${SHOP}/endpoints/managed/edit`), {
+      const sent = await page.request.post(at(`${SHOP}/endpoints/managed`), {
         headers: { origin: run.dashboard },
-        form: { intent: 'delete' },
+        form: { version: '' },
       });
       expect(sent.status()).toBe(403);
     });

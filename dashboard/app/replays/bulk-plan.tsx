@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import { Form, Link } from '../remix.ts';
@@ -6,7 +7,7 @@ import { Button, buttonClass } from '../ui/button.tsx';
 import { ErrorSummary, NotSaved } from '../ui/error-summary.tsx';
 import { Field } from '../ui/field.tsx';
 import { Input } from '../ui/input.tsx';
-import type { Unsaved } from '../ui/kept-form.ts';
+import { useFormEdited, type Unsaved } from '../ui/kept-form.ts';
 import { Notice } from '../ui/notice.tsx';
 import { Time, type TimeProps } from '../ui/time.tsx';
 import { Commands } from './commands.tsx';
@@ -64,6 +65,8 @@ const Sample = ({
 export const BulkPlan = (props: BulkPlanProps) => {
   const { params, values, plan, commands, refused, unsaved, submission, canSend, zone } = props;
   const { count, more, seconds, sample } = plan;
+  const [isEdited, setEdited] = useState(false);
+  useFormEdited(isEdited);
   const number = count.toLocaleString('en');
   if (count === 0) {
     return (
@@ -91,7 +94,12 @@ export const BulkPlan = (props: BulkPlanProps) => {
         </h3>
         <Sample sample={sample} params={params} zone={zone} />
       </div>
-      <Form method="post" noValidate className="flex flex-col gap-3 border-t border-line pt-4">
+      <Form
+        method="post"
+        noValidate
+        onInput={() => setEdited(true)}
+        className="flex flex-col gap-3 border-t border-line pt-4"
+      >
         <SubmissionField opened={submission} />
         <NotSaved unsaved={unsaved} done="sent" ifUnknown={NOT_TWICE} />
         <ErrorSummary errors={refused && { fields: {}, form: refused.errors }} />

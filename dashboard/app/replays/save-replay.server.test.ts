@@ -1,6 +1,10 @@
+import { SourceError } from '@standin/contract';
 import { expect, it } from 'vitest';
 import type { Backend } from '../../src/backend.ts';
-import { createReplay } from './save-replay.server.ts';
+import { replayObject } from '../../src/replays/replay-object.ts';
+import { NO_ERRORS } from '../ui/form-errors.ts';
+import { createReplay, submittedReplayName } from './save-replay.server.ts';
+import { SUBMISSION } from './submission.tsx';
 import { readReplayValues, toReplay, type CapturedView } from './replay-values.ts';
 
 const captured: CapturedView = {
@@ -32,4 +36,22 @@ it.each([
   const object = toReplay(values, captured, { namespace: 'team-a', project: 'shop', name: 'replay-1' });
   const { errors } = await createReplay(refusing(index), object, values);
   expect(errors).toEqual({ fields: { 'spec.edit.headers': [message] }, form: [] });
+});
+
+it('a form that is submitted again with the same content finds the Replay that it has created', async () => {
+  const form = new FormData();
+  form.set(SUBMISSION, '1-2-3-4');
+  const name = submittedReplayName(form, { url: 'http://a/' });
+  expect(name).toMatch(/^replay-[0-9a-f]{10}$/);
+  expect(submittedReplayName(form, { url: 'http://a/' })).toBe(name);
+  expect(submittedReplayName(form, { url: 'http://b/' })).not.toBe(name);
+  expect(submittedReplayName(new FormData(), {})).not.toBe(submittedReplayName(new FormData(), {}));
+
+  const object = replayObject({ namespace: 'team-a', project: 'shop', name }, {});
+  const resources = {
+    apply: () => Promise.reject(new SourceError('Conflict', 'already exists')),
+    get: (ref: { readonly name: string }) => Promise.resolve(ref.name === name ? object : undefined),
+  };
+  const saved = await createReplay({ resources } as unknown as Backend, object);
+  expect(saved).toMatchObject({ object, errors: NO_ERRORS, isConflict: false });
 });

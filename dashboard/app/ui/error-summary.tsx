@@ -1,7 +1,7 @@
 import { useEffect, useRef, type ReactNode } from 'react';
 import { Button } from './button.tsx';
 import type { FormErrors } from './form-errors.ts';
-import { failureText, type Unsaved } from './kept-form.ts';
+import { failureText, useFormEdited, type Unsaved } from './kept-form.ts';
 import { Notice } from './notice.tsx';
 
 export interface ErrorSummaryProps {
@@ -55,20 +55,27 @@ export interface NotSavedProps {
   readonly canRetry?: boolean;
 }
 
-/** A message that a form could not be submitted, with a button that submits it again. The form must keep its input. */
-export const NotSaved = ({ unsaved, done = 'saved', ifUnknown, canRetry = true }: NotSavedProps) =>
-  unsaved !== undefined && (
-    <Notice look="bad" alert>
-      <p>
-        {failureText(unsaved, done)} The form keeps your input. {unsaved.isUnknown && ifUnknown}
-      </p>
-      {canRetry && (
-        <Button type="submit" className="mt-2">
-          Try again
-        </Button>
-      )}
-    </Notice>
+/**
+ * A message that a form could not be submitted, with a button that submits it again. The form must keep its input, and no error page
+ * replaces it.
+ */
+export const NotSaved = ({ unsaved, done = 'saved', ifUnknown, canRetry = true }: NotSavedProps) => {
+  useFormEdited(unsaved !== undefined);
+  return (
+    unsaved !== undefined && (
+      <Notice look="bad" alert>
+        <p>
+          {failureText(unsaved, done)} The form keeps your input. {unsaved.isUnknown && ifUnknown}
+        </p>
+        {canRetry && (
+          <Button type="submit" className="mt-2">
+            Try again
+          </Button>
+        )}
+      </Notice>
+    )
   );
+};
 
 /** A message that a button or a dialog without input had no effect. */
 export const NotDone = ({ unsaved, done }: Pick<NotSavedProps, 'unsaved'> & { readonly done: string }) =>
