@@ -138,6 +138,12 @@ const edit = async (page: Page, { open, field, input, fill }: FormCase) => {
   return control;
 };
 
+/** Whether the focused element is visible, and not behind what is fixed at the top or the bottom of the window. */
+const IS_FOCUS_IN_VIEW = `(() => {
+  const { left, top, bottom } = document.activeElement.getBoundingClientRect();
+  return [top + 1, bottom - 1].every((y) => document.activeElement.contains(document.elementFromPoint(left + 1, y)));
+})()`;
+
 describe('the form for', () => {
   test.each(cases)('%s keeps its input while the server reports an error', async (_, form) => {
     await onPage(form.url(), async (page) => {
@@ -155,7 +161,10 @@ describe('the form for', () => {
       const control = await edit(page, form);
       await page.context().setOffline(true);
       await press(page, form.button);
-      await page.getByText(`Possibly ${form.message} The dashboard’s server does not respond.`).waitFor();
+      const message = page.getByText(`Possibly ${form.message} The dashboard’s server does not respond.`);
+      await message.waitFor();
+      await expect.poll(() => page.evaluate(IS_FOCUS_IN_VIEW)).toBe(true);
+      expect(await page.evaluate('document.activeElement?.textContent')).toContain(await message.innerText());
       expect(await control.inputValue()).toBe(form.input);
       await page.context().setOffline(false);
       await press(page, form.button);

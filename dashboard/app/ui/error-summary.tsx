@@ -57,22 +57,26 @@ export interface NotSavedProps {
 
 /**
  * A message that a form could not be submitted, with a button that submits it again. The form must keep its input, and no error page
- * replaces it.
+ * replaces it. Each failure moves focus to the message, which can be far from the button that submits the form.
  */
 export const NotSaved = ({ unsaved, done = 'saved', ifUnknown, canRetry = true }: NotSavedProps) => {
+  const box = useRef<HTMLDivElement>(null);
   useFormEdited(unsaved !== undefined);
+  useEffect(() => box.current?.focus(), [unsaved]);
   return (
     unsaved !== undefined && (
-      <Notice look="bad" alert>
-        <p>
-          {failureText(unsaved, done)} The form keeps your input. {unsaved.isUnknown && ifUnknown}
-        </p>
-        {canRetry && (
-          <Button type="submit" className="mt-2">
-            Try again
-          </Button>
-        )}
-      </Notice>
+      <div ref={box} tabIndex={-1} className="outline-none">
+        <Notice look="bad" alert>
+          <p>
+            {failureText(unsaved, done)} The form keeps your input. {unsaved.isUnknown && ifUnknown}
+          </p>
+          {canRetry && (
+            <Button type="submit" className="mt-2">
+              Try again
+            </Button>
+          )}
+        </Notice>
+      </div>
     )
   );
 };
