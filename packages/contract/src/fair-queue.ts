@@ -32,7 +32,7 @@ export class FairQueue {
 
   /** Returns whether a call of the holder would begin without waiting. */
   hasRoomFor(holder: string): boolean {
-    return this.#running.admits(holder) && this.#calls.admits(holder);
+    return this.running.admits(holder) && this.calls.admits(holder);
   }
 
   /**
