@@ -96,7 +96,8 @@ const NewPurge = ({ names, values, planned }: Pick<Loaded, 'names' | 'values' | 
   const [reason, setReason] = useState(refused?.reason ?? '');
   return (
     <>
-      <EditedForm isEdited={reason !== ''} />
+      {/* Nothing is selected after a purge was created. */}
+      <EditedForm isEdited={reason !== '' && planned.kind !== 'empty'} />
       <PurgeForm values={values} errors={planned.kind === 'invalid' ? planned.errors : undefined} />
       {planned.kind === 'plan' && (
         <PurgePlan
