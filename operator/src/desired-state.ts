@@ -73,7 +73,7 @@ export class DesiredState implements SourceListener, ServiceListener {
 
   /** Returns the object with this kind, namespace and name. Takes the same time with any number of objects. */
   find(ref: ObjectRef): ResourceObject | undefined {
-    const uid = this.#uids.get(keyOf(ref));
+    const uid = this.#uids.get(nameKey(ref));
     return uid === undefined ? undefined : this.#objects.get(uid);
   }
 
@@ -96,7 +96,7 @@ export class DesiredState implements SourceListener, ServiceListener {
     // object as outdated.
     if (known !== undefined && generation < known.metadata.generation) translator.remove(refOf(known), uid);
     this.#objects.set(uid, object);
-    this.#uids.set(keyOf(refOf(object)), uid);
+    this.#uids.set(nameKey(refOf(object)), uid);
     const change = { namespace, id: uid, apply: () => translator.put(object) };
     if (object.isBeyondLimit === true) this.#changeNow(change);
     else if (known?.metadata.generation !== generation || known.isBeyondLimit === true) this.#change(change);
@@ -107,7 +107,7 @@ export class DesiredState implements SourceListener, ServiceListener {
   remove(object: ResourceObject): void {
     const { uid, namespace } = object.metadata;
     this.#objects.delete(uid);
-    const key = keyOf(refOf(object));
+    const key = nameKey(refOf(object));
     // A new object with the same name may already exist.
     if (this.#uids.get(key) === uid) this.#uids.delete(key);
     this.#changeNow({ namespace, id: uid, apply: () => this.#options.translator.remove(refOf(object), uid) });
@@ -218,7 +218,7 @@ export class DesiredState implements SourceListener, ServiceListener {
   }
 }
 
-const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
+const nameKey = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });
 
 /**

@@ -49,7 +49,7 @@ const putAccount = (name: string): string => {
   desired.put(account);
   return account.metadata.uid;
 };
-const keyOf = (uid: string): string | undefined => {
+const publishedKey = (uid: string): string | undefined => {
   const published = translator.published(`Account/${uid}`);
   return published?.kind === 'Account' ? published.keySha256 : undefined;
 };
@@ -74,11 +74,11 @@ test('a new leader writes no Secret before it leads, and does not accept a key w
   desired.setKey(lost, { kind: 'key', sha256: 'a'.repeat(64) });
   const controller = await prepared();
   expect([...source.secrets.keys()]).toEqual(['default/kept-api-key']);
-  expect([keyOf(kept), keyOf(lost)]).toEqual([expect.any(String), undefined]);
+  expect([publishedKey(kept), publishedKey(lost)]).toEqual([expect.any(String), undefined]);
   expect(controller.isComplete()).toBe(false);
 
   controller.start();
-  await vi.waitFor(() => expect(keyOf(lost)).toEqual(expect.any(String)));
-  expect(keyOf(lost)).not.toBe('a'.repeat(64));
+  await vi.waitFor(() => expect(publishedKey(lost)).toEqual(expect.any(String)));
+  expect(publishedKey(lost)).not.toBe('a'.repeat(64));
   expect(controller.isComplete()).toBe(true);
 });

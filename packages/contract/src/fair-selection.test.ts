@@ -2,16 +2,17 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { FairSelection } from './fair-selection.ts';
 
-const nameOf = (index: number): string => `shop-${String(index).padStart(4, '0')}`;
+const numbered = (index: number): string => `shop-${String(index).padStart(4, '0')}`;
 
 /** Adds as many objects of each namespace as `counts` says. Returns the number of those that are selected, by namespace. */
 const select = (max: number, counts: readonly number[]): number[] => {
   const selection = new FairSelection(max);
   for (const [team, count] of counts.entries())
-    for (let index = 0; index < count; index += 1) selection.add(`team-${team}`, nameOf(index));
+    for (let index = 0; index < count; index += 1) selection.add(`team-${team}`, numbered(index));
   return counts.map(
     (count, team) =>
-      Array.from({ length: count }, (_, index) => selection.has(`team-${team}`, nameOf(index))).filter(Boolean).length,
+      Array.from({ length: count }, (_, index) => selection.has(`team-${team}`, numbered(index))).filter(Boolean)
+        .length,
   );
 };
 
@@ -49,16 +50,16 @@ test('the selection depends only on the objects that there are, and never exceed
       const direct = new FairSelection(max);
       const removed = new Set(gone.map(({ team, index }) => `${team}/${index}`));
       const left = put.filter(({ team, index }) => !removed.has(`${team}/${index}`));
-      for (const { team, index } of left) direct.add(team, nameOf(index));
+      for (const { team, index } of left) direct.add(team, numbered(index));
       const changed = new FairSelection(max);
       for (const { team, index } of [...gone, ...put.toReversed()]) {
-        changed.add(team, nameOf(index));
-        changed.has(team, nameOf(index));
+        changed.add(team, numbered(index));
+        changed.has(team, numbered(index));
       }
-      for (const { team, index } of gone) changed.delete(team, nameOf(index));
+      for (const { team, index } of gone) changed.delete(team, numbered(index));
       const all = [...new Set([...put, ...gone].map(({ team, index }) => `${team}/${index}`))];
       const selected = (selection: FairSelection): string[] =>
-        all.filter((one) => selection.has(one.slice(0, 1), nameOf(Number(one.slice(2)))));
+        all.filter((one) => selection.has(one.slice(0, 1), numbered(Number(one.slice(2)))));
       expect(selected(changed)).toEqual(selected(direct));
       expect(selected(direct).length).toBeLessThanOrEqual(max);
     },
