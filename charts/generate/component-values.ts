@@ -128,7 +128,7 @@ export const dashboard = group({
     existingSecret: z.string().default('').describe('Secret with `client-secret`, for confidential clients.'),
   }),
   clickhouse: clickHouseSecret,
-  resources: resources({ cpu: '50m', memory: '192Mi' }, { memory: '512Mi' }),
+  resources: resources({ cpu: '50m', memory: '192Mi' }, { memory: '768Mi' }),
   podDisruptionBudget,
   service: service({ port: 80 }),
   ingress,

@@ -22,7 +22,7 @@ export interface ActiveProjects {
 
 /**
  * Counts the requests of the projects with `spec.metrics: Enabled`, each separately, up to `LIMITS.projectSeriesMax` projects (see
- * `RoutingTable.hasMetrics`). When a project has no metrics any more, its counts are dropped at the next scrape.
+ * `RoutingTable.hasMetrics`). When a project no longer has metrics, its counts are dropped at the next scrape.
  */
 export class ProjectCounts {
   /** The counts by the uid of the project. */
