@@ -34,6 +34,16 @@ const startQueue = (limits: Limits) => {
 };
 const settled = () => new Promise(setImmediate);
 
+it('does not count a call that waits as refused', async () => {
+  const queue = newQueue({ runningMax: 1, callsMax: 8 });
+  const end = Promise.withResolvers<undefined>();
+  const calls = ['a', 'a', 'b'].map((holder) => queue.run(holder, () => end.promise));
+  await settled();
+  end.resolve(undefined);
+  await Promise.all(calls);
+  expect([queue.running.refused, queue.calls.refused]).toEqual([0, 0]);
+});
+
 it('leaves a place for other holders, whatever one holder adds', async () => {
   const { add, begun } = startQueue({ runningMax: 2, callsMax: 8 });
   for (const name of ['a1', 'a2', 'a3']) void add('a', name);

@@ -32,7 +32,7 @@ export class FairQueue {
 
   /** Returns whether a call of the holder would begin without waiting. */
   hasRoomFor(holder: string): boolean {
-    return this.running.admits(holder) && this.calls.admits(holder);
+    return this.running.hasRoomFor(holder) && this.calls.hasRoomFor(holder);
   }
 
   /**
@@ -79,7 +79,9 @@ export class FairQueue {
   #begin(): void {
     for (const [holder, line] of this.#lines) {
       const [first] = line;
-      if (first === undefined || !this.running.take(holder)) continue;
+      // A call that waits is not refused.
+      if (first === undefined || !this.running.hasRoomFor(holder)) continue;
+      this.running.add(holder, 1);
       this.#removeFromLine(holder, first);
       if (line.size > 0) {
         this.#lines.delete(holder);

@@ -18,6 +18,33 @@ test.each([
   for (const amount of fill(new SharedPool(1_000), holders)) expect(Math.abs(amount - share)).toBeLessThanOrEqual(1);
 });
 
+test.each([
+  [1, 800],
+  [2, 444],
+  [3, 307],
+])('with a factor of 4, gives %i holders %i of 1,000 each', (count, share) => {
+  const holders = Array.from({ length: count }, (_, index) => `team-${index}`);
+  for (const amount of fill(new SharedPool(1_000, 4), holders)) expect(Math.abs(amount - share)).toBeLessThanOrEqual(4);
+});
+
+test('never gives more than there is, even if the factor would allow it', () => {
+  const pool = new SharedPool(10, 4);
+  expect([pool.take('a', 8), pool.take('b', 3), pool.take('b', 2)]).toEqual([true, false, true]);
+});
+
+test('counts refusals, but not questions', () => {
+  const pool = new SharedPool(2);
+  expect([pool.take('a'), pool.hasRoomFor('a'), pool.refused]).toEqual([true, false, 0]);
+  expect([pool.take('a'), pool.admits('a'), pool.refused]).toEqual([false, false, 2]);
+});
+
+test('does not take what belongs to nobody for the largest share', () => {
+  const pool = new SharedPool(10);
+  pool.add('', 6);
+  pool.add('a', 1);
+  expect([pool.used, pool.largestShare]).toEqual([7, 1]);
+});
+
 test('keeps what a holder has when others arrive, and leaves room for each of them', () => {
   const pool = new SharedPool(1_000);
   expect(fill(pool, ['first'])).toEqual([500]);

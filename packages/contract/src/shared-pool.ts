@@ -7,20 +7,23 @@ interface Share {
 const SHARES_SWEPT_AT = 1_000;
 
 /**
- * Divides a limited resource among holders, which are namespaces wherever they are known. A holder may take as much as is free, less
- * what it has already (a dynamic threshold). One holder can therefore get half of the pool, two a third each, and so on, and there is
- * always room for another holder. Nothing is taken away from a holder. The size of what is taken last may exceed these fractions.
+ * Divides a limited resource among holders, which are namespaces wherever they are known. A holder may have `factor` times as much as
+ * is free (a dynamic threshold). With a factor of 1, one holder can therefore get half of the pool, two a third each, and so on, and
+ * there is always room for another holder. Nothing is taken away from a holder. The size of what is taken last may exceed these
+ * fractions. The empty string stands for an unknown holder.
  */
 export class SharedPool {
   /** May change, for example with the free space of a disk. */
   capacity: number;
+  readonly #factor: number;
   readonly #shares = new Map<string, Share>();
   #sweptAt = SHARES_SWEPT_AT;
   #used = 0;
   #refused = 0;
 
-  constructor(capacity: number) {
+  constructor(capacity: number, factor = 1) {
     this.capacity = capacity;
+    this.#factor = factor;
   }
 
   get used(): number {
@@ -32,10 +35,10 @@ export class SharedPool {
     return this.#refused;
   }
 
-  /** What the holder with the most has. Takes time for each holder, so it is for metrics only. */
+  /** What the known holder with the most has. Takes time for each holder, so it is for metrics only. */
   get largestShare(): number {
     let largest = 0;
-    for (const { amount } of this.#shares.values()) largest = Math.max(largest, amount);
+    for (const [holder, { amount }] of this.#shares) if (holder !== '') largest = Math.max(largest, amount);
     return largest;
   }
 
@@ -43,9 +46,15 @@ export class SharedPool {
     return this.#shares.get(holder)?.amount ?? 0;
   }
 
-  /** Returns whether the holder may take the amount. A holder to which this is refused is counted like one of `take`. */
+  /** Returns whether the holder may take the amount. */
+  hasRoomFor(holder: string, amount = 1): boolean {
+    const free = this.capacity - this.#used;
+    return amount <= free && this.heldBy(holder) + amount <= this.#factor * free;
+  }
+
+  /** Returns the same as `hasRoomFor`, and counts a refusal. */
   admits(holder: string, amount = 1): boolean {
-    if (this.heldBy(holder) + amount <= this.capacity - this.#used) return true;
+    if (this.hasRoomFor(holder, amount)) return true;
     this.#refused += 1;
     return false;
   }
@@ -57,7 +66,7 @@ export class SharedPool {
     return true;
   }
 
-  /** Adds an amount that cannot be refused any more. It counts like any other. */
+  /** Adds an amount that cannot be refused. It counts like any other. */
   add(holder: string, amount: number): void {
     this.#shareOf(holder).amount += amount;
     this.#used += amount;
