@@ -27,8 +27,7 @@ const LABEL_BYTES_MAX = 63;
 const NAME_BYTES_MAX = 255;
 const RESPONSE_CODES = { success: 0, noSuchName: 3 } as const;
 /** A server in the cluster responds within milliseconds, but a datagram may be lost. */
-const ATTEMPT_TIMEOUT_MS = 1_000;
-const ATTEMPTS_MAX = 3;
+const RETRIED = { max: 3, timeoutMs: 1_000 };
 const DNS_PORT = 53;
 
 /** Returns the servers in /etc/resolv.conf. */
@@ -140,6 +139,14 @@ const askByStream = (server: NameServer, query: Buffer, signal: AbortSignal): Pr
     socket.write(Buffer.concat([length, query]));
   });
 
+interface QueryOptions {
+  /** By default, the servers in /etc/resolv.conf. */
+  readonly servers?: readonly NameServer[] | undefined;
+  readonly attempts?: { readonly max: number; readonly timeoutMs: number };
+  /** Ends the query. */
+  readonly signal?: AbortSignal;
+}
+
 /**
  * Queries the addresses of `name` as an absolute name, without search domains and /etc/hosts. One message contains both the alias
  * and the addresses, so nothing can change in between, and no cache can hold the two at different ages. Rejects with the code
@@ -148,15 +155,16 @@ const askByStream = (server: NameServer, query: Buffer, signal: AbortSignal): Pr
 export const queryAddresses = async (
   name: string,
   type: AddressType,
-  servers: readonly NameServer[] = systemServers(),
+  { servers = systemServers(), attempts = RETRIED, signal: ended }: QueryOptions = {},
 ): Promise<DnsAnswer> => {
   const question = questionOf(name, type);
   let cause: unknown;
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+  for (let attempt = 0; attempt < attempts.max && ended?.aborted !== true; attempt += 1) {
     const server = servers[attempt % Math.max(servers.length, 1)];
     if (server === undefined) break;
     const query = queryOf(question);
-    const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS);
+    const timeout = AbortSignal.timeout(attempts.timeoutMs);
+    const signal = ended === undefined ? timeout : AbortSignal.any([timeout, ended]);
     try {
       const message = await askByDatagram(server, query, signal);
       const whole = isTruncated(message) ? await askByStream(server, query, signal) : message;

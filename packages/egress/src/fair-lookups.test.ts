@@ -148,6 +148,66 @@ describe('names without a response from a name server', () => {
     expect(await addresses).toEqual(ADDRESSES);
   });
 
+  test('keep their places while they are probed, and are looked up once', async () => {
+    const waiting: AbortSignal[] = [];
+    const lookups = startLookups((_, signal) => {
+      waiting.push(signal);
+      return new Promise(() => undefined);
+    });
+    const { lookUp, begun, end } = lookups;
+    const places = Math.ceil(LOOKUPS_MAX / 2);
+    for (let index = 0; index < places; index += 1) void lookUp(`other-${index}`, `${index}.test`);
+    const addresses = lookUp('a', 'x.test');
+    await settled();
+    expect([begun.length, waiting.map(({ aborted }) => aborted)]).toEqual([places, [false]]);
+    await end('0.test');
+    expect([begun.slice(places), waiting.map(({ aborted }) => aborted)]).toEqual([['x.test'], [true]]);
+    await end('x.test');
+    expect(await addresses).toEqual(ADDRESSES);
+  });
+
+  test('are looked up once if it is their turn in both lines at the same time', async () => {
+    const answers: ((responds: boolean) => void)[] = [];
+    const { lookUp, begun, end } = startLookups(() => new Promise((resolve) => answers.push(resolve)));
+    const places = Math.ceil(LOOKUPS_MAX / 2);
+    for (let index = 0; index < places; index += 1) void lookUp(`other-${index}`, `${index}.test`);
+    const addresses = lookUp('a', 'x.test');
+    await settled();
+    answers[0]?.(true);
+    await end('0.test');
+    expect(begun.slice(places)).toEqual(['x.test']);
+    await end('x.test');
+    expect(await addresses).toEqual(ADDRESSES);
+  });
+
+  test.each([
+    ['whose name server takes 1.5 s', { count: 6, lookupMs: 1_500, probeMs: 1_500, responds: true }],
+    ['that only /etc/hosts has', { count: 4, lookupMs: 1, probeMs: 3_000, responds: false }],
+    ['of which there are many', { count: 40, lookupMs: 20, probeMs: 20, responds: true }],
+  ])('%s are looked up as soon as with one line', async (_, { count, lookupMs, probeMs, responds }) => {
+    const share = Math.ceil(LOOKUPS_MAX / 2);
+    const oneLineMs = Math.ceil(count / share) * lookupMs;
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    try {
+      const after = <T>(ms: number, value: T) => new Promise<T>((resolve) => setTimeout(() => resolve(value), ms));
+      const lookups = new FairLookups(
+        () => after(lookupMs, ADDRESSES),
+        () => after(probeMs, responds),
+      );
+      const { signal } = new AbortController();
+      const done = Array.from({ length: count }, (__, index) =>
+        lookups.lookUp(`${index}.test`, { namespace: 'a', signal }).then(() => performance.now()),
+      );
+      const startedMs = performance.now();
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(Math.max(...(await Promise.all(done))) - startedMs).toBeLessThanOrEqual(
+        oneLineMs + (responds ? probeMs : lookupMs),
+      );
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   test('are not probed while there is room', async () => {
     probes.length = 0;
     const { lookUp, begun } = startLookups(probe);
@@ -163,7 +223,7 @@ describe('names without a response from a name server', () => {
       const before = begun.length;
       void lookUp('hostile', 'trick-1.test');
       await settled();
-      await vi.advanceTimersByTimeAsync(1_500);
+      await vi.advanceTimersByTimeAsync(4_500);
       await end('trick-1.test');
       void lookUp('hostile', 'trick-2.test');
       void lookUp('honest', 'honest.test');

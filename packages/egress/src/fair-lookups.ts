@@ -8,12 +8,12 @@ export const LOOKUPS_MAX = Math.ceil(POOL_THREADS / 2);
 /** How many of these may be names for which it is not known that a name server responds. */
 const UNPROBED_MAX = Math.ceil(LOOKUPS_MAX / 2);
 const PROBED_MAX = Math.max(LOOKUPS_MAX - UNPROBED_MAX, 1);
-/** Maximum number of names that are probed at the same time. Each takes two sockets, for at most three seconds. */
-const PROBES_MAX = 256;
+/** Maximum number of names that are probed at the same time, so that probes do not burden the name servers. */
+const PROBES_MAX = 32;
 /** Maximum number of names that wait for their turn, in each line. One namespace can have half of them. */
 const NAMES_MAX = 10_000;
-/** A lookup that takes longer, after a probe, was not limited by the network. */
-const SLOW_MS = 1_000;
+/** After a probe, a lookup takes longer only if its name server does not respond. A resolver waits at least five seconds for one. */
+const SLOW_MS = 4_000;
 /** After a slow lookup, the probes of a namespace are not trusted for this long. */
 const DISTRUST_MS = 10 * 60_000;
 
@@ -45,7 +45,7 @@ const newQueue = (runningMax: number): FairQueue =>
  * Looks up names in turns of namespaces, each of which has a share of the lookups. A lookup that has begun cannot be cancelled, and one
  * to a silent name server takes longer than any connection waits for it. Several namespaces with such names could therefore occupy all
  * lookups. So half of the lookups are only for names for which a name server has just responded to a probe, which takes no thread. A name
- * is probed if there is no room for it in the other half. Results are neither kept nor shared among namespaces.
+ * that must wait is probed, and then waits in both lines. Results are neither kept nor shared among namespaces.
  */
 export class FairLookups {
   readonly #lookup: Lookup;
@@ -85,7 +85,7 @@ export class FairLookups {
       pending.hasBegun = true;
       return this.#lookup(hostname);
     };
-    const addresses = this.#inTurn({ hostname, namespace, signal: leave.signal }, lookUp);
+    const addresses = this.#wait({ hostname, namespace, signal: leave.signal }, lookUp);
     const pending: PendingLookup = { addresses, leave, hasBegun: false, waiting: 0 };
     const remove = (): void => this.#remove(key, pending);
     addresses.then(remove, remove);
@@ -93,20 +93,35 @@ export class FairLookups {
     return pending;
   }
 
-  async #inTurn<T>(
+  /** Returns the result of the lookup, which begins when it is the name's turn in one of the lines. */
+  #wait<T>(
     { hostname, namespace, signal }: LookupOptions & { readonly hostname: string },
     lookUp: () => Promise<T>,
   ): Promise<T> {
-    const isProbed =
-      !this.#unprobed.hasRoomFor(namespace) &&
-      this.#isTrusted(namespace) &&
-      (await this.#probes.run(namespace, () => this.#probe(hostname), signal));
-    if (!isProbed) return this.#unprobed.run(namespace, lookUp, signal);
-    const lookUpInTime = async (): Promise<T> => {
-      const timer = setTimeout(() => this.#trustedAtMs.set(namespace, performance.now() + DISTRUST_MS), SLOW_MS);
-      return lookUp().finally(() => clearTimeout(timer));
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const begun = new AbortController();
+    const waiting = AbortSignal.any([signal, begun.signal]);
+    const begin = (): Promise<T> => {
+      // It was the name's turn in both lines.
+      if (begun.signal.aborted) return promise;
+      begun.abort();
+      const result = lookUp();
+      resolve(result);
+      return result;
     };
-    return this.#probed.run(namespace, lookUpInTime, signal);
+    const beginProbed = (): Promise<T> => {
+      const timer = setTimeout(() => this.#trustedAtMs.set(namespace, performance.now() + DISTRUST_MS), SLOW_MS);
+      return begin().finally(() => clearTimeout(timer));
+    };
+    const probe = async (): Promise<void> => {
+      const responds = await this.#probes.run(namespace, () => this.#probe(hostname, waiting), waiting);
+      if (responds) await this.#probed.run(namespace, beginProbed, waiting);
+    };
+    const mustWait = !this.#unprobed.hasRoomFor(namespace);
+    this.#unprobed.run(namespace, begin, waiting).catch(reject);
+    // The name keeps its place in the first line.
+    if (mustWait && this.#isTrusted(namespace)) probe().catch(() => undefined);
+    return promise;
   }
 
   #isTrusted(namespace: string): boolean {

@@ -18,13 +18,19 @@ export const lookupAll: Lookup = (hostname) =>
     });
   });
 
-/** Resolves with whether a name server responds for the name, even if it does not exist. */
-export type Probe = (hostname: string) => Promise<boolean>;
+/** For slow name servers. If a datagram is lost, the name waits as if it were not probed. */
+const ONE_ATTEMPT = { max: 1, timeoutMs: 3_000 };
 
-/** Queries the addresses of both families, as `lookupAll` does, which then takes no longer than the name server. */
-export const probeName: Probe = async (hostname) => {
-  const queries = [queryAddresses(hostname, 'A'), queryAddresses(hostname, 'AAAA')];
-  const results = await Promise.allSettled(queries);
+/** Resolves with whether a name server responds for the name, even if it does not exist. Resolves with false when the signal aborts. */
+export type Probe = (hostname: string, signal: AbortSignal) => Promise<boolean>;
+
+/** Queries the addresses of both families once, as `lookupAll` does, which then takes no longer than the name server. */
+export const probeName: Probe = async (hostname, signal) => {
+  const options = { attempts: ONE_ATTEMPT, signal };
+  const results = await Promise.allSettled([
+    queryAddresses(hostname, 'A', options),
+    queryAddresses(hostname, 'AAAA', options),
+  ]);
   return results.every(({ status }) => status === 'fulfilled');
 };
 
@@ -42,8 +48,8 @@ export type ServiceLookup = (hostname: string) => Promise<ServiceAddresses>;
 /** Queries the addresses of both families. A response for one family is enough, because some servers fail on IPv6. */
 export const lookupService = async (hostname: string, servers?: readonly NameServer[]): Promise<ServiceAddresses> => {
   const results = await Promise.allSettled([
-    queryAddresses(hostname, 'A', servers),
-    queryAddresses(hostname, 'AAAA', servers),
+    queryAddresses(hostname, 'A', { servers }),
+    queryAddresses(hostname, 'AAAA', { servers }),
   ]);
   const answers = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   const [failed] = results.filter((result) => result.status === 'rejected');
