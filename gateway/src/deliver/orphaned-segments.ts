@@ -55,7 +55,8 @@ export class Orphans {
     const names = (await namesIn(dir)).filter(isIncarnationName);
     const folders = names.map((name) => path.join(dir, name)).filter((folder) => folder !== ownFolder);
     for (const folder of this.#folders.keys()) if (!folders.includes(folder)) this.#forget(folder);
-    await Promise.all(folders.map((folder) => this.#measure(folder)));
+    const measured = await Promise.allSettled(folders.map((folder) => this.#measure(folder)));
+    for (const result of measured) if (result.status === 'rejected') throw result.reason;
   }
 
   /** Finds out to which namespaces the segments that are found belong. Until then, they belong to nobody. */
@@ -69,12 +70,14 @@ export class Orphans {
       }
   }
 
-  /** Counts files that are new or have another size. */
+  /** Counts files that are new or have another size. Counts nothing if the size of a file cannot be read. */
   async #measure(folder: string): Promise<void> {
+    const sizes = new Map<string, number>();
+    for (const name of await namesIn(folder)) sizes.set(name, (await statOf(path.join(folder, name)))?.size ?? 0);
+    // The following statements do not wait, because another call may measure the same folder.
     const before = this.#folders.get(folder);
     const files = new Map<string, SegmentShares>();
-    for (const name of await namesIn(folder)) {
-      const bytes = (await statOf(path.join(folder, name)))?.size ?? 0;
+    for (const [name, bytes] of sizes) {
       const known = before?.get(name);
       files.set(name, known?.bytes === bytes ? known : new SegmentShares(this.#options.pool, bytes));
     }
