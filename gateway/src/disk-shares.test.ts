@@ -48,7 +48,7 @@ const diskShare = async ({ adminUrl }: Gateway, what: string): Promise<number> =
   return Number(new RegExp(`^standin_shares_${what}\\{pool="disk"\\} (.*)$`, 'm').exec(text)?.[1]);
 };
 
-test('a tenant whose requests wait for ClickHouse takes half of the disk, also after a restart', async () => {
+test('a tenant whose requests wait for ClickHouse takes four fifths of the disk, also after a restart', async () => {
   await using stand = await startTestGateway({
     settings: { spool: { bytes: SPOOL_BYTES, segmentBytes: 500_000, reserveBytes: 0, quietMs: 1_000 } },
     objects: [
@@ -69,7 +69,7 @@ test('a tenant whose requests wait for ClickHouse takes half of the disk, also a
   for (; last?.status === 200; stored++) last = await sendTo(gateway, post('/fast', body));
   expect([last?.status, last && headerOf(last, 'standin-rejected')]).toEqual([503, 'overloaded']);
   expect(last?.body.toString()).toMatch(/namespace use its share of the gateway's disk/);
-  expect(Math.abs(stored * body.length - SPOOL_BYTES / 2)).toBeLessThan(2 * body.length);
+  expect(Math.abs(stored * body.length - 0.8 * SPOOL_BYTES)).toBeLessThan(2 * body.length);
   expect(await outcome(gateway, THEIR_POST)).toEqual([200, undefined]);
   expect([await diskShare(gateway, 'capacity'), await diskShare(gateway, 'refused_total')]).toEqual([SPOOL_BYTES, 1]);
   const largest = await diskShare(gateway, 'largest');
@@ -83,7 +83,7 @@ test('a tenant whose requests wait for ClickHouse takes half of the disk, also a
 
     sink.onInsert = undefined;
     await expect.poll(() => outcome(gateway, post('/fast')), PATIENCE).toEqual([200, undefined]);
-    await sink.until(({ rows }) => rows.length === stored + 3);
+    await sink.until(({ rows }) => rows.length >= stored + 3);
     await expect.poll(() => diskShare(gateway, 'used'), PATIENCE).toBe(0);
   } finally {
     await gateway.stop();

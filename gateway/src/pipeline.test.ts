@@ -474,7 +474,7 @@ describe('the memory budget', () => {
   });
 });
 
-test('requests that use up a share because the disk does not respond are the reason only as log_unavailable', async () => {
+test('while the disk does not respond, a used-up share is reported as log_unavailable', async () => {
   const clients = await Promise.all(
     Array.from({ length: Math.ceil(CONNECTIONS_MAX / 2) }, () => RawClient.connect(url)),
   );

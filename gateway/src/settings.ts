@@ -48,7 +48,7 @@ export const gatewaySettings = z.object({
       bytes: bytes
         .default(LIMITS.spoolBytesMax)
         .describe(
-          'Maximum size of the spool. When it is reached, requests are rejected with 503. One namespace can use half of it, two a third each. Estimate it as requests per second × bytes per request × seconds of an outage.',
+          'Maximum size of the spool. When it is reached, requests are rejected with 503. One namespace can use four fifths of it, two use four ninths each. Estimate it as requests per second × bytes per request × seconds of an outage.',
         ),
       segmentBytes: bytes
         .default(LIMITS.flushBytesMax)

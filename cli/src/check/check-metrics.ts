@@ -108,8 +108,8 @@ export const checkConnections = (metrics: readonly PodMetrics[], namespace: stri
     ...where('standin_record_full', (value) => value === 1).map((pod) =>
       failed(
         'Volumes',
-        `Gateway ${pod} rejects requests, because its volume or its spool is full.`,
-        'Make ClickHouse reachable, or enlarge gateway.persistence.size and gateway.settings.spool.bytes.',
+        `Gateway ${pod} rejects requests, because its volume or its spool is full, or the volume does not respond.`,
+        'Check the volume. Make ClickHouse reachable, or enlarge gateway.persistence.size and gateway.settings.spool.bytes.',
       ),
     ),
     ...where('standin_deliver_quarantine', (value) => value > 0).map((pod) =>

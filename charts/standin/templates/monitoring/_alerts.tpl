@@ -5,19 +5,19 @@
 {{- $where := printf "namespace=%q" .Release.Namespace }}
 rules:
   - alert: StandinRequestsRefused
-    expr: standin_record_full{{ printf "{%s}" $where }} > 0
+    expr: standin_record_full{{ printf "{%s}" $where }} > 0 or increase(standin_shares_refused_total{{ printf "{%s,pool=\"disk\"}" $where }}[5m]) > 0
     for: 1m
     labels: { severity: critical }
     annotations:
-      summary: {{ `{{ $labels.pod }} rejects requests with 503 because its spool or its disk is full, or does not respond` | quote }}
+      summary: {{ `{{ $labels.pod }} rejects requests with 503 because its spool or its disk is full or does not respond, or a namespace has used up its share` | quote }}
       description: Restore ClickHouse, or increase the volume and gateway.settings.spool.bytes (docs/guides/upgrade.md, Larger volumes).
   - alert: StandinSpoolFilling
-    expr: standin_deliver_backlog_bytes{{ printf "{%s}" $where }} > {{ div $spoolBytes 4 }}
+    expr: standin_deliver_backlog_bytes{{ printf "{%s}" $where }} > {{ div $spoolBytes 2 }}
     for: 5m
     labels: { severity: warning }
     annotations:
-      summary: {{ `The spool on {{ $labels.pod }} is more than a quarter full` | quote }}
-      description: Requests to a namespace are rejected when it uses half of spool.bytes, or all that is left. standin_deliver_failing_seconds shows whether ClickHouse accepts rows.
+      summary: {{ `The spool on {{ $labels.pod }} is more than half full` | quote }}
+      description: Requests to a namespace are rejected when its rows take four times as much as is free. standin_deliver_failing_seconds shows whether ClickHouse accepts rows.
   - alert: StandinClickHouseFailing
     expr: standin_deliver_failing_seconds{{ printf "{%s}" $where }} > 120
     labels: { severity: warning }

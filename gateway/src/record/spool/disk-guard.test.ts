@@ -30,18 +30,18 @@ test('there is room up to the limit of the spool, which includes the segments of
   expect(guard.storedBytes).toBe(3 * MIB);
 });
 
-test('a namespace has a share only while it holds less than is free, on the disk or within the limit of the spool', async () => {
+test('a namespace has a share while it has less than four times what is free, on the disk and of the spool', async () => {
   const shares = () => ['a', 'b'].map((namespace) => guard.hasShareFor(namespace));
   freeBytes = () => Promise.resolve(20 * MIB);
   await guard.refresh();
-  guard.pool.add('a', 4 * MIB - 1);
+  guard.pool.add('a', 6 * MIB);
   expect(shares()).toEqual([true, true]);
-  guard.pool.add('a', 1);
+  guard.pool.add('a', 0.5 * MIB);
   expect(shares()).toEqual([false, true]);
-  guard.pool.free('a', MIB);
+  guard.pool.free('a', 3.5 * MIB);
   expect(shares()).toEqual([true, true]);
   // Other files use the disk.
-  freeBytes = () => Promise.resolve(7 * MIB);
+  freeBytes = () => Promise.resolve(4.5 * MIB);
   await guard.refresh();
   expect(shares()).toEqual([false, true]);
 });

@@ -1,6 +1,9 @@
 import { SharedPool } from '@standin/contract';
 import type { SpoolDisk } from './spool-disk.ts';
 
+/** One namespace can have four fifths of the disk, because many installations have only one. Two can have four ninths each. */
+const SHARE_FACTOR = 4;
+
 export interface DiskGuardOptions {
   readonly folder: string;
   readonly disk: SpoolDisk;
@@ -16,12 +19,12 @@ export class DiskGuard {
   #freeBytes = 0;
   /** The error of the last check. Undefined if the disk responded. */
   #failure: unknown;
-  /** The bytes in all segments (see `SegmentShares`), and as much more as the spool may use. */
+  /** What the spool may use of the disk, of which segments take a part (see `SegmentShares`). */
   readonly pool: SharedPool;
 
   constructor(options: DiskGuardOptions) {
     this.#options = options;
-    this.pool = new SharedPool(options.bytesMax);
+    this.pool = new SharedPool(options.bytesMax, SHARE_FACTOR);
   }
 
   /** Free bytes at the last check, minus the bytes written since. */

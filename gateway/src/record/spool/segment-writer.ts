@@ -297,9 +297,9 @@ export class SegmentWriter {
     await segment.file.close().catch(onFailure);
     this.#sealing = undefined;
     if (segment.sinceMs !== undefined || !isClean) {
-      const { path, bytes, oldest, shares } = segment;
+      const { path: file, bytes, oldest, shares } = segment;
       shares.complete();
-      this.#sealed.push({ file: path, bytes, oldest, shares });
+      this.#sealed.push({ file, bytes, oldest, shares });
     } else {
       await disk.remove(segment.path).catch(onFailure);
       segment.shares.free();

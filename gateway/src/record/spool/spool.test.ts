@@ -180,6 +180,20 @@ describe('a full disk', () => {
     ]);
   });
 
+  test('is logged with the namespace that has used up its share, at most once a minute', async () => {
+    const lines: unknown[] = [];
+    const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const { spool } = await openSpool({ logger });
+    spool.guard.pool.add('team-a', 900_000);
+    expect(['team-a', 'team-a', 'team-b'].map((namespace) => spool.admits(namespace))).toEqual([false, false, true]);
+    expect(lines).toEqual([
+      expect.objectContaining({
+        namespace: 'team-a',
+        msg: 'share of the spool used up, rejecting requests with 503',
+      }),
+    ]);
+  });
+
   test('is probed without a pending request and then used again', async () => {
     const { disk, spool } = await openSpool();
     disk.isFull = true;

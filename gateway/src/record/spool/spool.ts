@@ -29,6 +29,8 @@ export interface SpoolOptions {
 }
 
 const CHECK_INTERVAL_MS = 1_000;
+/** How often to log that a namespace has used up its share. */
+const SHARE_REPORT_MS = 60_000;
 /** The disk does not respond if no write has ended in so many intervals, although records wait. */
 const STALLED_INTERVALS = 5;
 /** A process that drains the spool can lock a new folder before its owner does, but hardly several times in a row. */
@@ -69,6 +71,8 @@ export class Spool implements Recorder {
   readonly #timer: NodeJS.Timeout;
   #wasFailing = false;
   #hadRoom = true;
+  /** `performance.now()` */
+  #nextShareReportMs = 0;
   #checking: Promise<void> | undefined;
   /** The number of writes that had ended at the last check. */
   #endedWrites = 0;
@@ -133,7 +137,13 @@ export class Spool implements Recorder {
   }
 
   admits(namespace: string): boolean {
-    return this.guard.hasShareFor(namespace);
+    if (this.guard.hasShareFor(namespace)) return true;
+    const nowMs = performance.now();
+    if (nowMs >= this.#nextShareReportMs) {
+      this.#nextShareReportMs = nowMs + SHARE_REPORT_MS;
+      this.#logger.warn({ namespace, folder: this.folder }, 'share of the spool used up, rejecting requests with 503');
+    }
+    return false;
   }
 
   request(row: LogRow): Promise<boolean> {
