@@ -10,13 +10,17 @@ const subject = (namespace: string, name: string) => ({
   metadata: { namespace, name, uid: `uid of ${name}` },
 });
 
-test('the Events of one namespace do not displace those of others, whose repeats are only counted', async () => {
+const setUp = async () => {
   const server = new FakeApiServer((_, response) => json(response, 201, {}));
   await server.start();
   onTestFinished(() => server.stop());
   const client = clientFor(server, { writeRate: { qps: 100_000, burst: 100_000 } });
   onTestFinished(() => client.close());
-  const events = new KubernetesEvents(client, pino({ level: 'silent' }));
+  return { server, events: new KubernetesEvents(client, pino({ level: 'silent' })) };
+};
+
+test('the Events of one namespace do not displace those of others, whose repeats are only counted', async () => {
+  const { server, events } = await setUp();
   const repeat = () => events.record(subject('quiet', 'team'), EVENT);
   // Only the first repeat is written immediately.
   for (let time = 0; time < 2; time += 1) await repeat();
@@ -26,3 +30,14 @@ test('the Events of one namespace do not displace those of others, whose repeats
   await repeat();
   expect(server.requests.length).toBe(before);
 }, 30_000);
+
+test('repeats in a new namespace are only counted, even if other namespaces have filled the memory', async () => {
+  const { server, events } = await setUp();
+  for (let team = 0; team < 12; team += 1) {
+    const record = (_: unknown, index: number) => events.record(subject(`team-${team}`, `${team}-${index}`), EVENT);
+    await Promise.all(Array.from({ length: 1_000 }, record));
+  }
+  const before = server.requests.length;
+  for (let time = 0; time < 10; time += 1) await events.record(subject('new', 'shop'), EVENT);
+  expect(server.requests.slice(before).map(({ method }) => method)).toEqual(['POST', 'PATCH']);
+}, 60_000);

@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
-import { printable, SharedPool, type SourceEvent } from '@standin/contract';
+import { FairMap, printable, type SourceEvent } from '@standin/contract';
 import { isConflict, isNotFound, microTime, resourcePath, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 
-/**
- * Maximum number of different Events that are remembered to aggregate repeats. If the share of a namespace is used up, the least recently
- * used Event in it is dropped first.
- */
+/** Maximum number of different Events that are remembered to aggregate repeats. */
 const REMEMBERED_MAX = 2_000;
 /**
  * A repeat within this time belongs to the same series. The time is shorter than an hour, after which the API server drops an
@@ -64,9 +61,10 @@ const noteOf = (message: string): string => {
 export class KubernetesEvents {
   readonly #client: KubeClient;
   readonly #logger: Logger;
-  /** The remembered Events by namespace, in order of last use. */
-  readonly #series = new Map<string, Map<string, Series>>();
-  readonly #pool = new SharedPool(REMEMBERED_MAX);
+  /** The remembered Events. Their holders are the namespaces. */
+  readonly #series = new FairMap<Series>(REMEMBERED_MAX);
+  /** When old Events were last forgotten, as `Date.now()`. */
+  #sweptAt = Date.now();
 
   constructor(client: KubeClient, logger: Logger) {
     this.#client = client;
@@ -84,13 +82,12 @@ export class KubernetesEvents {
 
   async #record(object: EventSubject, event: SourceEvent): Promise<void> {
     const key = seriesKey(object, event);
-    const known = this.#series.get(object.metadata.namespace)?.get(key);
+    const known = this.#series.get(key);
     const now = Date.now();
     if (known === undefined || now - known.startedAt > SERIES_MS_MAX) {
       await this.#create(key, object, event);
       return;
     }
-    this.#remember(key, known);
     const isFirstRepeat = known.count === 1;
     if (!isFirstRepeat && now - known.writtenAt < REPEAT_WRITE_MS) {
       known.count += 1;
@@ -118,7 +115,8 @@ export class KubernetesEvents {
     const eventName = `${name.slice(0, NAME_PREFIX_LENGTH_MAX)}.${key}`;
     // The series is stored before the call, because a repeat during the call must not create a second Event.
     const series = { namespace, name: eventName, startedAt: now.getTime(), count: 1, writtenAt: now.getTime() };
-    this.#remember(key, series);
+    this.#sweep(series.startedAt);
+    this.#series.set(key, series, namespace);
     const created = this.#client.create(this.#path(namespace), {
       apiVersion: 'events.k8s.io/v1',
       kind: 'Event',
@@ -138,16 +136,11 @@ export class KubernetesEvents {
     });
   }
 
-  #remember(key: string, series: Series): void {
-    const { namespace } = series;
-    const known = this.#series.get(namespace) ?? new Map<string, Series>();
-    if (known.delete(key)) this.#pool.free(namespace);
-    if (!this.#pool.take(namespace)) {
-      const [oldest] = known.keys();
-      if (oldest === undefined) return;
-      known.delete(oldest);
-    }
-    this.#series.set(namespace, known.set(key, series));
+  /** Forgets the series that have ended, so that the namespaces with recent ones have more of the places. */
+  #sweep(now: number): void {
+    if (now - this.#sweptAt < SERIES_MS_MAX) return;
+    this.#sweptAt = now;
+    for (const [key, { startedAt }] of this.#series) if (now - startedAt > SERIES_MS_MAX) this.#series.delete(key);
   }
 
   #path(namespace: string, name?: string): string {

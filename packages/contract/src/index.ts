@@ -5,6 +5,7 @@ export * from './conditions.ts';
 export * from './config-objects.ts';
 export * from './config-stream.ts';
 export * from './duration.ts';
+export * from './fair-map.ts';
 export * from './fair-queue.ts';
 export * from './fair-selection.ts';
 export * from './identities.ts';
