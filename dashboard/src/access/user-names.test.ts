@@ -31,3 +31,19 @@ it('remembers users, however many invalid tokens there are', async () => {
   await Promise.all(Array.from({ length: 10 }, (_, index) => nameUser(testUser(invalid, { id: `invalid ${index}` }))));
   expect(await nameUser(ada)).toBe('ada 1');
 });
+
+it('remembers users, however many tokens another user has', async () => {
+  const nameUser = userNames(4);
+  let asked = 0;
+  const user = (id: string, name: string) => {
+    const create = () => {
+      asked += 1;
+      return named(name);
+    };
+    return testUser({ create }, { id: `${id} of ${name}` });
+  };
+  await nameUser(user('token', 'bob'));
+  for (let token = 0; token < 10; token += 1) await nameUser(user(`token ${token}`, 'ada'));
+  expect(await nameUser(user('token', 'bob'))).toBe('bob');
+  expect(asked).toBe(11);
+});

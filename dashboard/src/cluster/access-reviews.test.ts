@@ -11,7 +11,25 @@ it('asks again for a request that waits for the question of a request that has e
     new Promise((_, reject) => left.signal.addEventListener('abort', () => reject(new Error('left'))));
   const first = reviews.may(testUser({ create }, { signal: left.signal }), QUESTION);
   const second = reviews.may(testUser({ create: () => Promise.resolve({ status: { allowed: true } }) }), QUESTION);
+  await new Promise(setImmediate);
   left.abort();
   await expect(first).rejects.toThrow('left');
   expect(await second).toBe(true);
+});
+
+it('remembers what a user may do, however many tokens another user has', async () => {
+  const reviews = new AccessReviews();
+  let asked = 0;
+  const create = () => {
+    asked += 1;
+    return Promise.resolve({ status: { allowed: true } });
+  };
+  const ask = (holder: string, id: string) =>
+    reviews.may(testUser({ create }, { id, holder: () => Promise.resolve(holder) }), QUESTION);
+  await ask('bob', 'bob');
+  for (let token = 0; token < 20_000; token += 1) await ask('ada', `ada ${token}`);
+  await ask('bob', 'bob');
+  expect(asked).toBe(20_001);
+  await ask('ada', 'ada 0');
+  expect(asked).toBe(20_002);
 });

@@ -1,4 +1,4 @@
-import { API_GROUP } from '@standin/contract';
+import { API_GROUP, FairMap } from '@standin/contract';
 import { asSourceError, ResponseTooLargeError, resourcePath, toSourceError } from '@standin/kube';
 import type { ClusterUser } from './cluster-user.ts';
 
@@ -13,23 +13,42 @@ export interface AccessQuestion {
 }
 
 /** A granted or revoked permission takes effect within this time. */
-const ANSWER_MS_MAX = 15_000;
-const ANSWERS_MAX = 20_000;
+const DECISION_MS_MAX = 15_000;
+/** Maximum number of decisions to remember. The holders are those of users, who can have any number of tokens. */
+const DECISIONS_MAX = 20_000;
 
 const API = { group: 'authorization.k8s.io', version: 'v1' } as const;
 const PATH = resourcePath({ ...API, plural: 'selfsubjectaccessreviews' });
 const RULES_PATH = resourcePath({ ...API, plural: 'selfsubjectrulesreviews' });
 
-interface Answer {
-  readonly allowed: Promise<boolean>;
+/** An answer that one request has asked the API server for, and that others wait for, too. */
+export interface Asked<Answer> {
+  readonly answer: Promise<Answer>;
   /** Of the user who asked. */
   readonly signal: AbortSignal;
+}
+
+/**
+ * Resolves with the answer that `ask` is waiting for or has begun to wait for. Asks again if the request that asked has ended, and
+ * the one with this signal has not. `ask` must not return an answer again that has rejected.
+ */
+export const shareAnswer = async <Answer>(signal: AbortSignal, ask: () => Asked<Answer>): Promise<Answer> => {
+  const asked = ask();
+  try {
+    return await asked.answer;
+  } catch (error) {
+    if (asked.signal.aborted && !signal.aborted) return shareAnswer(signal, ask);
+    throw error;
+  }
+};
+
+interface Decision extends Asked<boolean> {
   readonly at: number;
 }
 
 /** Asks the API server what users may do, by creating SelfSubjectAccessReviews with their tokens. Caches results for 15 seconds. */
 export class AccessReviews {
-  readonly #answers = new Map<string, Answer>();
+  readonly #decisions = new FairMap<Decision>(DECISIONS_MAX);
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
@@ -38,37 +57,22 @@ export class AccessReviews {
 
   /** Resolves with the API server's decision. Rejects with `SourceError`. */
   async may(user: ClusterUser, question: AccessQuestion): Promise<boolean> {
-    const { allowed, signal } = this.#answer(user, question);
-    try {
-      return await allowed;
-    } catch (error) {
-      // The request that asked has ended, and this one has not.
-      if (signal.aborted && !user.signal.aborted) return this.may(user, question);
-      throw error;
-    }
+    const holder = await user.holder();
+    return shareAnswer(user.signal, () => this.#decide(user, question, holder));
   }
 
-  #answer(user: ClusterUser, question: AccessQuestion): Answer {
+  #decide(user: ClusterUser, question: AccessQuestion, holder: string): Decision {
     const { verb, resource, namespace = '', name = '' } = question;
     const key = [user.id, verb, resource, namespace, name].join(' ');
-    const known = this.#answers.get(key);
-    if (known !== undefined && this.#now() - known.at < ANSWER_MS_MAX) return known;
-    const allowed = review(user, question);
-    const answer = { allowed, signal: user.signal, at: this.#now() };
-    // Inserts the answer last, because `#forgetOldest` removes the first one.
-    this.#answers.delete(key);
-    this.#answers.set(key, answer);
-    this.#forgetOldest();
-    allowed.catch(() => {
-      if (this.#answers.get(key) === answer) this.#answers.delete(key);
+    const known = this.#decisions.get(key);
+    if (known !== undefined && this.#now() - known.at < DECISION_MS_MAX) return known;
+    const answer = review(user, question);
+    const decision = { answer, signal: user.signal, at: this.#now() };
+    this.#decisions.set(key, decision, holder);
+    answer.catch(() => {
+      if (this.#decisions.get(key) === decision) this.#decisions.delete(key);
     });
-    return answer;
-  }
-
-  #forgetOldest(): void {
-    if (this.#answers.size <= ANSWERS_MAX) return;
-    const oldest = this.#answers.keys().next();
-    if (oldest.done !== true) this.#answers.delete(oldest.value);
+    return decision;
   }
 }
 

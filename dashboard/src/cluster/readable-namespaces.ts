@@ -1,5 +1,5 @@
-import { RESOURCES, SourceError, type Kind } from '@standin/contract';
-import { allowedNames, reviewRules, type AccessReviews } from './access-reviews.ts';
+import { FairMap, RESOURCES, SourceError, type Kind } from '@standin/contract';
+import { allowedNames, reviewRules, shareAnswer, type AccessReviews, type Asked } from './access-reviews.ts';
 import type { ClusterUser } from './cluster-user.ts';
 import type { IndexedNamespace, ResourceIndex } from './resource-index.ts';
 
@@ -8,8 +8,6 @@ export type Readable = 'all' | readonly string[];
 
 /** What is known about one user and kind. */
 interface Known {
-  /** Of the shares of the user. */
-  readonly holder: string;
   /** Contains only namespaces in which the user may read something. */
   readonly readable: Map<string, Readable>;
   /** All namespaces up to this number have been asked about. */
@@ -17,7 +15,7 @@ interface Known {
   /** The number of the last namespace that was asked about again. */
   askedAgain: number;
   askedAgainAt: number;
-  asking: { readonly done: Promise<void>; readonly signal: AbortSignal } | undefined;
+  asking: Asked<void> | undefined;
 }
 
 type Entry = readonly [namespace: string, indexed: IndexedNamespace];
@@ -32,10 +30,7 @@ const AGAIN_MS = 15_000;
 const FIRST_MS_MAX = 10_000;
 /** Number of namespaces after which a call checks how long it has taken. */
 const BATCH_MAX = 100;
-/**
- * Maximum number of users and kinds to remember. What was forgotten is asked again. A user can have any number of tokens, so what the
- * holder with the most entries has used least recently is forgotten first.
- */
+/** Maximum number of users and kinds to remember. What was forgotten is asked again. */
 const KNOWN_MAX = 2_000;
 
 export interface ReadableNamespacesParts {
@@ -53,8 +48,8 @@ export interface ReadableNamespacesParts {
 export class ReadableNamespaces {
   readonly #parts: ReadableNamespacesParts;
   readonly #now: () => number;
-  /** By user and kind, ordered by last use, oldest first. */
-  readonly #known = new Map<string, Known>();
+  /** By user and kind. The holders are those of users, who can have any number of tokens. */
+  readonly #known = new FairMap<Known>(KNOWN_MAX);
 
   constructor(parts: ReadableNamespacesParts) {
     this.#parts = parts;
@@ -68,18 +63,12 @@ export class ReadableNamespaces {
   async find(user: ClusterUser, kind: Kind): Promise<ReadonlyMap<string, Readable>> {
     const known = this.#knownAbout({ id: user.id, holder: await user.holder() }, kind);
     // Concurrent calls share the questions.
-    known.asking ??= {
-      done: this.#ask(user, kind, known).finally(() => (known.asking = undefined)),
-      signal: user.signal,
-    };
-    const { done, signal } = known.asking;
-    try {
-      await done;
-    } catch (error) {
-      // The request that asked has ended, and this one has not.
-      if (signal.aborted && !user.signal.aborted) return this.find(user, kind);
-      throw error;
-    }
+    const ask = () =>
+      (known.asking ??= {
+        answer: this.#ask(user, kind, known).finally(() => (known.asking = undefined)),
+        signal: user.signal,
+      });
+    await shareAnswer(user.signal, ask);
     const namespaces = this.#namespaces(kind);
     const found = new Map<string, Readable>();
     for (const [namespace, readable] of known.readable) {
@@ -92,29 +81,11 @@ export class ReadableNamespaces {
 
   #knownAbout({ id, holder }: { readonly id: string; readonly holder: string }, kind: Kind): Known {
     const key = `${id} ${kind}`;
-    const known = this.#known.get(key) ?? {
-      holder,
-      readable: new Map(),
-      asked: 0,
-      askedAgain: 0,
-      askedAgainAt: this.#now(),
-      asking: undefined,
-    };
-    this.#known.delete(key);
-    this.#known.set(key, known);
-    if (this.#known.size > KNOWN_MAX) this.#forgetOne();
-    return known;
-  }
-
-  #forgetOne(): void {
-    const entries = new Map<string, string[]>();
-    for (const [key, { holder }] of this.#known) {
-      const keys = entries.get(holder) ?? [];
-      keys.push(key);
-      entries.set(holder, keys);
-    }
-    const [oldest = ''] = [...entries.values()].reduce((most, keys) => (keys.length > most.length ? keys : most), []);
-    this.#known.delete(oldest);
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const added = { readable: new Map(), asked: 0, askedAgain: 0, askedAgainAt: this.#now(), asking: undefined };
+    this.#known.set(key, added, holder);
+    return added;
   }
 
   #namespaces(kind: Kind): ReadonlyMap<string, IndexedNamespace> {

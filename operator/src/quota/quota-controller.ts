@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  FairMap,
   LIMITS,
   periodOf,
   type PermitAnswer,
@@ -12,7 +13,6 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
-import { FormerAccounts } from './former-accounts.ts';
 import type { LedgerStore, StoredLedger } from './ledger-store.ts';
 import { committed, grant, inPeriod, newLedger, settle, type Ledger } from './ledger.ts';
 import { settleLost, type CountPermits } from './settle-lost-permits.ts';
@@ -81,6 +81,9 @@ const WRITE_ATTEMPTS = 2;
 /** The number of ledgers that are read and written at the same time, one on each connection for urgent calls. */
 const WORKERS = 8;
 
+/** Maximum number of deleted accounts whose namespaces are remembered. */
+const FORMER_ACCOUNTS_MAX = 10_000;
+
 /** Stands for the namespace of accounts that were deleted before this term, or long ago. These share what one namespace can have. */
 const UNKNOWN_NAMESPACE = '(unknown)';
 
@@ -93,7 +96,8 @@ export class QuotaController implements Controller {
   readonly name = 'quota';
   readonly #options: QuotaControllerOptions;
   readonly #accounts = new Map<string, Account>();
-  readonly #former = new FormerAccounts();
+  /** The namespaces of deleted accounts, so that the permits that they give back are recorded in the turns of their namespaces. */
+  readonly #former = new FairMap<string>(FORMER_ACCOUNTS_MAX);
   /** The accounts with requests to answer, by uid. */
   readonly #queue: WorkQueue;
   #isStopped = false;
@@ -164,7 +168,7 @@ export class QuotaController implements Controller {
    */
   removed({ kind, metadata: { uid, namespace } }: ResourceObject): void {
     if (kind !== 'Account') return;
-    this.#former.add(uid, namespace);
+    this.#former.set(uid, namespace, namespace);
     const account = this.#accounts.get(uid);
     if (account === undefined) return;
     clearTimeout(account.timer);
@@ -184,7 +188,7 @@ export class QuotaController implements Controller {
   #about(uid: string): { readonly namespace?: string } {
     const { objects } = this.#options;
     if (objects.has(uid)) return aboutObject(objects, uid);
-    return { namespace: this.#former.namespace(uid) ?? UNKNOWN_NAMESPACE };
+    return { namespace: this.#former.get(uid) ?? UNKNOWN_NAMESPACE };
   }
 
   #rejectWaiting(): void {
