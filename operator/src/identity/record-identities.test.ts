@@ -47,11 +47,29 @@ test('an entry that did not change is not verified again', async () => {
   expect(candidates.every((candidate, index) => checked.get(candidate) === first[index])).toBe(true);
 });
 
-test('objects beyond the maximum are neither looked up nor written each time', async () => {
-  const others = Array.from({ length: LIMITS.identitiesPerNamespaceMax }, (_, n) => [`Project.p${n}`, 'x'] as const);
+/** Fills the Secret with the entries of this many other objects. */
+const fill = (count: number): void => {
+  const others = Array.from({ length: count }, (_, n) => [`Project.p${n}`, 'x'] as const);
   store.namespaces.set('default', new Map(others));
-  const { identities, problem } = await record();
-  expect(problem).toContain('has reached the maximum');
-  expect(identities.map((known) => known?.uid)).toEqual(candidates.map(({ object }) => object.metadata.uid));
-  expect([store.lists, store.writes]).toEqual([[], 0]);
+};
+
+test.each([0, 1])(
+  'objects beyond the maximum, exceeded by %i, are neither looked up nor written each time',
+  async (more) => {
+    fill(LIMITS.identitiesPerNamespaceMax + more);
+    const { identities, problem } = await record();
+    expect(problem).toContain('has reached the maximum');
+    expect(identities.map((known) => known?.uid)).toEqual(candidates.map(({ object }) => object.metadata.uid));
+    expect([store.lists, store.writes]).toEqual([[], 0]);
+  },
+);
+
+test('objects that no longer exist need no entry below the maximum', async () => {
+  fill(LIMITS.identitiesPerNamespaceMax - 1);
+  const last = candidates.at(-1)?.object;
+  store.objects = () => (last === undefined ? [] : [last]);
+  expect(await record()).toEqual({
+    identities: [...Array.from({ length: candidates.length - 1 }, () => undefined), { uid: 'uid-19', epoch: 0 }],
+  });
+  expect(store.namespaces.get('default')?.has('Project.shop-19')).toBe(true);
 });

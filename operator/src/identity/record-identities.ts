@@ -87,8 +87,8 @@ export const recordIdentities = async (
   const turns = new Turns();
   const known: (Known | undefined)[] = [];
   const added: Added[] = [];
-  let room = LIMITS.identitiesPerNamespaceMax - stored.entries.size;
   let isFull = false;
+  const hasRoom = stored.entries.size < LIMITS.identitiesPerNamespaceMax;
   for (const [index, candidate] of candidates.entries()) {
     await turns.pause();
     const ref = refOf(candidate.object);
@@ -101,25 +101,33 @@ export const recordIdentities = async (
       identity.kind === 'fault' ? faulty(candidate.object, identity) : { uid: identity.id, epoch: identity.epoch },
     );
     if (identity.kind !== 'unrecorded') continue;
-    if (entry === undefined && room === 0) isFull = true;
+    if (entry === undefined && !hasRoom) isFull = true;
     else added.push({ index, candidate, assertion: identity });
-    if (entry === undefined && room > 0) room -= 1;
   }
-  const problem = isFull ? { problem: FULL } : {};
-  if (added.length === 0) return { identities: known, ...problem };
+  if (added.length === 0) return { identities: known, ...(isFull && { problem: FULL }) };
   try {
     // The source may lag behind and report objects of a deleted namespace. A new namespace with the same name must not inherit
     // their identities.
-    const existing = await existingOf(store, namespace, added);
+    const existing = await findExisting(store, namespace, added);
     const entries = new Map(stored.entries);
-    for (const { candidate, assertion } of existing) {
+    let hasChanged = false;
+    for (const one of added) {
       await turns.pause();
-      const ref = refOf(candidate.object);
-      entries.set(entryName(ref), signedEntry(ref, assertion, installation.key));
+      if (!existing.has(one)) {
+        known[one.index] = undefined;
+        continue;
+      }
+      const ref = refOf(one.candidate.object);
+      const name = entryName(ref);
+      if (!entries.has(name) && entries.size >= LIMITS.identitiesPerNamespaceMax) {
+        isFull = true;
+        continue;
+      }
+      entries.set(name, signedEntry(ref, one.assertion, installation.key));
+      hasChanged = true;
     }
-    if (existing.size > 0) await store.write(namespace, stored, entries);
-    for (const one of added) if (!existing.has(one)) known[one.index] = undefined;
-    return { identities: known, ...problem };
+    if (hasChanged) await store.write(namespace, stored, entries);
+    return { identities: known, ...(isFull && { problem: FULL }) };
   } catch (error) {
     return {
       identities: known,
@@ -136,7 +144,7 @@ interface Added {
 }
 
 /** Resolves with those of `added` that still exist. */
-const existingOf = async (
+const findExisting = async (
   store: IdentityStore,
   namespace: string,
   added: readonly Added[],
