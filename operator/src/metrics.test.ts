@@ -39,6 +39,6 @@ test('the Accounts of one namespace do not take all series of quotas', async () 
   const registry = new Registry();
   operatorMetrics(registry, { objects: () => objects, leading: () => leader });
   const text = await registry.metrics();
-  expect([...text.matchAll(/^standin_quota_limit\{/gm)]).toHaveLength(accountSeriesMax / 2);
+  expect([...text.matchAll(/^standin_quota_limit\{/gm)]).toHaveLength(accountSeriesMax);
   expect(text).toContain('standin_quota_limit{exported_namespace="team-b",account="other"} 100');
 });

@@ -121,7 +121,7 @@ const usageGauges = (registers: Registry[], view: MetricsView): void => {
     });
   usageGauge(
     'standin_quota_accepted',
-    'Requests accepted this month, for accounts with a quota (at most 5,000 of all namespaces)',
+    'Requests accepted this month, for accounts with a quota, up to a maximum number of accounts',
     (usage) => usage.accepted,
   );
   usageGauge('standin_quota_limit', 'Requests that may be accepted in a month', (usage) => usage.quota);

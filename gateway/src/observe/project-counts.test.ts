@@ -71,7 +71,7 @@ test('namespaces share the maximum of projects, and requests to others are count
   const logger = pino({ level: 'silent' });
   const store = new ConfigStore({ logger, maxStalenessMs: 0 });
   counts.expose(registry, store);
-  const busy = Array.from({ length: LIMITS.projectSeriesMax }, (_, index) => withMetrics(`shop-${index}`));
+  const busy = Array.from({ length: LIMITS.projectSeriesMax + 1 }, (_, index) => withMetrics(`shop-${index}`));
   const other = { ...withMetrics('other'), namespace: 'team-b' };
   const publish = (revision: string, snapshot: boolean, put: readonly ProjectConfig[], removed: readonly string[]) => {
     store.begin({ revision, snapshot });
@@ -95,12 +95,12 @@ test('namespaces share the maximum of projects, and requests to others are count
   sendAll();
   const names = busy.map(({ name }) => name).sort();
   const first = await read();
-  expect(first.counted.toSorted()).toEqual(['other', ...names.slice(0, 249)]);
-  expect(first.uncounted).toBe(LIMITS.projectSeriesMax - 249);
+  expect(first.counted.toSorted()).toEqual(['other', ...names.slice(0, 499)]);
+  expect(first.uncounted).toBe(2);
 
   // The selection depends neither on the order of requests nor on that of changes.
   const [gone] = busy.filter(({ name }) => name === names[0]);
   publish('1.2', false, [], [gone?.uid ?? '']);
   sendAll();
-  expect((await read()).counted.toSorted()).toEqual(['other', ...names.slice(1, 250)]);
+  expect((await read()).counted.toSorted()).toEqual(['other', ...names.slice(1, 500)]);
 });

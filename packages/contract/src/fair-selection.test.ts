@@ -17,19 +17,19 @@ const select = (max: number, counts: readonly number[]): number[] => {
 };
 
 test.each([
-  [[600], [250]],
-  [[250], [250]],
+  [[600], [500]],
+  [[500], [500]],
   [
     [600, 600],
-    [166, 166],
+    [250, 250],
   ],
   [
     [600, 5],
-    [247, 5],
+    [495, 5],
   ],
   [
     [600, 600, 5],
-    [165, 165, 5],
+    [247, 247, 5],
   ],
 ])('of 500, namespaces with %j objects have %j', (counts, selected) => {
   expect(select(500, counts)).toEqual(selected);

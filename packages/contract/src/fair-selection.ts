@@ -11,10 +11,10 @@ interface Shares {
 }
 
 /**
- * Selects some of the objects of namespaces, if there are more than `max`. The selection depends only on which objects there are, so that
- * processes that know the same objects select the same ones. A namespace gets as much as is then free: one namespace half of `max`, two
- * a third each, and so on, and at least one. Of its objects, those whose names come first are selected. With more than `max` namespaces,
- * those whose names come first have one object each.
+ * Selects at most `max` objects. If there are more, each namespace has at most an equal part, which is larger if other namespaces need
+ * less than theirs. Nothing is kept free for another namespace, because all is selected again when one comes. The selection depends only
+ * on which objects there are, so that processes that know the same objects select the same ones. Of a namespace's objects, those whose
+ * names come first are selected. With more than `max` namespaces, those whose names come first have one object each.
  */
 export class FairSelection {
   readonly #max: number;
@@ -61,7 +61,7 @@ export class FairSelection {
   #share(): Shares {
     const sizes = Array.from(this.#members.values(), ({ names }) => names.size);
     const isPossible = (each: number): boolean =>
-      sizes.reduce((sum, size) => sum + Math.min(size, each), each) <= this.#max;
+      sizes.reduce((sum, size) => sum + Math.min(size, each), 0) <= this.#max;
     let [each, tooMany] = [1, this.#max + 1];
     while (tooMany - each > 1) {
       const middle = Math.floor((each + tooMany) / 2);
