@@ -25,6 +25,8 @@ let isGenerated: boolean;
 /** Whether the key in the Secret can be published. */
 let isKeyValid: boolean;
 let reads: number;
+/** Called when the source has reported an object. */
+let onPut: (object: ResourceObject) => void;
 const objects = new Map<string, ResourceObject>();
 
 /** Starts a leader's term. */
@@ -70,6 +72,7 @@ beforeEach(async () => {
   isGenerated = true;
   isKeyValid = true;
   reads = 0;
+  onPut = () => undefined;
   objects.clear();
   source = new MemorySource();
   source.secrets.set('default/team-api-key', { 'api-key': OLD });
@@ -80,6 +83,7 @@ beforeEach(async () => {
       put: (object) => {
         objects.set(object.metadata.uid, object);
         regenerations?.changed(object);
+        onPut(object);
       },
       remove: (object) => {
         objects.delete(object.metadata.uid);
@@ -322,6 +326,19 @@ describe('a KeyRegeneration', () => {
     waiting = [];
     await expectPhase('two', 'Completed');
     expect(apiKey().regenerations).toHaveLength(2);
+  });
+
+  it('that is deleted while its status is written releases the account, although its gateways do not change', async () => {
+    waiting = ['gateway-1'];
+    const remove = (object: ResourceObject): void => {
+      if (object.kind !== 'KeyRegeneration' || statusOf('one')['waitingFor'] === undefined) return;
+      onPut = () => undefined;
+      source.remove('KeyRegeneration', 'one');
+    };
+    onPut = remove;
+    source.put('KeyRegeneration', 'one', SPEC);
+    await expect.poll(() => source.has('KeyRegeneration', 'one')).toBe(false);
+    await expect.poll(() => apiKey().regenerating).toBeUndefined();
   });
 
   it('that is deleted at its end releases the account', async () => {

@@ -185,7 +185,8 @@ export class KeyRegenerationController implements Controller {
   async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
     const seen = this.#regenerations.get(uid);
     if (seen === undefined) return undefined;
-    if (this.#isStillAwaited(uid)) return LATER;
+    // It may have been deleted while its status was written, after which it awaits gateways.
+    if (!this.#deleted.has(uid) && this.#isStillAwaited(uid)) return LATER;
     this.#awaited.delete(uid);
     const regeneration = this.#writer.newest(seen);
     try {
