@@ -29,7 +29,7 @@ type Task = 'record' | 'sweep';
 const BACKOFF = { baseMs: 50, capMs: 10_000 };
 /** A new installation needs two rounds. Each conflict with a former leader takes another one. */
 const PREPARED_ROUNDS = 5;
-const AT_ONCE = { requeueAfterMs: 0 };
+const AGAIN = { requeueAfterMs: 0 };
 const RETRY = { requeueAfterMs: BACKOFF.baseMs };
 /** Objects are deleted and applied again more often than this, so most deletions cause no write. */
 const SWEEP_MS = 3_600_000;
@@ -107,7 +107,7 @@ export class ClaimController implements Controller {
   async #recordAll(): Promise<ReconcileResult | undefined> {
     this.#isRecording = true;
     if (!(await this.#record())) return RETRY;
-    if (this.#options.translator.unrecorded().length > 0) return AT_ONCE;
+    if (this.#options.translator.unrecorded().length > 0) return AGAIN;
     this.#isRecording = false;
     if (this.#recordedSinceSweep > LIMITS.absentClaimsPerNamespaceMax) this.#queue.add('sweep');
     return undefined;

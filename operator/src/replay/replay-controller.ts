@@ -141,8 +141,8 @@ export class ReplayController implements Controller {
         leaveProject();
         if (end === 'over' && this.#parts.objects.has(uid)) this.#over.add(uid);
         else if (end === 'defect') this.#queue.addAfter(uid, DEFECT_MS);
-        // The Replay may have been reported again while the run was stopping. At the end of the term it must not start again at once,
-        // because it would stop at once, in a loop in which the signal of the term never arrives.
+        // The Replay may have been reported again while the run was stopping. At the end of the term it must not start again now,
+        // because it would stop immediately, in a loop in which the signal of the term never arrives.
         else if (end === 'stopped') this.#queue.addAfter(uid, this.#parts.remainingMs() > 0 ? 0 : TERM_OVER_MS);
       });
     this.#runs.set(uid, { name, project, run, control, ended });

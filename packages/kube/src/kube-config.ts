@@ -38,7 +38,7 @@ const createDispatcher = (options: DispatcherOptions, connections: number | null
   const common = {
     connections,
     keepAliveTimeout: IDLE_CONNECTION_MS,
-    // With HTTP/2, one dead connection would silence all watches at once.
+    // With HTTP/2, one dead connection would silence all watches together.
     allowH2: false,
   };
   if (options.type === 'proxy') {
