@@ -77,6 +77,38 @@ test.each([
     expect(JSON.parse(line)).toMatchObject({ namespace: 'team-a', name: 'own', granted: 15, ...spent });
 });
 
+test('an account whose requests cannot be counted keeps its last result, and others get theirs', async () => {
+  const store = await granted15();
+  const other = { ...OWN, metadata: { ...OWN.metadata, namespace: 'team-b', uid: 'other' } };
+  const audited = { period: PERIOD, used: 5, blocks: [] };
+  let fails = false;
+  const audit = new QuotaAudit({
+    store,
+    registry: new Registry(),
+    objects: new Map([
+      ['uid', OWN],
+      ['other', other],
+    ]),
+    onChange: () => undefined,
+    logStore: {
+      spentPermits: (uid) =>
+        fails && uid === 'uid'
+          ? Promise.reject(new Error('the query took too long'))
+          : Promise.resolve({ requests: 16, permits: 16 }),
+    },
+    logger: pino({ level: 'silent' }),
+  });
+  const { signal } = new AbortController();
+  await audit.run(signal);
+  fails = true;
+  await store.write('other', audited, undefined);
+  await expect(audit.run(signal)).rejects.toThrow('the query took too long');
+  expect(['uid', 'other'].map((uid) => audit.audited(uid)?.mismatch?.reason)).toEqual([
+    'QuotaMismatch',
+    'QuotaMismatch',
+  ]);
+});
+
 test('a month that begins during the audit is not a mismatch', async () => {
   const store = new MemoryLedgers();
   const version = await store.write('uid', { period: PERIOD, used: 5, blocks: [] }, undefined);

@@ -7,6 +7,7 @@ import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import { holds } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
+import { forEachLedger } from './for-each-ledger.ts';
 import { committed } from './ledger.ts';
 import { logUnreadable, type LedgerStore } from './ledger-store.ts';
 
@@ -39,7 +40,7 @@ const HOUR_MS = 3_600_000;
 export class QuotaAudit implements Controller {
   readonly name = 'quota-audit';
   readonly #options: QuotaAuditOptions;
-  #audited: ReadonlyMap<string, Audited> = new Map();
+  #audited = new Map<string, Audited>();
   #stopping = new AbortController();
 
   constructor(options: QuotaAuditOptions) {
@@ -63,6 +64,7 @@ export class QuotaAudit implements Controller {
   /** Does not wait for the audit, because a hanging call must not delay the end of the term. */
   stop(): Promise<void> {
     this.#stopping.abort();
+    this.#audited.clear();
     return Promise.resolve();
   }
 
@@ -71,20 +73,21 @@ export class QuotaAudit implements Controller {
     return this.#audited.get(accountUid);
   }
 
-  /** Runs one audit. Rejects if ledgers or the log cannot be read. */
+  /** Runs one audit. Rejects if ledgers or the log cannot be read. The results of these accounts then stay the same. */
   async run(signal: AbortSignal): Promise<void> {
     const { store, objects, logger, onChange } = this.#options;
-    const audited = new Map<string, Audited>();
-    for (const [accountUid, { ledger }] of await store.list(logUnreadable(logger, objects))) {
+    const ledgers = await store.list(logUnreadable(logger, objects));
+    signal.throwIfAborted();
+    const listed = new Set(ledgers.map(([accountUid]) => accountUid));
+    for (const accountUid of this.#audited.keys()) if (!listed.has(accountUid)) this.#audited.delete(accountUid);
+    await forEachLedger(ledgers, objects, async ([accountUid, { ledger }]) => {
+      signal.throwIfAborted();
       const mismatch = await this.#mismatch(accountUid, ledger.period);
-      if (signal.aborted) return;
-      audited.set(accountUid, mismatch === undefined ? {} : { mismatch });
-    }
-    const before = this.#audited;
-    this.#audited = audited;
-    const messageOf = (uid: string, results: ReadonlyMap<string, Audited>) => results.get(uid)?.mismatch?.message;
-    for (const uid of audited.keys())
-      if (!before.has(uid) || messageOf(uid, before) !== messageOf(uid, audited)) onChange(uid);
+      signal.throwIfAborted();
+      const before = this.#audited.get(accountUid);
+      this.#audited.set(accountUid, mismatch === undefined ? {} : { mismatch });
+      if (before === undefined || before.mismatch?.message !== mismatch?.message) onChange(accountUid);
+    });
   }
 
   async #repeat(signal: AbortSignal): Promise<void> {
@@ -95,7 +98,6 @@ export class QuotaAudit implements Controller {
       });
       await delay(intervalMs, undefined, { signal, ref: false }).catch(() => undefined);
     }
-    this.#audited = new Map();
   }
 
   async #mismatch(accountUid: string, period: string): Promise<Finding | undefined> {

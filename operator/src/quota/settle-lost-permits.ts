@@ -2,6 +2,7 @@ import type { PermitAnswer, PermitRequest, ResourceObject } from '@standin/contr
 import type { PermitFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { aboutObject } from '../about-object.ts';
+import { forEachLedger } from './for-each-ledger.ts';
 import { logUnreadable, type LedgerStore } from './ledger-store.ts';
 
 /** Counts the requests in the log for each block of permits. */
@@ -35,15 +36,15 @@ const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
 /**
  * Settles the blocks of a process that can no longer accept requests and whose rows are all in the log. The log shows how many
  * permits the process spent. The remaining permits are given back. Rejects if the process still has a stream, the rows cannot be
- * counted, or the result cannot be written.
+ * counted, or the result cannot be written. The accounts of other namespaces are then settled nevertheless.
  */
 export const settleLost = async (instance: string, parts: SettleLostParts): Promise<void> => {
   const { store, objects, countPermits, isConnected, request, logger, clock } = parts;
-  for (const [accountUid, { ledger }] of await store.list(logUnreadable(logger, objects))) {
+  await forEachLedger(await store.list(logUnreadable(logger, objects)), objects, async ([accountUid, { ledger }]) => {
     const held = ledger.blocks.filter((block) => block.instance === instance);
     const blocks = held.filter(({ grantedAtMs }) => clock() - grantedAtMs < COUNTABLE_MS);
     const [oldest] = blocks;
-    if (oldest === undefined) continue;
+    if (oldest === undefined) return;
     const { gateway, grantedAtMs } = oldest;
     if (isConnected(gateway, instance)) throw new Error('the gateway process still has an open stream');
     const since = new Date(grantedAtMs - CLOCK_SKEW_MS_MAX);
@@ -54,5 +55,5 @@ export const settleLost = async (instance: string, parts: SettleLostParts): Prom
       { ...aboutObject(objects, accountUid), accountUid, gateway, instance, closed },
       'permits of a stopped gateway settled',
     );
-  }
+  });
 };
