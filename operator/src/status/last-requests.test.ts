@@ -8,7 +8,7 @@ const SHOP = { uid: 'uid-1', namespace: 'default', name: 'shop' };
 const START = Date.parse('2026-11-21T10:00:00.123Z');
 
 /** Polls a log that returns the given answers in turn. The last answer is repeated. */
-const watch = (answers: readonly (readonly LastRequest[] | Error)[]) => {
+const watch = (answers: readonly (readonly LastRequest[] | Error)[], projectsMax?: number) => {
   const asked: (number | undefined)[] = [];
   const changed: string[] = [];
   const requests: LastRequests = new LastRequests({
@@ -22,6 +22,7 @@ const watch = (answers: readonly (readonly LastRequest[] | Error)[]) => {
     onChange: (uid) => changed.push(`${uid} ${requests.at(SHOP)}`),
     logger: pino({ level: 'silent' }),
     pollMs: 1,
+    projectsMax,
   });
   onTestFinished(() => requests.stop());
   requests.start();
@@ -45,6 +46,20 @@ test.each([{ namespace: 'other' }, { name: 'other' }])(
     expect(requests.at(SHOP)).toBe('2026-11-21T10:00:00Z');
   },
 );
+
+test('forgets the deleted projects of a namespace before the projects of others', async () => {
+  const receivedAt = new Date(START);
+  const deleted = Array.from({ length: 10 }, (_, index) => ({
+    uid: `deleted-${index}`,
+    namespace: 'busy',
+    name: `shop-${index}`,
+  }));
+  const all = [SHOP, ...deleted];
+  const { asked, requests } = watch([all.map((project) => ({ ...project, receivedAt })), []], 4);
+  await expect.poll(() => asked.length).toBeGreaterThan(1);
+  const known = all.filter((project) => requests.at(project) !== undefined).map(({ uid }) => uid);
+  expect(known).toEqual(['uid-1', 'deleted-7', 'deleted-8', 'deleted-9']);
+});
 
 test('reads the whole log once, and then only what was inserted since the last success', async () => {
   const { asked } = watch([new Error('unavailable'), []]);

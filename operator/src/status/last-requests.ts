@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { FairMap } from '@standin/contract';
 import type { LastRequest, LogOwner, LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Controller } from '../controller.ts';
@@ -11,9 +12,16 @@ export interface LastRequestsOptions {
   readonly onChange: (projectUid: string) => void;
   readonly logger: Logger;
   readonly pollMs?: number;
+  /** Default: `PROJECTS_MAX`. */
+  readonly projectsMax?: number | undefined;
 }
 
 const POLL_MS = 60_000;
+/**
+ * Maximum number of projects whose times are remembered, about 30 MB. The log contains deleted ones, too. The status of a project keeps a
+ * time that is forgotten.
+ */
+const PROJECTS_MAX = 100_000;
 /** Rows that a query misses are found by the next query, which looks back to this long before the previous query. */
 const OVERLAP_MS = 60_000;
 
@@ -22,11 +30,12 @@ export class LastRequests implements Controller {
   readonly name = 'last-requests';
   readonly #options: LastRequestsOptions;
   /** The times by uid and names, because the log may have requests of the same uid under other names (ADR 024). */
-  readonly #times = new Map<string, Date>();
+  readonly #times: FairMap<Date>;
   readonly #stopping = new AbortController();
 
   constructor(options: LastRequestsOptions) {
     this.#options = options;
+    this.#times = new FairMap(options.projectsMax ?? PROJECTS_MAX);
   }
 
   start(): void {
@@ -77,7 +86,7 @@ export class LastRequests implements Controller {
     const key = keyOf(project);
     const known = this.#times.get(key);
     if (known !== undefined && receivedAt.getTime() - known.getTime() < LAST_REQUEST_RESOLUTION_MS) return;
-    this.#times.set(key, receivedAt);
+    this.#times.set(key, receivedAt, project.namespace);
     this.#options.onChange(project.uid);
   }
 }
