@@ -18,10 +18,10 @@ export interface LastRequestsOptions {
 
 const POLL_MS = 60_000;
 /**
- * Maximum number of projects whose times are remembered, about 30 MB. The log contains deleted ones, too. The status of a project keeps a
+ * Maximum number of projects whose times are remembered, about 25 MB. The log contains deleted ones, too. The status of a project keeps a
  * time that is forgotten.
  */
-const PROJECTS_MAX = 100_000;
+const PROJECTS_MAX = 50_000;
 /** Rows that a query misses are found by the next query, which looks back to this long before the previous query. */
 const OVERLAP_MS = 60_000;
 
