@@ -144,9 +144,13 @@ export class ClaimController implements Controller {
     const records = this.#records;
     if (records === undefined) return { requeueAfterMs: SWEEP_MS };
     this.#recordedSinceSweep = 0;
+    const names = await records.names(Array.from(translator.claimed(), ({ claim }) => claim));
     const claimed = new Set<string>();
-    for (const { claim, uid } of translator.claimed())
-      if (records.get(claim)?.uid === uid) claimed.add(records.nameOf(claim));
+    // Claims may have changed in the meantime. From here on, they do not change before it is decided which records are removed.
+    for (const { claim, uid } of translator.claimed()) {
+      const name = names.get(claim) ?? records.nameOf(claim);
+      if (records.named(name)?.uid === uid) claimed.add(name);
+    }
     const changes = planSweep(records.entries(), claimed, clock());
     const isWritten = await records.write(changes);
     const mayFree = !isWritten || [...changes.values()].includes(undefined);

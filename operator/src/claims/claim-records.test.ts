@@ -1,5 +1,5 @@
 import { LIMITS } from '@standin/contract';
-import { beforeEach, describe, expect, it, test } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, test, vi } from 'vitest';
 import { ClaimRecords, planSweep, recordName, shardOf, type ClaimRecord } from './claim-records.ts';
 import { MemoryClaims } from './memory-claims.testing.ts';
 
@@ -24,6 +24,26 @@ it('has a name that depends on the installation key and shows nothing of the cla
 it('is spread over all shards', () => {
   const shards = Array.from({ length: 5_000 }, (_, n) => shardOf(recordName(KEY, `uri ${n}`)));
   expect(new Set(shards).size).toBe(LIMITS.claimShards);
+});
+
+test('other work has its turn while the names of many claims are computed', async () => {
+  const records = await read();
+  let now = 0;
+  // Each look at the clock is the end of a step that took this long.
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 30));
+  onTestFinished(() => clock.mockRestore());
+  let turns = 0;
+  let isNamed = false;
+  const take = (): void => {
+    turns += 1;
+    if (!isNamed) setImmediate(take);
+  };
+  setImmediate(take);
+  const claims = Array.from({ length: 20 }, (_, index) => `uri ${index}`);
+  const names = await records.names(claims);
+  isNamed = true;
+  expect(claims.map((claim) => names.get(claim))).toEqual(claims.map((claim) => recordName(KEY, claim)));
+  expect(turns).toBeGreaterThan(claims.length / 4);
 });
 
 test('a recorded claim is read by the next leader', async () => {

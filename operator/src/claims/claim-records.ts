@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { LIMITS } from '@standin/contract';
+import { Turns } from '@standin/kube';
 import type { Claim, Holder } from '../translate/index.ts';
 import { isOtherVersion, type ClaimStore, type ShardEntries } from './claim-store.ts';
 
@@ -155,8 +156,23 @@ export class ClaimRecords {
     return name;
   }
 
+  /** Computes the names of claims, of which there may be more than are kept, in several turns of the event loop. */
+  async names(claims: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const turns = new Turns();
+    const names = new Map<string, string>();
+    for (const claim of claims) {
+      await turns.pause();
+      names.set(claim, this.nameOf(claim));
+    }
+    return names;
+  }
+
   get(claim: string): ClaimRecord | undefined {
-    const name = this.nameOf(claim);
+    return this.named(this.nameOf(claim));
+  }
+
+  /** Returns the record with this name. */
+  named(name: string): ClaimRecord | undefined {
     return this.#shards.get(shardOf(name))?.entries.get(name);
   }
 
