@@ -1,6 +1,6 @@
 import { clientFor, FakeApiServer, json } from '@standin/kube/testing';
 import { pino } from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { KubernetesEvents } from './kubernetes-events.ts';
 
 const EVENT = { type: 'Warning', reason: 'LimitReached', message: 'The limit is reached.' } as const;
@@ -41,3 +41,16 @@ test('repeats in a new namespace are only counted, even if other namespaces have
   for (let time = 0; time < 10; time += 1) await events.record(subject('new', 'shop'), EVENT);
   expect(server.requests.slice(before).map(({ method }) => method)).toEqual(['POST', 'PATCH']);
 }, 60_000);
+
+test('Events of half an hour ago do not take places from new ones', async () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { server, events } = await setUp();
+  const old = Array.from({ length: 2_000 }, (_, index) => events.record(subject(`old-${index}`, `${index}`), EVENT));
+  await Promise.all(old);
+  vi.advanceTimersByTime(31 * 60_000);
+  const before = server.requests.length;
+  for (let time = 0; time < 4; time += 1)
+    for (const name of ['cart', 'shop']) await events.record(subject('new', name), EVENT);
+  expect(server.requests.slice(before).map(({ method }) => method)).toEqual(['POST', 'POST', 'PATCH', 'PATCH']);
+}, 30_000);
