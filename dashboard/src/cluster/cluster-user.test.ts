@@ -1,18 +1,44 @@
+import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { clientFor, FakeApiServer, json } from '@standin/kube/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { clusterUsers } from './cluster-user.ts';
+import { listIn } from './read-objects.ts';
 
 let server: FakeApiServer;
 let users: ReturnType<typeof clusterUsers>;
 /** The responses to `/slow`, in the order of the requests. */
 let held: ServerResponse[];
 
+const ENDPOINTS = 10_000;
+const ENDPOINT = JSON.stringify({
+  metadata: { namespace: 'a', name: 'orders', uid: randomUUID(), resourceVersion: '1', creationTimestamp: '' },
+  spec: {
+    projectRef: { name: 'shop' },
+    slug: '/orders',
+    method: 'POST',
+    action: 'JSON',
+    json: { body: 'x'.repeat(4_500) },
+  },
+  status: {
+    url: 'http://localhost/orders',
+    conditions: [{ type: 'Ready', status: 'True', reason: 'Ready', message: '' }],
+  },
+});
+const endpointPage = (limit: number, first: number): string => {
+  const next = Math.min(ENDPOINTS, first + limit);
+  const items = Array.from({ length: next - first }, () => ENDPOINT).join();
+  const metadata = { resourceVersion: '1', continue: next < ENDPOINTS ? String(next) : '' };
+  return `{"metadata":${JSON.stringify(metadata)},"items":[${items}]}`;
+};
+
 beforeEach(async () => {
   held = [];
-  server = new FakeApiServer(({ path }, response) => {
+  server = new FakeApiServer(({ path, query }, response) => {
     if (path === '/slow') held.push(response);
+    else if (path.endsWith('/mockendpoints'))
+      response.end(endpointPage(Number(query.get('limit')), Number(query.get('continue'))));
     else json(response, 200, {});
   });
   await server.start();
@@ -84,8 +110,29 @@ it('a request that has begun to write is carried out, even if its user leaves', 
   expect(server.count('POST')).toBe(2);
 });
 
+it('two pages of a user can list 10,000 Endpoints of 5 KB, and a third waits until one of them is sent', async () => {
+  const pages = [request('ada'), request('ada')];
+  const lists = await Promise.all(pages.map((page) => listIn(page, 'Endpoint', 'a')));
+  expect(lists.map(({ length }) => length)).toEqual([ENDPOINTS, ENDPOINTS]);
+  let isDone = false;
+  const third = listIn(request('ada'), 'Endpoint', 'a').finally(() => (isDone = true));
+  // A list of another user is not slowed down.
+  expect(await listIn(request('bob'), 'Endpoint', 'a')).toHaveLength(ENDPOINTS);
+  expect(isDone).toBe(false);
+  pages[0]?.leave();
+  expect(await third).toHaveLength(ENDPOINTS);
+}, 60_000);
+
+it('a request that alone needs more than the share of a user is not asked to try again', async () => {
+  const ada = request('ada');
+  await ada.hold('objects', 20 * 1024 * 1024);
+  const message =
+    'this request needs more memory for objects than one user can have: remove objects, or ask for those of one namespace only';
+  await expect(ada.hold('objects', 10 * 1024 * 1024)).rejects.toMatchObject({ kind: 'Unavailable', message });
+});
+
 it('one user has half of the memory for objects, until the responses are sent', async () => {
-  const half = 32 * 1024 * 1024;
+  const half = 24 * 1024 * 1024;
   const first = request('ada');
   await first.hold('objects', half);
   const message = 'your requests have used up your share of the memory for objects: try again in a few seconds';
@@ -96,7 +143,7 @@ it('one user has half of the memory for objects, until the responses are sent', 
   release();
   release();
   await request('ada').hold('objects', half / 2);
-  await request('ada').hold('captured requests', half * 2);
+  await request('ada').hold('captured requests', 64 * 1024 * 1024);
 });
 
 it('work that occupies the process is done in turns of the event loop, and users take turns', async () => {

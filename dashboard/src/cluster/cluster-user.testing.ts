@@ -7,6 +7,7 @@ export const testUser = (client: object, parts: Partial<ClusterUser> = {}): Clus
   signal: new AbortController().signal,
   holder: () => Promise.resolve('user ada'),
   hold: () => Promise.resolve(() => undefined),
+  holdList: () => Promise.resolve(),
   step: (work) => Promise.resolve(work()),
   ...parts,
 });

@@ -24,6 +24,11 @@ export interface ClusterUser {
    * (`Unavailable`) if the user's share is used up.
    */
   hold(what: Held, bytes: number): Promise<() => void>;
+  /**
+   * Waits until the request may read long lists. It then has memory for one of them until the user has the response. Rejects with
+   * `SourceError` (`Unavailable`) if this takes too long.
+   */
+  holdList(): Promise<void>;
   /** Does work that occupies the process, in a turn of the event loop of its own. Users take turns. */
   step<T>(work: () => T): Promise<T>;
 }
@@ -41,8 +46,14 @@ const CONNECTIONS_MAX = 16;
 /** Maximum number of running and waiting calls. One page may review permissions for hundreds of projects. */
 const CALLS_MAX = 4_000;
 const WAIT_MS = 8_000;
-/** The size of objects as JSON. In memory, they can be three times as large, and the chart gives the process 512 MiB. */
-const OBJECT_BYTES_MAX = 64 * 1024 * 1024;
+/** The size of objects as JSON. In memory, they can be three times as large, and the chart gives the process 768 MiB. */
+const OBJECT_BYTES_MAX = 48 * 1024 * 1024;
+/** Requests that read long lists at the same time. One user can have half of them, so that two pages of a user can load. */
+const LISTS_MAX = 4;
+/** 10,000 Endpoints, of which the list keeps only what lists show. A longer list also uses the user's share of the other memory. */
+const LIST_BYTES_MAX = 12 * 1024 * 1024;
+/** A long list takes about a second of the process. */
+const LIST_WAIT_MS = 20_000;
 /** Three requests of the maximum size for one user. A response holds its request while the client is slow to receive it. */
 const CAPTURED_BYTES_MAX = 128 * 1024 * 1024;
 /** Parsing so many bytes takes less than a millisecond. */
@@ -50,6 +61,11 @@ const PARSED_INLINE_BYTES_MAX = 64 * 1024;
 
 const refusal = (message: string) => (): SourceError =>
   new SourceError('Unavailable', `${message}: try again in a few seconds`);
+const tooLarge = (what: Held): SourceError =>
+  new SourceError(
+    'Unavailable',
+    `this request needs more memory for ${what} than one user can have: remove ${what}, or ask for those of one namespace only`,
+  );
 const busy = refusal('too many of your requests wait for the Kubernetes API server');
 
 /** Creates users of the cluster in `config` from their tokens. Their calls share connections, which `close` closes. */
@@ -60,11 +76,18 @@ export const clusterUsers = (
   const anonymous = anonymousConfig(config, CONNECTIONS_MAX);
   const calls = new FairQueue({ runningMax: CONNECTIONS_MAX, callsMax: CALLS_MAX, waitMs: WAIT_MS, refusal: busy });
   const steps = new FairQueue({ runningMax: 1, callsMax: CALLS_MAX, refusal: busy });
+  const lists = new FairQueue({
+    runningMax: LISTS_MAX,
+    callsMax: CALLS_MAX,
+    waitMs: LIST_WAIT_MS,
+    refusal: refusal('too many long lists are being read'),
+  });
   const memory: Readonly<Record<Held, SharedPool>> = {
     objects: new SharedPool(OBJECT_BYTES_MAX),
     'captured requests': new SharedPool(CAPTURED_BYTES_MAX),
   };
   pools.set('api_server_connections', calls.running).set('api_server_calls', calls.calls);
+  pools.set('long_lists', lists.running).set('long_list_calls', lists.calls);
   pools.set('object_bytes', memory.objects).set('captured_bytes', memory['captured requests']);
 
   return {
@@ -74,9 +97,14 @@ export const clusterUsers = (
       const reads = new AbortController();
       let hasWritten = false;
       const releases = new Set<() => void>();
+      const held: Record<Held, number> = { objects: 0, 'captured requests': 0 };
+      let list: Promise<void> | undefined;
+      let listBytesLeft = 0;
+      const { promise: hasLeft, resolve: endList } = Promise.withResolvers<undefined>();
       const leave = (): void => {
         if (!hasWritten) reads.abort(left.reason);
         for (const release of releases) release();
+        endList(undefined);
       };
       if (left.aborted) leave();
       else left.addEventListener('abort', leave, { once: true });
@@ -97,6 +125,17 @@ export const clusterUsers = (
         const read = (): unknown => JSON.parse(body.toString());
         return body.length <= PARSED_INLINE_BYTES_MAX ? read() : step(read);
       };
+      const startList = async (): Promise<void> => {
+        const name = await findOnce();
+        await new Promise<void>((resolve, reject) => {
+          const begin = (): Promise<void> => {
+            listBytesLeft = LIST_BYTES_MAX;
+            resolve();
+            return hasLeft;
+          };
+          lists.run(name, begin, reads.signal).catch(reject);
+        });
+      };
       return {
         id: createHash('sha256').update(token).digest('base64url'),
         client: new KubeClient({
@@ -111,15 +150,28 @@ export const clusterUsers = (
         holder: findOnce,
         hold: async (what, bytes) => {
           const name = await findOnce();
-          left.throwIfAborted();
-          if (!memory[what].take(name, bytes))
+          if (left.aborted) {
+            if (!hasWritten) throw left.reason;
+            return () => undefined;
+          }
+          const fromList = what === 'objects' ? Math.min(bytes, listBytesLeft) : 0;
+          const taken = bytes - fromList;
+          if (!memory[what].take(name, taken)) {
+            if (held[what] + taken > memory[what].capacity / 2) throw tooLarge(what);
             throw refusal(`your requests have used up your share of the memory for ${what}`)();
+          }
+          listBytesLeft -= fromList;
+          held[what] += taken;
           const release = (): void => {
-            if (releases.delete(release)) memory[what].free(name, bytes);
+            if (!releases.delete(release)) return;
+            memory[what].free(name, taken);
+            listBytesLeft += fromList;
+            held[what] -= taken;
           };
           releases.add(release);
           return release;
         },
+        holdList: () => (list ??= startList()),
         step,
       };
     },

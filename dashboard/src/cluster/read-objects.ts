@@ -8,12 +8,16 @@ import {
   toResourceObject,
   toSourceError,
   type CustomResource,
+  type KubeObject,
 } from '@standin/kube';
 import { parseSpec } from '../resources/specs.ts';
 import type { ClusterUser } from './cluster-user.ts';
 
-/** Larger than what lists show of an object, such as a path, a URL or six conditions with the longest messages. */
-const LISTED_PART_BYTES_MAX = 8 * 1024;
+/** What a list keeps of each object, as JSON. Enough for a path, a URL and six conditions with the longest messages. */
+const LISTED_BYTES_MAX = 8 * 1024;
+/** What a long list keeps of each object, as JSON, and the size from which a list is long. */
+const BRIEF_BYTES_MAX = 1024;
+const LONG_LIST_BYTES = 2 * 1024 * 1024;
 /** Later pages have more objects if these are small. */
 const FIRST_PAGE_SIZE = 50;
 const LIST_PAGE_BYTES_MAX = 1024 * 1024;
@@ -25,30 +29,34 @@ const STEP_MS = 10;
  * show, because the objects of a namespace can have any size in total. Rejects with `SourceError`.
  */
 export const listIn = async (
-  { client, signal, hold, step }: Pick<ClusterUser, 'client' | 'signal' | 'hold' | 'step'>,
+  { client, signal, hold, holdList, step }: Pick<ClusterUser, 'client' | 'signal' | 'hold' | 'holdList' | 'step'>,
   kind: Kind,
   namespace: string | undefined,
 ): Promise<readonly ResourceObject[]> => {
   const listed: ResourceObject[] = [];
+  let listedBytes = 0;
   const options = { signal, firstPageSize: FIRST_PAGE_SIZE, pageBytesMax: LIST_PAGE_BYTES_MAX };
   const read = async (): Promise<void> => {
-    for await (const { items } of listPages<CustomResource>(client, collectionPath(kind, namespace), options)) {
+    for await (const page of listPages<CustomResource>(client, collectionPath(kind, namespace), options)) {
+      const { items } = page;
       let at = 0;
       /** Returns the size of the objects that were added. */
       const addSome = (): number => {
         const endMs = performance.now() + STEP_MS;
-        let bytes = 0;
+        const bytesBefore = listedBytes;
         while (at < items.length && performance.now() < endMs) {
-          const small = withoutLargeParts(toResourceObject(kind, items[at] as CustomResource));
+          const bytesMax = listedBytes < LONG_LIST_BYTES ? LISTED_BYTES_MAX : BRIEF_BYTES_MAX;
+          const { small, bytes } = smallObject(toResourceObject(kind, items[at] as CustomResource), bytesMax);
           // Pages read all specs.
           parseSpec(small);
-          bytes += sizeOfJson(small);
           listed.push(small);
+          listedBytes += bytes;
           at += 1;
         }
-        return bytes;
+        return listedBytes - bytesBefore;
       };
       while (at < items.length) await hold('objects', await step(addSome));
+      if (page.isPartial) await holdList();
     }
   };
   await asSourceError(read());
@@ -58,13 +66,63 @@ export const listIn = async (
 const sizeOfJson = (value: unknown): number => (value === undefined ? 0 : JSON.stringify(value).length);
 
 /** Leaves out long texts and lists, at any depth. */
-export const withoutLargeParts = <T extends object>(object: T): T => smallPart(object) as T;
+export const withoutLargeParts = <T extends Pick<KubeObject, 'metadata'>>(object: T): T =>
+  smallObject(object, LISTED_BYTES_MAX).small;
 
-const smallPart = (value: unknown): unknown => {
-  if (sizeOfJson(value) <= LISTED_PART_BYTES_MAX) return value;
-  if (!isRecord(value)) return undefined;
-  const parts = Object.entries(value).map(([name, part]) => [name, smallPart(part)] as const);
-  return Object.fromEntries(parts.filter(([, part]) => part !== undefined));
+/** What identifies an object is kept in any case. */
+const smallObject = <T extends Pick<KubeObject, 'metadata'>>(
+  object: T,
+  bytesMax: number,
+): { readonly small: T; readonly bytes: number } => {
+  const bytes = sizeOfJson(object);
+  if (bytes <= bytesMax) return { small: object, bytes };
+  const { metadata, ...parts } = object;
+  const { name, namespace, uid, generation, resourceVersion, creationTimestamp, deletionTimestamp, ...rest } = metadata;
+  const identity = { name, namespace, uid, generation, resourceVersion, creationTimestamp, deletionTimestamp };
+  const given = Object.entries(identity).filter(([, value]) => value !== undefined);
+  const { rest: smallRest, ...smallParts } = smallRecord({ ...parts, rest }, bytesMax).small;
+  const small = {
+    ...smallParts,
+    metadata: { ...Object.fromEntries(given), ...(smallRest as object | undefined) },
+  } as object as T;
+  return { small, bytes: sizeOfJson(small) };
+};
+
+interface Small<T> {
+  readonly small: T;
+  readonly bytes: number;
+}
+
+const NOTHING: Small<undefined> = { small: undefined, bytes: 0 };
+
+const smallPart = (value: unknown, bytesMax: number, bytes: number): Small<unknown> => {
+  if (bytes <= bytesMax) return { small: value, bytes };
+  if (isRecord(value)) return smallRecord(value, bytesMax);
+  // For example conditions without their messages.
+  return Array.isArray(value) && value.every(isRecord) ? smallRecords(value, bytesMax) : NOTHING;
+};
+
+/** Keeps the smallest parts. */
+const smallRecord = (record: Readonly<Record<string, unknown>>, bytesMax: number): Small<Record<string, unknown>> => {
+  const parts = Object.entries(record).map(([name, part]) => ({ name, part, partBytes: sizeOfJson(part) }));
+  const kept = new Map<string, unknown>();
+  let bytes = 2;
+  for (const { name, part, partBytes } of parts.sort((a, b) => a.partBytes - b.partBytes)) {
+    const nameBytes = name.length + 4;
+    const found = smallPart(part, bytesMax - bytes - nameBytes, partBytes);
+    if (found.small === undefined) continue;
+    kept.set(name, found.small);
+    bytes += nameBytes + found.bytes;
+  }
+  return { small: Object.fromEntries(kept), bytes };
+};
+
+/** Keeps all records, or none. */
+const smallRecords = (records: readonly Record<string, unknown>[], bytesMax: number): Small<unknown> => {
+  const each = bytesMax / records.length - 1;
+  const found = records.map((record) => smallPart(record, each, sizeOfJson(record)));
+  const bytes = found.reduce((sum, one) => sum + one.bytes + 1, 2);
+  return bytes <= bytesMax ? { small: found.map(({ small }) => small), bytes } : NOTHING;
 };
 
 /** Returns an object, or undefined if it does not exist. Rejects with `SourceError`. */

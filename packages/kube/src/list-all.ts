@@ -27,6 +27,11 @@ export interface Listed<T> {
   readonly resourceVersion: string;
 }
 
+interface Page<T> extends Listed<T> {
+  /** Whether more pages follow. */
+  readonly isPartial: boolean;
+}
+
 const callOptions = ({ query, signal, once = false }: ListOptions) => ({
   query: query ?? {},
   once,
@@ -41,7 +46,7 @@ export const listPages = async function* <T extends KubeObject>(
   client: Pick<KubeClient, 'get'>,
   path: string,
   options: ListOptions,
-): AsyncGenerator<Listed<T>> {
+): AsyncGenerator<Page<T>> {
   const { pageSize = PAGE_SIZE_DEFAULT, pageBytesMax = PAGE_BYTES_MAX_DEFAULT } = options;
   const call = callOptions(options);
   let limit = Math.min(pageSize, options.firstPageSize ?? pageSize);
@@ -57,14 +62,14 @@ export const listPages = async function* <T extends KubeObject>(
       limit = Math.ceil(limit / 4);
       continue;
     }
-    yield { items: page.items ?? [], resourceVersion: page.metadata.resourceVersion };
-    limit = Math.min(pageSize, limit * 2);
     token = page.metadata.continue === '' ? undefined : page.metadata.continue;
+    yield { items: page.items ?? [], resourceVersion: page.metadata.resourceVersion, isPartial: token !== undefined };
+    limit = Math.min(pageSize, limit * 2);
     if (token === undefined) return;
   }
 };
 
-/** Reads the whole list, like client-go: in pages, or if a continue token expires, at once. Rejects with `ApiError`. */
+/** Reads the whole list, like client-go: in pages, or if a continue token expires, in one response. Rejects with `ApiError`. */
 export const listAll = async <T extends KubeObject>(
   client: Pick<KubeClient, 'get'>,
   path: string,
