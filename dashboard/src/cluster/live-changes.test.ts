@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { KINDS } from '@standin/contract';
 import { pino } from 'pino';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import type { Pools } from '../pools.ts';
 import { AccessReviews } from './access-reviews.ts';
 import { testUser } from './cluster-user.testing.ts';
 import { LiveChanges } from './live-changes.ts';
@@ -35,12 +36,23 @@ it('watches for the other pages of a user after one of them is closed', async ()
   await nextTurn();
   first.abort();
   await left;
-  // A page that joins the same watch is notified at once.
+  // A page that joins the same watch is notified immediately.
   const joined = vi.fn();
   void watch(third, joined);
   await nextTurn();
   expect([ended.mock.calls, joined.mock.calls]).toEqual([[], [[undefined]]]);
 });
+
+it.each(['', '.', '..'])(
+  'a watch of the namespace %j is rejected, and takes nothing from the user',
+  async (namespace) => {
+    const pools: Pools = new Map();
+    const changes = new LiveChanges(new AccessReviews(), pino({ level: 'silent' }), pools);
+    const { signal } = new AbortController();
+    await expect(changes.watch(user, { namespace, onChange: vi.fn(), signal })).rejects.toThrow();
+    expect(pools.get('watches')?.used).toBe(0);
+  },
+);
 
 it('one user has half of the watches, however many tokens the user has', async () => {
   const changes = newChanges();

@@ -22,6 +22,13 @@ interface Topic {
   readonly ended: AbortController;
 }
 
+interface Opened {
+  readonly key: string;
+  readonly holder: string;
+  readonly namespace: string | undefined;
+  readonly watches: readonly { readonly kind: Kind; readonly path: string }[];
+}
+
 /** Maximum number of topics. Each topic has one connection to the API server per kind. One user can have half of the topics. */
 const TOPICS_MAX = 200;
 /** Pages reload at this interval if the user may not watch any kind, or has used up their share of the topics. */
@@ -42,15 +49,19 @@ export class LiveChanges {
 
   /** Watches until `signal` aborts. Rejects with `SourceError`: `Unauthorized` if the token is no longer valid. */
   async watch(user: ClusterUser, { namespace, onChange, signal }: WatchOptions): Promise<void> {
-    const kinds = await this.#watchable(user, namespace);
-    const key = `${user.id} ${namespace ?? ''}`;
+    // Rejects a namespace that cannot be part of a path.
+    const watches = (await this.#watchable(user, namespace)).map((kind) => ({
+      kind,
+      path: collectionPath(kind, namespace),
+    }));
+    const key = JSON.stringify([user.id, namespace]);
     const holder = await user.holder();
     const topic = this.#topics.get(key);
-    if (topic === undefined && (kinds.length === 0 || !this.#shares.take(holder))) {
+    if (topic === undefined && (watches.length === 0 || !this.#shares.take(holder))) {
       await poll(onChange, signal);
       return;
     }
-    const joined = topic ?? this.#open(user, { key, holder, namespace, kinds });
+    const joined = topic ?? this.#open(user, { key, holder, namespace, watches });
     const listener: OnChange = (ref) => onChange(ref);
     joined.listeners.add(listener);
     // Objects may have changed since the page was loaded. A new topic reports this after its first list.
@@ -72,15 +83,7 @@ export class LiveChanges {
     return KINDS.filter((_, index) => allowed[index]);
   }
 
-  #open(
-    { client }: ClusterUser,
-    {
-      key,
-      holder,
-      namespace,
-      kinds,
-    }: { key: string; holder: string; namespace: string | undefined; kinds: readonly Kind[] },
-  ): Topic {
+  #open({ client }: ClusterUser, { key, holder, namespace, watches }: Opened): Topic {
     const topic: Topic = { listeners: new Set(), ended: new AbortController() };
     this.#topics.set(key, topic);
     topic.ended.signal.addEventListener('abort', () => this.#shares.free(holder), { once: true });
@@ -92,12 +95,11 @@ export class LiveChanges {
       if (error instanceof ApiError && error.status === 401)
         this.#close(key, topic, new SourceError('Unauthorized', error.message, { cause: error }));
     };
-    for (const kind of kinds) {
+    for (const { kind, path } of watches) {
       let isSynced = false;
       const changed = ({ metadata: { name, namespace = '' } }: KubeObject): void => {
         if (isSynced) tell({ kind, namespace, name });
       };
-      const path = collectionPath(kind, namespace);
       const handler = { put: changed, remove: changed };
       const reflector = new Reflector<KubeObject>({
         client,
