@@ -1,6 +1,14 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { isRouteErrorResponse, type ClientActionFunctionArgs, type ClientLoaderFunctionArgs } from '../remix.ts';
-import { failureText, keepFetched, keepLoaded, keepSubmitted, type Unsaved } from './kept-form.ts';
+import {
+  failureText,
+  keepEdited,
+  keepFetched,
+  keepLoaded,
+  keepPage,
+  keepSubmitted,
+  type Unsaved,
+} from './kept-form.ts';
 
 const failing = (error: unknown) => {
   // Remix also throws responses.
@@ -24,6 +32,9 @@ const errorResponse = (status: number, data: unknown) => {
 };
 
 const FORBIDDEN = { kind: 'Forbidden', title: 'Permission denied', message: 'You may not create replays.' };
+
+const SIGNED_OUT = 'You are signed out. Sign in in another tab.';
+const GONE = 'This object can no longer be edited here.';
 
 describe('a submission that fails', () => {
   it.each([
@@ -58,6 +69,41 @@ describe('a submission that fails', () => {
   it('is not replaced by a redirect', async () => {
     const done = redirectTo('/p/a/b/replays/replay-1');
     await expect(keepSubmitted(failing(done))).rejects.toBe(done);
+  });
+});
+
+describe('data that cannot be loaded while a form is edited', () => {
+  const PAGE = '/p/a/b/replays/new';
+  const LOST = { lost: 'The dashboard’s server does not respond.' };
+  const noResponse = new TypeError('Failed to fetch');
+
+  it.each([
+    ['keeps the form of the page that is shown', PAGE, noResponse, LOST],
+    ['shows an error page if it is the data of the next page', '/p/a/b/endpoints', noResponse, undefined],
+    ['shows an error page if it is the data of another object', '/p/a/c/replays/new', noResponse, undefined],
+    ['keeps the form if the user is signed out', PAGE, redirectTo('/login'), { lost: SIGNED_OUT }],
+    ['keeps the form if it redirects to another page', PAGE, redirectTo('/p/a/b'), { lost: GONE }],
+    ['follows a redirect of the page to itself', PAGE, redirectTo(`${PAGE}?from=2h`), undefined],
+    ['follows the redirect of the next page', '/p/a/b/endpoints', redirectTo('/p/a/b'), undefined],
+  ])('%s', async (_, shown, error, kept) => {
+    const ends = [keepEdited(), keepPage(shown)];
+    onTestFinished(() => ends.forEach((end) => end()));
+    const loaded = keepLoaded(failing(error));
+    await (kept === undefined ? expect(loaded).rejects.toBe(error) : expect(loaded).resolves.toEqual(kept));
+  });
+
+  it('shows an error page after the page is left', async () => {
+    const ends = [keepEdited(), keepPage(PAGE), keepPage(PAGE)];
+    onTestFinished(() => ends[0]?.());
+    ends[1]?.();
+    expect(await keepLoaded(failing(noResponse))).toEqual(LOST);
+    ends[2]?.();
+    await expect(keepLoaded(failing(noResponse))).rejects.toBe(noResponse);
+  });
+
+  it('keeps the page if its part cannot be loaded because the user is signed out', async () => {
+    onTestFinished(keepEdited());
+    expect(await keepFetched(failing(redirectTo('/login')))).toEqual({ unavailable: SIGNED_OUT });
   });
 });
 

@@ -4,22 +4,33 @@ import { paths } from '../paths.ts';
 import {
   isRouteErrorResponse,
   useLoaderData,
+  useLocation,
   type ClientActionFunctionArgs,
   type ClientLoaderFunctionArgs,
 } from '../remix.ts';
 import { useRetryWhile } from './use-retry-while.ts';
 
 let editedForms = 0;
+/** The paths of the pages that `useKept` shows. A page can have several routes with data. */
+const keptPages: string[] = [];
+
+/** Protects the page from being replaced by an error page until the returned function is called. */
+export const keepEdited = (): (() => void) => {
+  editedForms += 1;
+  return () => {
+    editedForms -= 1;
+  };
+};
+
+/** Records that the page with this path is shown, until the returned function is called. */
+export const keepPage = (pathname: string): (() => void) => {
+  keptPages.push(pathname);
+  return () => void keptPages.splice(keptPages.indexOf(pathname), 1);
+};
 
 /** Protects the page from being replaced by an error page while `isEdited` is true. */
 export const useFormEdited = (isEdited: boolean): void => {
-  useEffect(() => {
-    if (!isEdited) return;
-    editedForms += 1;
-    return () => {
-      editedForms -= 1;
-    };
-  }, [isEdited]);
+  useEffect(() => (isEdited ? keepEdited() : undefined), [isEdited]);
 };
 
 /** Returns whether the page has an edited form. An error page must not replace such a form. */
@@ -48,7 +59,7 @@ const isSignIn = (error: unknown): boolean =>
 const FIRST_SERVER_ERROR = 500;
 
 /** Returns the failure that a response with this status and body reports. */
-const failureOfResponse = (status: number, data: unknown): Unsaved => ({
+const responseFailure = (status: number, data: unknown): Unsaved => ({
   unsaved: isFailure(data) ? `${data.title}. ${data.message}` : `The dashboard’s server responds with ${status}.`,
   isUnknown: status >= FIRST_SERVER_ERROR,
 });
@@ -58,7 +69,7 @@ const NO_RESPONSE: Unsaved = { unsaved: 'The dashboard’s server does not respo
 const toUnsaved = (error: unknown): Unsaved => {
   if (isSignIn(error)) return { unsaved: 'You are signed out. Sign in in another tab.', isUnknown: false };
   if (error instanceof Response) return { unsaved: 'This object can no longer be edited here.', isUnknown: false };
-  return isRouteErrorResponse(error) ? failureOfResponse(error.status, error.data) : NO_RESPONSE;
+  return isRouteErrorResponse(error) ? responseFailure(error.status, error.data) : NO_RESPONSE;
 };
 
 /** Describes a failed submission. `done` is what the submission does. */
@@ -71,12 +82,16 @@ const isToSamePage = (error: unknown, url: string): boolean => {
   return location !== null && new URL(location, url).pathname === new URL(url).pathname;
 };
 
-/** The `clientLoader` of a page with a form. If the form is edited, returns the reason for a failure instead of showing an error page. */
+/**
+ * The `clientLoader` of a page with a form. If the page is shown and its form is edited, returns the reason for a failure instead of
+ * showing an error page. The next page has nothing else to show, and its form is not edited.
+ */
 export const keepLoaded = async ({ request, serverLoader }: ClientLoaderFunctionArgs): Promise<unknown> => {
   try {
     return await serverLoader();
   } catch (error) {
-    if (!isFormEdited() || isToSamePage(error, request.url)) throw error;
+    const isShown = keptPages.includes(new URL(request.url).pathname);
+    if (!isShown || !isFormEdited() || isToSamePage(error, request.url)) throw error;
     return { lost: toUnsaved(error).unsaved } satisfies Lost;
   }
 };
@@ -120,7 +135,7 @@ export const postForm = async <Answer>(url: string, body: URLSearchParams): Prom
   try {
     const response = await fetch(url, { method: 'POST', body });
     const answer: unknown = await response.json();
-    return response.ok ? (answer as Answer) : failureOfResponse(response.status, answer);
+    return response.ok ? (answer as Answer) : responseFailure(response.status, answer);
   } catch {
     return NO_RESPONSE;
   }
@@ -138,11 +153,13 @@ const isLost = (data: object): data is Lost => 'lost' in data;
 export const useKept = <Loader>() => {
   type Data = Extract<ReturnType<typeof useLoaderData<Loader>>, object>;
   const loaded = useLoaderData<Loader>() as Data | Lost;
-  const [kept, setKept] = useState(loaded);
+  const { pathname } = useLocation();
+  useEffect(() => keepPage(pathname), [pathname]);
+  const [kept, setKept] = useState({ pathname, data: loaded });
   const lost = isLost(loaded) ? loaded.lost : undefined;
-  if (lost === undefined && loaded !== kept) setKept(loaded);
+  if (lost === undefined && loaded !== kept.data) setKept({ pathname, data: loaded });
   useRetryWhile(lost !== undefined);
-  const shown = lost === undefined ? loaded : kept;
-  if (isLost(shown)) throw new Error('the page was never loaded');
+  const shown = lost === undefined ? loaded : kept.data;
+  if (isLost(shown) || (lost !== undefined && kept.pathname !== pathname)) throw new Error('the page was never loaded');
   return { loaded: shown, lost };
 };

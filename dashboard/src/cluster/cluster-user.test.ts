@@ -99,15 +99,16 @@ it('a write that waits is not sent if its user leaves', async () => {
 });
 
 it('a request that has begun to write is carried out, even if its user leaves', async () => {
-  const { client, signal, hold, holdList, leave } = request('ada');
+  const user = request('ada');
+  const { client, signal, leave } = user;
   const write = client.create('/slow', {});
   await expect.poll(() => held.length).toBe(1);
   leave();
   json(held[0] as ServerResponse, 201, { made: true });
   expect(await write).toEqual({ made: true });
   await client.get('/x', { signal });
-  await hold('objects', 1_000);
-  await holdList();
+  await user.hold('objects', 1_000);
+  await user.holdList();
   await client.create('/x', {});
   expect(server.count('POST')).toBe(2);
 });
