@@ -1,3 +1,4 @@
+import { SourceError } from '@standin/contract';
 import { expect, it } from 'vitest';
 import type { ClusterUser } from './cluster-user.ts';
 import { testUser } from './cluster-user.testing.ts';
@@ -71,4 +72,34 @@ it('counts the memory of captured requests, and of an export that of one request
   await entries.next();
   await entries.next();
   expect(held).toEqual([1_001, -1_001, 1_001]);
+});
+
+it('rejects like an unavailable log if the user has no memory left, so that pages and streams continue', async () => {
+  const hold = () => Promise.reject(new SourceError('Unavailable', 'used up'));
+  const log = {
+    replays: { exchange: () => Promise.resolve({}) },
+    get: () => Promise.resolve({}),
+    row: () => Promise.resolve({}),
+    preview: () => Promise.resolve({}),
+    requestBodies: () => Promise.resolve(new Map()),
+    entries: async function* () {
+      yield await Promise.resolve({});
+    },
+  } as unknown as LogReads;
+  const reads = fairReads(log)(testUser({}, { hold }));
+  const rejected = [
+    reads.get('a'),
+    reads.row('a'),
+    reads.preview('a', 1),
+    reads.requestBodies({} as never, 1),
+    reads.replays.exchange({ projectUid: 'u', replay: 'r', id: 'a' } as never),
+    reads.entries([])[Symbol.asyncIterator]().next(),
+  ];
+  for (const read of rejected)
+    await expect(read).rejects.toMatchObject({
+      name: 'LogStoreError',
+      kind: 'retryable',
+      code: 'EBUSY',
+      message: 'used up',
+    });
 });

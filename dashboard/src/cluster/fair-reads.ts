@@ -1,4 +1,4 @@
-import { FairQueue } from '@standin/contract';
+import { FairQueue, SourceError } from '@standin/contract';
 import { LOG_CONNECTIONS_MAX, LogStoreError, type LogStore } from '@standin/logstore';
 import type { ProjectLog } from '../backend.ts';
 import type { Pools } from '../pools.ts';
@@ -12,9 +12,12 @@ const CALLS_MAX = 1_000;
 /** As long as a query may take. */
 const WAIT_MS = 30_000;
 
+const busy = (message: string): LogStoreError => new LogStoreError(message, { kind: 'retryable', code: 'EBUSY' });
+
 /**
  * Creates a function that limits the queries of each user, because all users share the connections to ClickHouse. One user can have half
- * of them. A query that waits is dropped if its user leaves. Reads that wait too long reject with `LogStoreError`. `follow` is not
+ * of them. A query that waits is dropped if its user leaves. Reads that wait too long, or
+ * for whose result the user has no memory left, reject with `LogStoreError`. `follow` is not
  * limited, because readers share its queries.
  */
 export const fairReads = (
@@ -25,7 +28,7 @@ export const fairReads = (
     runningMax: LOG_CONNECTIONS_MAX,
     callsMax: CALLS_MAX,
     waitMs: WAIT_MS,
-    refusal: () => new LogStoreError('too many queries are running', { kind: 'retryable', code: 'EBUSY' }),
+    refusal: () => busy('too many queries are running'),
   });
   pools.set('log_connections', queue.running).set('log_queries', queue.calls);
   return (user) => {
@@ -33,7 +36,7 @@ export const fairReads = (
     /** Counts the memory of a result until the user has the response. */
     const held = async <T>(query: () => Promise<T>): Promise<T> => {
       const result = await inTurn(query);
-      await user.hold('captured requests', sizeOfText(result));
+      await holdFor(user, result);
       return result;
     };
     const { replays } = store;
@@ -61,6 +64,15 @@ export const fairReads = (
   };
 };
 
+/** Readers of the log handle only its own errors. */
+const holdFor = async (user: Pick<ClusterUser, 'hold'>, result: unknown): Promise<() => void> => {
+  try {
+    return await user.hold('captured requests', sizeOfText(result));
+  } catch (error) {
+    throw error instanceof SourceError ? busy(error.message) : error;
+  }
+};
+
 const sizeOfText = (value: unknown): number => {
   if (typeof value === 'string' || value instanceof Uint8Array) return value.length;
   if (value instanceof Map) return sizeOfText([...value.values()]);
@@ -82,7 +94,7 @@ const stepwise = async function* <T>(items: AsyncIterable<T>, { user, inTurn }: 
   const next = () => inTurn(() => iterator.next());
   try {
     for (let step = await next(); step.done !== true; step = await next()) {
-      const release = await user.hold('captured requests', sizeOfText(step.value));
+      const release = await holdFor(user, step.value);
       yield step.value;
       release();
     }
