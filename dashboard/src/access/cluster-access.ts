@@ -61,13 +61,16 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
     { token, user }: Pick<SessionData, 'token'> & Partial<SessionData>,
     { client, cookies = [] }: { readonly client: Sender; readonly cookies?: readonly string[] },
   ): Session => {
-    let named: Promise<string | undefined> | undefined;
-    const name = () => (named ??= user === undefined ? nameUser(backends.user(token, client)) : Promise.resolve(user));
+    // A user whom the API server could not name yet may have a name when captured data is read.
+    let known = user;
+    const name = async () => (known ??= await nameUser(backends.user(token, client)));
     const reader = { via: url.startsWith('/api/') ? ('api' as const) : ('page' as const), user: name };
-    const holder = async () => {
-      const known = await name();
-      return known === undefined ? client.findHolder() : userHolder(known);
+    const askHolder = async () => {
+      const named = await name();
+      return named === undefined ? client.findHolder() : userHolder(named);
     };
+    let asked: Promise<string> | undefined;
+    const holder = () => (asked ??= askHolder());
     const backend = backends.as(token, { findHolder: holder, signal: client.signal });
     return { user, cookies, holder, backend: { ...backend, logs: auditReads(backend.logs, audit, reader) } };
   };
