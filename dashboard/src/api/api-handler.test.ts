@@ -4,6 +4,7 @@ import { ReadableStream } from 'node:stream/web';
 import { SourceError, type SourceErrorKind } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
 import { describe, expect, it, test, vi } from 'vitest';
+import type { ProjectLog } from '../backend.ts';
 import { backendWith, startApiServer, SUMMARY } from './api-server.testing.ts';
 import { API_LIMITS } from './parameters.ts';
 
@@ -242,4 +243,16 @@ test('the reads of a client that leaves are aborted, and are no failure', async 
   await expect.poll(() => aborted.mock.calls).toHaveLength(1);
   await fetch(`${api.url}/openapi.json`);
   expect(api.failures()).toBe(0);
+});
+
+it('a wait for requests after another one does not hold its bodies', async () => {
+  const previews: unknown[] = [];
+  const preview: ProjectLog['preview'] = (id, bodyBytesMax) => {
+    previews.push([id, bodyBytesMax]);
+    return Promise.resolve(undefined);
+  };
+  await using api = await startApiServer(() => Promise.resolve(backendWith({ preview })));
+  const { body } = await problemOf(`${api.shop}/requests:wait?after=${SUMMARY.id}`);
+  expect(body).toMatchObject({ code: 'request_not_found' });
+  expect(previews).toEqual([[SUMMARY.id, 0]]);
 });

@@ -133,7 +133,8 @@ const awaitRequests = defineRoute({
   handle: async (call) => {
     const { after, count, timeout, view: shown, ...filter } = call.query;
     const log = await openLog(call.backend, call.params);
-    const behind = after === undefined ? undefined : await foundRequest(log.get(after));
+    // Without its bodies, because it is in memory during the whole wait.
+    const behind = after === undefined ? undefined : (await foundRequest(log.preview(after, 0))).entry;
     const found = await waitForRequests(
       log,
       { ...filterOf(filter), after: behind, count, timeoutMs: timeout },
