@@ -1,6 +1,8 @@
 import { GROUP_VERSION } from '@standin/contract';
+import type { CallOptions } from '@standin/kube';
 import pino from 'pino';
 import { describe, expect, it } from 'vitest';
+import type { ExpectedVersion } from '../backend.ts';
 import { AccessReviews } from './access-reviews.ts';
 import { clusterResources } from './cluster-resources.ts';
 import { testUser } from './cluster-user.testing.ts';
@@ -11,12 +13,11 @@ import type { ResourceIndex } from './resource-index.ts';
 
 const called = (): Promise<never> => Promise.reject(new Error('the API server was called'));
 
-const openResources = () => {
-  const client = { get: called, create: called, replace: called, remove: called };
+const openResources = (user = testUser({ get: called, create: called, replace: called, remove: called })) => {
   const reviews = new AccessReviews();
   const index: ResourceIndex = { serves: (namespace) => namespace !== 'left', namespaces: () => new Map() };
   return clusterResources({
-    user: testUser(client),
+    user,
     reviews,
     index,
     readable: new ReadableNamespaces({ reviews, index }),
@@ -31,6 +32,33 @@ const projectIn = (namespace: string) => ({
   metadata: { namespace, name: 'shop' },
   spec: { displayName: 'Shop', accountRef: { name: 'team' } },
 });
+
+it.each(['absent', { uid: 'u', generation: 1 }] as ExpectedVersion[])(
+  'only a dry run ends if the user leaves, if the object is expected to be %j',
+  async (expected) => {
+    const sent: unknown[] = [];
+    const object = projectIn('served');
+    const current = {
+      ...object,
+      metadata: { ...object.metadata, uid: 'u', generation: 1, resourceVersion: '1' },
+      spec: {},
+    };
+    const write = (signal: unknown) => {
+      sent.push(signal);
+      return Promise.resolve(current);
+    };
+    const client = {
+      get: () => Promise.resolve(current),
+      create: (_path: string, _body: unknown, { signal }: CallOptions) => write(signal),
+      replace: (_path: string, _body: unknown, _version: unknown, { signal }: CallOptions) => write(signal),
+    };
+    const user = testUser(client);
+    const resources = openResources(user);
+    await resources.check(object, expected);
+    await resources.apply(object, expected);
+    expect(sent).toEqual([user.signal, undefined]);
+  },
+);
 
 describe('in a namespace that is not served', () => {
   const ref = { kind: 'Project', namespace: 'left', name: 'shop' } as const;

@@ -130,9 +130,11 @@ const writeOnce = async (
     fieldValidation: 'Strict',
     ...(isDryRun && { dryRun: 'All' }),
   };
+  // A dry run writes nothing, so it ends if the user leaves.
+  const options = { query, ...(isDryRun && { signal }) };
   if (expected === 'absent') {
     // If the object already exists, the API server returns a Conflict with its own message.
-    return client.create<CustomResource>(collectionPath(kind, namespace), object, { query });
+    return client.create<CustomResource>(collectionPath(kind, namespace), object, options);
   }
   const current = await client.get<CustomResource>(objectPath(ref), { signal }).catch((error: unknown) => {
     throw isNotFound(error) ? missingError(ref) : error;
@@ -140,7 +142,7 @@ const writeOnce = async (
   checkExpected(toResourceObject(kind, current), expected, ref);
   const replaced = replacementOf(current, object);
   if (replaced === undefined) return current;
-  return client.replace<CustomResource>(objectPath(ref), replaced, objectVersion(current), { query });
+  return client.replace<CustomResource>(objectPath(ref), replaced, objectVersion(current), options);
 };
 
 /** Returns an Account's key. Requires permission to read the Secret that contains the key. */
