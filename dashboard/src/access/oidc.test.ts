@@ -32,16 +32,17 @@ const discovered = (): Response =>
 const startProvider = (fetched: typeof fetch) => {
   vi.stubGlobal('fetch', fetched);
   onTestFinished(() => void vi.unstubAllGlobals());
+  const lines: string[] = [];
   const provider = oidc({
     options: { issuer, clientId: 'standin', scopes: ['openid'], name: 'Provider', url: 'https://standin.example.com' },
     sealer: createSealer(['a secret of at least 32 characters']),
     isSecure: true,
-    logger: pino({ level: 'silent' }),
+    logger: pino({}, { write: (line) => void lines.push((JSON.parse(line) as { readonly msg: string }).msg) }),
   });
   const unused = () => Promise.reject(new Error('unused'));
-  const signInAs = (holder: string) =>
-    provider.signInFor({ findHolder: () => Promise.resolve(holder), signal: new AbortController().signal }, unused);
-  return { ...signInAs('network a'), signInAs, refresh: (token: string) => provider.refresh(token, 'ada') };
+  const signInAs = (holder: string, { signal } = new AbortController()) =>
+    provider.signInFor({ findHolder: () => Promise.resolve(holder), signal }, unused);
+  return { ...signInAs('network a'), signInAs, lines, refresh: (token: string) => provider.refresh(token, 'ada') };
 };
 
 it('a provider that is unavailable at first is discovered at the next sign-in, and then only once', async () => {
@@ -84,13 +85,23 @@ it('one network has half of the calls to the provider, so that others can sign i
     calls += 1;
     return new Promise<never>(() => undefined);
   });
-  const finish = async (holder: string): Promise<void> => {
+  const finish = async (holder: string, left?: AbortController) => {
     const { location, cookies } = await provider.begin('/');
     const query = new URLSearchParams({ code: 'code', state: new URL(location).searchParams.get('state') ?? '' });
-    void provider.signInAs(holder).finish(`/login/oidc/callback?${query.toString()}`, cookies[0]?.split(';')[0]);
+    const callback = `/login/oidc/callback?${query.toString()}`;
+    return provider.signInAs(holder, left).finish(callback, cookies[0]?.split(';')[0]);
   };
-  for (let sent = 0; sent < 20; sent += 1) await finish('network a');
+  for (let sent = 0; sent < 20; sent += 1) void finish('network a');
   await expect.poll(() => calls).toBe(8);
-  await finish('network b');
+  void finish('network b');
   await expect.poll(() => calls).toBe(9);
+  const left = new AbortController();
+  const leaving = finish('network a', left);
+  await new Promise(setImmediate);
+  left.abort();
+  await leaving;
+  expect(provider.lines).toEqual([]);
+  for (let sent = 0; sent < 128; sent += 1) void finish('network a');
+  expect(await finish('network a')).toMatchObject({ result: { ok: false, failure: 'provider' } });
+  expect(new Set(provider.lines)).toEqual(new Set(['sign-in did not reach the identity provider']));
 });

@@ -56,6 +56,11 @@ const CALLS_MAX = 16;
 /** Maximum number of running and waiting calls. */
 const WAITING_MAX = 256;
 
+/** The call is refused before it is sent. */
+class BusyError extends Error {
+  override readonly name = 'BusyError';
+}
+
 const flowSchema = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), to: z.string() });
 
 /**
@@ -68,7 +73,7 @@ export const oidc = ({ options, sealer, isSecure, logger, pools }: OidcParts): O
     runningMax: CALLS_MAX,
     callsMax: WAITING_MAX,
     waitMs: PROVIDER_S_MAX * 1_000,
-    refusal: () => new Error('too many sign-ins from this network are in progress'),
+    refusal: () => new BusyError('too many calls to the identity provider are in progress for this network or user'),
   });
   pools?.set('provider_connections', calls.running).set('provider_calls', calls.calls);
   const redirectUri = new URL(CALLBACK_PATH, options.url).href;
@@ -114,7 +119,8 @@ export const oidc = ({ options, sealer, isSecure, logger, pools }: OidcParts): O
         const result = await establish(tokens);
         return { to, result: result.ok ? { ...result, cookies: [...result.cookies, flowCookie('', 0)] } : result };
       } catch (error) {
-        logger.warn({ err: error }, 'sign-in rejected by the identity provider');
+        if (error instanceof BusyError) logger.warn({ err: error }, 'sign-in did not reach the identity provider');
+        else if (!signal.aborted) logger.warn({ err: error }, 'sign-in rejected by the identity provider');
         return { to, result: failed('provider', String(error)) };
       }
     },
