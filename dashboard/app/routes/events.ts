@@ -11,7 +11,10 @@ export const loader = ({ request, context }: LoaderFunctionArgs) => {
   return eventStream({ request, context }, (sink, signal) => {
     backend.resources
       .watch(namespace, (ref) => sink.send('change', ref ?? {}), signal)
-      .catch((error: unknown) => logger.warn({ err: error }, 'watch ended'))
+      .catch((error: unknown) => {
+        // The page is closed.
+        if (!signal.aborted) logger.warn({ err: error }, 'watch ended');
+      })
       // The browser reconnects.
       .finally(() => sink.end());
     sink.send('ready', {});
