@@ -2,6 +2,7 @@ import { SourceError } from '@standin/contract';
 import { expect, it } from 'vitest';
 import type { Backend } from '../../src/backend.ts';
 import { replayObject } from '../../src/replays/replay-object.ts';
+import { UnsentError } from '../../src/unsent-error.ts';
 import { NO_ERRORS } from '../ui/form-errors.ts';
 import { createReplay, submittedReplayName } from './save-replay.server.ts';
 import { SUBMISSION } from './submission.tsx';
@@ -36,6 +37,21 @@ it.each([
   const object = toReplay(values, captured, { namespace: 'team-a', project: 'shop', name: 'replay-1' });
   const { errors } = await createReplay(refusing(index), object, values);
   expect(errors).toEqual({ fields: { 'spec.edit.headers': [message] }, form: [] });
+});
+
+it.each<[string, SourceError, boolean]>([
+  ['was refused before it was sent', new UnsentError(new SourceError('Unavailable', 'busy')), false],
+  ['got no response', new SourceError('Unavailable', 'no response'), true],
+  ['conflicts with a Replay that the user may not read', new SourceError('Conflict', 'already exists'), true],
+])('whether anything was sent is known if the Replay %s', async (_, error, isUnknown) => {
+  const resources = {
+    apply: () => Promise.reject(error),
+    get: () => Promise.reject(new SourceError('Forbidden', 'create only')),
+  };
+  const object = replayObject({ namespace: 'team-a', project: 'shop', name: 'replay-1' }, {});
+  const saved = await createReplay({ resources } as unknown as Backend, object);
+  expect(saved).toMatchObject({ object: undefined, isUnknown });
+  expect(saved.errors.form).toHaveLength(1);
 });
 
 it('a form that is submitted again with the same content finds the Replay that it has created', async () => {

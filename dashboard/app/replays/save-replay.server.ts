@@ -1,9 +1,9 @@
-import { LIMITS, type DesiredObject } from '@standin/contract';
+import { LIMITS, SourceError, type DesiredObject } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import type { Backend } from '../../src/backend.ts';
 import { newReplayName } from '../../src/replays/replays.ts';
 import { errorsOf, NO_ERRORS } from '../ui/form-errors.ts';
-import { saveForm, type SavedForm } from '../ui/save-form.server.ts';
+import { refusedForm, saveForm, type SavedForm } from '../ui/save-form.server.ts';
 import { filledLines } from '../ui/text-lines.ts';
 import { REPLAY_FIELDS, type ReplayValues } from './replay-values.ts';
 import { SUBMISSION } from './submission.tsx';
@@ -12,6 +12,9 @@ import { SUBMISSION } from './submission.tsx';
 const TOO_LARGE =
   `exceeds ${LIMITS.replayEditBytesMax / 1_000} kB, the maximum size of the edits in a Replay. ` +
   'Use another client to send a larger request';
+
+const UNREADABLE =
+  'Possibly sent: the API server reports a conflict, probably with the Replay of your first try, which you may not read.';
 
 /** Adapts a problem to the form. Adds the line number to a header's problem, because the form has one field for all headers. */
 const inForm = (problem: Problem, headers: string): Problem => {
@@ -34,7 +37,8 @@ export const submittedReplayName = (form: FormData, content: unknown): string =>
 
 /**
  * Creates a Replay with the user's permissions. If an earlier submission of the same form has created it, returns that Replay.
- * Assigns errors to the fields of the replay form only if `values` is given.
+ * If the user may not read it, nobody knows whether it is this Replay. Assigns errors to the fields of the replay form only if `values`
+ * is given.
  */
 export const createReplay = async (
   { resources }: Backend,
@@ -49,6 +53,10 @@ export const createReplay = async (
   );
   if (!saved.isConflict) return saved;
   const { namespace, name } = object.metadata;
-  const existing = await resources.get({ kind: 'Replay', namespace, name });
+  const existing = await resources.get({ kind: 'Replay', namespace, name }).catch((error: unknown) => {
+    if (error instanceof SourceError && error.kind === 'Forbidden') return 'forbidden' as const;
+    throw error;
+  });
+  if (existing === 'forbidden') return { ...refusedForm({ fields: {}, form: [UNREADABLE] }), isUnknown: true };
   return existing === undefined ? saved : { ...saved, object: existing, errors: NO_ERRORS, isConflict: false };
 };

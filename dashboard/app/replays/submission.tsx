@@ -12,7 +12,7 @@ const PARTS = 4;
 export const newSubmission = (): string => crypto.getRandomValues(new Uint32Array(PARTS)).join('-');
 
 /** What users must know before they submit the form again. */
-export const NOT_TWICE = 'If you try again, nothing is sent twice.';
+export const NOT_TWICE = 'If you try again now, without changes, nothing is sent twice.';
 
 /** A hidden field with the value from when the form was opened. The page loads a new value each time. */
 export const SubmissionField = ({ opened }: { readonly opened: string }) => {

@@ -3,6 +3,7 @@ import type { Problem } from '@standin/crds';
 import type { ApplyResult, ExpectedVersion } from '../../src/backend.ts';
 import { readVersion } from '../../src/expected-version.ts';
 import { refusalOf } from '../../src/pages/failures.ts';
+import { UnsentError } from '../../src/unsent-error.ts';
 import { ownerOf, ownershipReason } from '../../src/resources/ownership.ts';
 import { NO_ERRORS, type FormErrors } from './form-errors.ts';
 
@@ -43,7 +44,7 @@ export const saveForm = async (
     return { object: result.object, errors: NO_ERRORS, isConflict: false, isUnknown: false };
   } catch (error) {
     const isConflict = error instanceof SourceError && error.kind === 'Conflict';
-    const isUnknown = error instanceof SourceError && error.kind === 'Unavailable';
+    const isUnknown = error instanceof SourceError && error.kind === 'Unavailable' && !(error instanceof UnsentError);
     return { ...refusedForm({ fields: {}, form: [refusalOf(error)] }), isConflict, isUnknown };
   }
 };

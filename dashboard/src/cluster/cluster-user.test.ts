@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { clientFor, FakeApiServer, json } from '@standin/kube/testing';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { clusterUsers } from './cluster-user.ts';
+import { UnsentError } from '../unsent-error.ts';
 import { listIn } from './read-objects.ts';
 
 let server: FakeApiServer;
@@ -96,6 +97,23 @@ it('a write that waits is not sent if its user leaves', async () => {
   await Promise.all(reads);
   await request('ada').client.get('/x');
   expect(server.count('POST')).toBe(0);
+});
+
+it('a write that is refused before it is sent is known to be unsent', async () => {
+  const refused = async (before: number) => {
+    const user = request(`ada ${before}`);
+    for (let sent = 0; sent < before; sent += 1) await user.client.create('/x', {});
+    const slow = Array.from({ length: 3_000 }, () => readSlowly(user));
+    const error = await quietly(user.client.create('/x', {}));
+    user.leave();
+    for (const response of held.splice(0)) json(response, 200, {});
+    await Promise.all(slow);
+    return error;
+  };
+  expect(await refused(0)).toBeInstanceOf(UnsentError);
+  const later = await refused(1);
+  expect(later).toMatchObject({ kind: 'Unavailable' });
+  expect(later).not.toBeInstanceOf(UnsentError);
 });
 
 it('a request that has begun to write is carried out, even if its user leaves', async () => {

@@ -5,6 +5,7 @@ import { KubeClient, type SharedConnectionConfig } from '@standin/kube';
 import { anonymousConfig, tokenConfig } from '@standin/kube/kube-config';
 import type { Pools } from '../pools.ts';
 import type { Sender } from '../sender.ts';
+import { UnsentError } from '../unsent-error.ts';
 
 /** A user of the cluster, identified by a token that the API server may not have verified yet, who has sent one request. */
 export interface ClusterUser {
@@ -114,7 +115,12 @@ export const clusterUsers = (
           hasWritten ||= signal === undefined;
           return attempt();
         };
-        return calls.run(await findOnce(), begin, signal ?? reads.signal);
+        try {
+          return await calls.run(await findOnce(), begin, signal ?? reads.signal);
+        } catch (error) {
+          // A queue has refused the call. An earlier attempt may have been sent.
+          throw error instanceof SourceError && !hasWritten ? new UnsentError(error) : error;
+        }
       };
       const step = async <T>(work: () => T): Promise<T> =>
         steps.run(await findOnce(), async () => {
