@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { KINDS } from '@standin/contract';
+import type { CallOptions } from '@standin/kube';
 import { pino } from 'pino';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { Pools } from '../pools.ts';
@@ -41,6 +42,18 @@ it('watches for the other pages of a user after one of them is closed', async ()
   void watch(third, joined);
   await nextTurn();
   expect([ended.mock.calls, joined.mock.calls]).toEqual([[], [[undefined]]]);
+});
+
+it('lists in small pages, because they are not counted as memory of the user', async () => {
+  const stopping = new AbortController();
+  onTestFinished(() => stopping.abort());
+  const get = vi.fn<(path: string, options: CallOptions) => Promise<never>>(never);
+  const options = { namespace: 'shop', onChange: vi.fn(), signal: stopping.signal };
+  void newChanges().watch(testUser({ ...client, get }), options);
+  await nextTurn();
+  expect(get.mock.calls.map(([, { query, bytesMax }]) => [query?.['limit'], bytesMax])).toEqual(
+    KINDS.map(() => [50, 1024 * 1024]),
+  );
 });
 
 it.each(['', '.', '..'])(

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import type { Pools } from '../pools.ts';
 import type { AccessReviews } from './access-reviews.ts';
 import type { ClusterUser } from './cluster-user.ts';
+import { SMALL_PAGES } from './read-objects.ts';
 
 /** `ref` is undefined if it is not known which object changed. */
 type OnChange = (ref: ObjectRef | undefined) => void;
@@ -109,6 +110,7 @@ export class LiveChanges {
         handler,
         // Names are sufficient, because pages read changed objects again.
         transform: nameOnly,
+        ...SMALL_PAGES,
         onRefused,
         logger: this.#logger,
       });

@@ -18,9 +18,8 @@ const LISTED_BYTES_MAX = 8 * 1024;
 /** What a long list keeps of each object, as JSON, and the size from which a list is long. */
 const BRIEF_BYTES_MAX = 1024;
 const LONG_LIST_BYTES = 2 * 1024 * 1024;
-/** Later pages have more objects if these are small. */
-const FIRST_PAGE_SIZE = 50;
-const LIST_PAGE_BYTES_MAX = 1024 * 1024;
+/** Pages are in memory before they are counted, one for each call that runs. Later pages have more objects if these are small. */
+export const SMALL_PAGES = { firstPageSize: 50, pageBytesMax: 1024 * 1024 };
 /** Other requests wait for this long. */
 const STEP_MS = 10;
 
@@ -35,7 +34,7 @@ export const listIn = async (
 ): Promise<readonly ResourceObject[]> => {
   const listed: ResourceObject[] = [];
   let listedBytes = 0;
-  const options = { signal, firstPageSize: FIRST_PAGE_SIZE, pageBytesMax: LIST_PAGE_BYTES_MAX };
+  const options = { signal, ...SMALL_PAGES };
   const read = async (): Promise<void> => {
     for await (const page of listPages<CustomResource>(client, collectionPath(kind, namespace), options)) {
       const { items } = page;

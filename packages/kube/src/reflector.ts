@@ -51,6 +51,10 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly clock?: Clock | undefined;
   readonly idleMs?: number | undefined;
   readonly pageSize?: number | undefined;
+  /** See `ListOptions`. */
+  readonly firstPageSize?: number | undefined;
+  /** See `ListOptions`. */
+  readonly pageBytesMax?: number | undefined;
 }
 
 /** How a list or a watch ended, and whether to continue at `resume` or with a new list. */
@@ -181,8 +185,9 @@ export class Reflector<T extends KubeObject = KubeObject> {
   }
 
   async *#pages(signal: AbortSignal): AsyncGenerator<Listed<T>> {
-    const { client, path, query, pageSize, transform } = this.#options;
-    for await (const page of listPages<T>(client, path, { query, signal, pageSize, once: true })) {
+    const { client, path, query, pageSize, firstPageSize, pageBytesMax, transform } = this.#options;
+    const options = { query, signal, pageSize, firstPageSize, pageBytesMax, once: true };
+    for await (const page of listPages<T>(client, path, options)) {
       this.#contactAt = this.#clock.now();
       yield transform === undefined ? page : { ...page, items: page.items.map(transform) };
     }
