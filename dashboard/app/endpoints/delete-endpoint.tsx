@@ -16,10 +16,14 @@ export interface DeleteEndpointProps {
 
 export const DeleteEndpoint = ({ title, method, slug, version, action }: DeleteEndpointProps) => {
   const [open, setOpen] = useState(false);
-  const { Form, isSending, unsaved } = useKeptFetcher();
+  const { Form, isSending, unsaved, forget } = useKeptFetcher();
+  const openDialog = (): void => {
+    forget();
+    setOpen(true);
+  };
   return (
     <>
-      <Button look="ghost" onClick={() => setOpen(true)}>
+      <Button look="ghost" onClick={openDialog}>
         <Trash2 aria-hidden /> Delete
       </Button>
       <Dialog

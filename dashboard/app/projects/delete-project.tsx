@@ -22,7 +22,11 @@ export const DeleteProject = ({ project, version, endpointCount, hasPinnedUri }:
   const [isEdited, setEdited] = useState(false);
   useFormEdited(open && isEdited);
   // Submitted without a navigation, because the page has another form, which must keep its input.
-  const { Form, isSending, answer, unsaved } = useKeptFetcher<{ readonly deletion?: string }>();
+  const { Form, isSending, answer, unsaved, forget } = useKeptFetcher<{ readonly deletion?: string }>();
+  const openDialog = (): void => {
+    forget();
+    setOpen(true);
+  };
   return (
     <section aria-labelledby="delete" className="flex flex-col items-start gap-2 rounded-lg border border-line p-4">
       <h2 id="delete" className="text-h2">
@@ -32,7 +36,7 @@ export const DeleteProject = ({ project, version, endpointCount, hasPinnedUri }:
         Callers get 404 immediately. Captured requests are kept until they expire, unless you purge them first. A new
         project with the same name{hasPinnedUri && ' and pinned URI'} has the same URL and log.
       </p>
-      <Button look="danger" onClick={() => setOpen(true)}>
+      <Button look="danger" onClick={openDialog}>
         <Trash2 aria-hidden /> Delete project…
       </Button>
       <Dialog

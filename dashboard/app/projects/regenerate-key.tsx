@@ -37,10 +37,9 @@ const Progress = ({ newest }: Pick<RegenerateKeyProps, 'newest'>) => {
 
 /** Lets the user replace the account's key after showing the consequences. */
 export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest }: RegenerateKeyProps) => {
-  const { Form, isSending, answer, unsaved } = useKeptFetcher<{ readonly refusal?: string | undefined }>();
+  const { Form, answer, unsaved } = useKeptFetcher<{ readonly refusal?: string | undefined }>();
   const [open, setOpen] = useState(false);
   const { time } = usePreferences();
-  const refusal = isSending ? undefined : answer?.refusal;
   const isUnderWay = newest?.phase === 'Pending' || newest?.phase === 'Running';
   return (
     <section aria-labelledby="regenerate" className="flex flex-col items-start gap-2 rounded-lg border border-line p-4">
@@ -53,8 +52,8 @@ export const RegenerateKey = ({ namespace, account, left, max, resetsAt, newest 
       </p>
       <div aria-live="polite" className="w-full empty:hidden">
         <Progress newest={newest} />
-        <NotDone unsaved={isSending ? undefined : unsaved} done="started" />
-        {refusal !== undefined && <Notice look="bad">{refusal}</Notice>}
+        <NotDone unsaved={unsaved} done="started" />
+        {answer?.refusal !== undefined && <Notice look="bad">{answer.refusal}</Notice>}
       </div>
       <div className="flex flex-wrap items-center gap-3">
         <Button look="danger" disabled={left === 0 || isUnderWay} onClick={() => setOpen(true)}>

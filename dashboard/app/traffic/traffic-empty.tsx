@@ -30,7 +30,7 @@ const SendForMe = ({ data, first }: { readonly data: TrafficData; readonly first
           <Send aria-hidden /> {isSending ? 'Sending…' : `Send a ${first.method} request`}
         </Button>
       </Form>
-      {error !== undefined && !isSending && (
+      {error !== undefined && (
         <Notice look="bad" alert>
           {error}
         </Notice>

@@ -28,8 +28,22 @@ const split = <Answer>(last: Answer): Submitted<Answer | undefined> =>
 /** Returns the action's response to the last submission, or the reason why the submission failed (`keepSubmitted`). */
 export const useSubmitted = <Action>() => split(useLastActionData<Action>());
 
-/** A form that is submitted without a navigation, and its last submission (`keepSubmitted`). */
+interface Fetched<Answer> {
+  readonly state: 'idle' | 'loading' | 'submitting';
+  readonly data: Answer;
+}
+
+/** Returns the last submission, unless it is forgotten or a new one is being sent. */
+export const shownSubmission = <Answer>({ state, data }: Fetched<Answer>, forgotten: unknown) =>
+  split(state === 'submitting' || data === forgotten ? undefined : data);
+
+/**
+ * A form that is submitted without a navigation, and its last submission (`keepSubmitted`) until the next one. A dialog calls `forget`
+ * when it opens.
+ */
 export const useKeptFetcher = <Action>() => {
   const { Form, state, data } = useFetcher<Action>();
-  return { Form, isSending: state !== 'idle', ...split(data) };
+  const [forgotten, setForgotten] = useState<unknown>();
+  const shown = shownSubmission({ state, data }, forgotten);
+  return { Form, isSending: state !== 'idle', forget: () => setForgotten(data), ...shown };
 };

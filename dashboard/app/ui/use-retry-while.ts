@@ -8,7 +8,7 @@ export const useRetryWhile = (isMissing: boolean): void => {
   const { revalidate, state } = useRevalidator();
   useEffect(() => {
     if (!isMissing || state !== 'idle') return;
-    // An interval, because React can skip the state of a load that fails at once. The effect would not run again.
+    // An interval, because React can skip the state of a load that fails immediately. The effect would not run again.
     const timer = setInterval(revalidate, RETRY_MS);
     return () => clearInterval(timer);
   }, [isMissing, revalidate, state]);
