@@ -14,7 +14,7 @@ export interface Session {
   /** Set-Cookie values that the response must include. */
   readonly cookies: readonly string[];
   /** Resolves with the holder of the sender's shares of what all users share (`holders.ts`). Never rejects. */
-  holder(): Promise<string>;
+  readonly findHolder: () => Promise<string>;
 }
 
 /** Identifies the sender of a request and provides a backend with their permissions. */
@@ -23,11 +23,11 @@ export interface Access {
   /**
    * Returns the sender's session, or undefined if the sender is not signed in. Reads only the request headers. Does not check
    * whether the API server accepts the token. If the API server rejects the token, calls of the backend reject with `SourceError`
-   * (`Unauthorized`). `client` has the shares of a sender whom the API server does not know.
+   * (`Unauthorized`). `sender` has the shares of a sender whom the API server does not know.
    */
-  sessionOf(request: IncomingMessage, client: Sender): Promise<Session | undefined>;
+  sessionOf(request: IncomingMessage, sender: Sender): Promise<Session | undefined>;
   /** Returns the sign-in of one request. Undefined in local mode, which has no sign-in. */
-  readonly signInFor: ((client: Sender) => SignIn) | undefined;
+  readonly signInFor: ((sender: Sender) => SignIn) | undefined;
   /** Sets a cookie if the URL that the user opened has the right token. Defined only in local mode with a token. */
   readonly exchangeToken?: RequestHandler;
 }
@@ -44,7 +44,7 @@ export const localAccess = (backend: Backend, token?: string): Access => {
     user: undefined,
     backend,
     cookies: [],
-    holder: () => Promise.resolve(userHolder('local')),
+    findHolder: () => Promise.resolve(userHolder('local')),
   };
   return {
     mode: 'local',

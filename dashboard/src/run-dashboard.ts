@@ -123,7 +123,7 @@ const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
     contextOf: pageContexts(options),
     bodyOf: (request, response) => {
       const session = sessionOf(response);
-      const findHolder = () => session?.holder() ?? networkHolder(clientAddress(request));
+      const findHolder = () => session?.findHolder() ?? networkHolder(clientAddress(request));
       return formBody(request, response, { readBody, findHolder, isSignedIn: session !== undefined });
     },
   });
@@ -184,8 +184,8 @@ const identify =
   (access: Access, clientAddress: ClientAddress): RequestHandler =>
   async (request, response, next) => {
     try {
-      const client = networkSender(clientAddress(request), response);
-      const session = await access.sessionOf(request, client);
+      const sender = networkSender(clientAddress(request), response);
+      const session = await access.sessionOf(request, sender);
       response.locals['session'] = session;
       for (const cookie of session?.cookies ?? []) response.append('set-cookie', cookie);
       if (session === undefined && comesFromAnotherSite(request)) sendOnward(response, request.originalUrl);
@@ -214,7 +214,7 @@ const pageContexts = ({ access, logger, workers, clientAddress, stopping, pools 
   const streamsOf = pageStreams({ pools });
   return (request: Request, response: Response): DashboardContext => {
     const session = sessionOf(response);
-    const findHolder = () => session?.holder() ?? networkHolder(clientAddress(request));
+    const findHolder = () => session?.findHolder() ?? networkHolder(clientAddress(request));
     return {
       get backend() {
         return signedInBackend(session?.backend, request);

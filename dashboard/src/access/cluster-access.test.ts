@@ -31,7 +31,7 @@ it('an audit line has the user, even if the API server did not respond when the 
   request.headers.authorization = 'Bearer t';
   const sender = { findHolder: () => Promise.resolve('network'), signal: new AbortController().signal };
   const session = await access.sessionOf(request, sender);
-  expect([await session?.holder(), await session?.holder()]).toEqual(['network', 'network']);
+  expect([await session?.findHolder(), await session?.findHolder()]).toEqual(['network', 'network']);
   expect(reviews).toBe(1);
   isDown = false;
   const log = await session?.backend.logs.open({ namespace: 'a', name: 'shop', uid: 'u' });

@@ -59,42 +59,42 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
   const present = (
     { url = '' }: IncomingMessage,
     { token, user }: Pick<SessionData, 'token'> & Partial<SessionData>,
-    { client, cookies = [] }: { readonly client: Sender; readonly cookies?: readonly string[] },
+    { sender, cookies = [] }: { readonly sender: Sender; readonly cookies?: readonly string[] },
   ): Session => {
     // A user whom the API server could not name yet may have a name when captured data is read.
     let known = user;
-    const name = async () => (known ??= await nameUser(backends.user(token, client)));
+    const name = async () => (known ??= await nameUser(backends.user(token, sender)));
     const reader = { via: url.startsWith('/api/') ? ('api' as const) : ('page' as const), user: name };
     const askHolder = async () => {
       const named = await name();
-      return named === undefined ? client.findHolder() : userHolder(named);
+      return named === undefined ? sender.findHolder() : userHolder(named);
     };
     let asked: Promise<string> | undefined;
-    const holder = () => (asked ??= askHolder());
-    const backend = backends.as(token, { findHolder: holder, signal: client.signal });
-    return { user, cookies, holder, backend: { ...backend, logs: auditReads(backend.logs, audit, reader) } };
+    const findHolder = () => (asked ??= askHolder());
+    const backend = backends.as(token, { findHolder, signal: sender.signal });
+    return { user, cookies, findHolder, backend: { ...backend, logs: auditReads(backend.logs, audit, reader) } };
   };
-  const fromCookie = async (request: IncomingMessage, client: Sender): Promise<Session | undefined> => {
+  const fromCookie = async (request: IncomingMessage, sender: Sender): Promise<Session | undefined> => {
     const data = cookie.read(request.headers.cookie);
     if (data === undefined) return undefined;
     const now = Date.now();
-    if (data.tokenExpiresAt - RENEW_BEFORE_MS > now) return present(request, data, { client });
+    if (data.tokenExpiresAt - RENEW_BEFORE_MS > now) return present(request, data, { sender });
     const next = await renewed?.(data);
-    if (next !== undefined) return present(request, next, { client, cookies: cookie.renew(next) ?? [] });
-    return data.tokenExpiresAt > now ? present(request, data, { client }) : undefined;
+    if (next !== undefined) return present(request, next, { sender, cookies: cookie.renew(next) ?? [] });
+    return data.tokenExpiresAt > now ? present(request, data, { sender }) : undefined;
   };
-  const sessionOf = oncePerRequest(async (request, client) => {
+  const sessionOf = oncePerRequest(async (request, sender) => {
     const token = bearerOf(request);
-    return token === undefined ? fromCookie(request, client) : present(request, { token }, { client });
+    return token === undefined ? fromCookie(request, sender) : present(request, { token }, { sender });
   });
   return {
     mode: 'cluster',
     sessionOf,
-    signInFor: (client) => {
-      const establishing = { userOf: (token: string) => backends.user(token, client), cookie, maxAgeMs };
+    signInFor: (sender) => {
+      const establishing = { userOf: (token: string) => backends.user(token, sender), cookie, maxAgeMs };
       return {
         withToken: (token) => establishSession(establishing, { token }),
-        provider: provider?.signInFor(client, ({ idToken, refreshToken }) =>
+        provider: provider?.signInFor(sender, ({ idToken, refreshToken }) =>
           establishSession(establishing, { token: idToken, refreshToken }),
         ),
         signOut: () => cookie.clear(),
@@ -106,8 +106,8 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
 /** Looks up the session once per request. Several parts of the process use the session, but it must be renewed only once. */
 const oncePerRequest = (find: Access['sessionOf']): Access['sessionOf'] => {
   const found = new WeakMap<IncomingMessage, Promise<Session | undefined>>();
-  return (request, client) => {
-    const known = found.get(request) ?? find(request, client);
+  return (request, sender) => {
+    const known = found.get(request) ?? find(request, sender);
     found.set(request, known);
     return known;
   };

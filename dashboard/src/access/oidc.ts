@@ -38,7 +38,7 @@ type Establish = (tokens: Tokens) => Promise<SignInResult>;
 
 export interface Oidc {
   /** Returns the sign-in of one request. */
-  signInFor(client: Sender, establish: Establish): ProviderSignIn;
+  signInFor(sender: Sender, establish: Establish): ProviderSignIn;
   /**
    * Resolves to undefined if the provider rejects the refresh token. Rejects if the provider does not respond, fails, or returns no
    * ID token.

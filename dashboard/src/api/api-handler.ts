@@ -73,7 +73,7 @@ export const apiHandler = (options: ApiOptions): ApiHandler => {
 
   const answer = async (
     request: IncomingMessage,
-    { response, client }: { readonly response: ServerResponse; readonly client: Sender },
+    { response, sender }: { readonly response: ServerResponse; readonly sender: Sender },
     url: URL,
   ): Promise<Answer> => {
     const refusal = checkApiRequest(request, access.mode);
@@ -88,12 +88,12 @@ export const apiHandler = (options: ApiOptions): ApiHandler => {
       response.setHeader('allow', found.allowed.join(', '));
       throw new ApiProblem('method_not_allowed', `Allowed: ${found.allowed.join(', ')}.`);
     }
-    const session = await access.sessionOf(request, client);
+    const session = await access.sessionOf(request, sender);
     if (session === undefined) throw new ApiProblem('unauthorized');
-    const findHolder = () => session.holder();
+    const { findHolder } = session;
     const { route, params } = found;
     const body = route.body === undefined ? undefined : await readJsonBody(request, response, { readBody, findHolder });
-    const signal = AbortSignal.any([client.signal, stopping]);
+    const signal = AbortSignal.any([sender.signal, stopping]);
     const headers = {
       accept: request.headers.accept ?? '',
       lastEventId: request.headers['last-event-id']?.toString(),
@@ -107,13 +107,13 @@ export const apiHandler = (options: ApiOptions): ApiHandler => {
   return (request, response) => {
     response.setHeaders(new Map(Object.entries(HEADERS)));
     const url = new URL(`http://localhost${request.url ?? '/'}`);
-    const client = networkSender(clientAddress(request), response);
-    answer(request, { response, client }, url)
+    const sender = networkSender(clientAddress(request), response);
+    answer(request, { response, sender }, url)
       .then((given) => sendAnswer(response, given))
       .catch((error: unknown) => {
         const problem = toProblem(error);
         const { method } = request;
-        if (problem === undefined && !client.signal.aborted)
+        if (problem === undefined && !sender.signal.aborted)
           logger.error({ err: error, method, path: url.pathname }, 'api request failed');
         // A client that disconnected needs no response. The connection of a failed stream is already closed.
         if (response.headersSent || response.destroyed) return undefined;

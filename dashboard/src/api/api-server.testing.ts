@@ -134,7 +134,7 @@ export interface ApiServer extends AsyncDisposable {
 }
 
 /** Finds the backend of a request, or nothing if the sender is not signed in. */
-type FindBackend = (request: IncomingMessage, client: Sender) => Promise<Backend | undefined>;
+type FindBackend = (request: IncomingMessage, sender: Sender) => Promise<Backend | undefined>;
 
 /** Starts the API on a free port. The holder of a request's shares is its `authorization` header. */
 export const startApiServer = async (findBackend: FindBackend, service?: string): Promise<ApiServer> => {
@@ -142,10 +142,10 @@ export const startApiServer = async (findBackend: FindBackend, service?: string)
   const logger = pino({ level: 'error' }, { write: () => (failures += 1) });
   const stopping = new AbortController();
   const workers = startWorkers();
-  const findSession: Access['sessionOf'] = async (request, client) => {
-    const backend = await findBackend(request, client);
-    const holder = () => Promise.resolve(request.headers.authorization ?? '');
-    return backend && { user: undefined, backend, cookies: [], holder };
+  const findSession: Access['sessionOf'] = async (request, sender) => {
+    const backend = await findBackend(request, sender);
+    const findHolder = () => Promise.resolve(request.headers.authorization ?? '');
+    return backend && { user: undefined, backend, cookies: [], findHolder };
   };
   const handle = apiHandler({
     access: { mode: 'cluster', sessionOf: findSession },

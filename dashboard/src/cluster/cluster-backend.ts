@@ -72,7 +72,7 @@ export const clusterBackends = ({
     as: (token, sender) => {
       const user = users.as(token, sender);
       const refusals: OperatorClient['refusals'] = async (project) =>
-        operatorCalls.run(await user.holder(), () => operator.refusals(project), user.signal);
+        operatorCalls.run(await user.findHolder(), () => operator.refusals(project), user.signal);
       return {
         mode: 'cluster',
         gatewayUrl,

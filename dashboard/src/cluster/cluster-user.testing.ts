@@ -5,7 +5,7 @@ export const testUser = (client: object, parts: Partial<ClusterUser> = {}): Clus
   id: 'ada',
   client: client as ClusterUser['client'],
   signal: new AbortController().signal,
-  holder: () => Promise.resolve('user ada'),
+  findHolder: () => Promise.resolve('user ada'),
   hold: () => Promise.resolve(() => undefined),
   holdList: () => Promise.resolve(),
   step: (work) => Promise.resolve(work()),

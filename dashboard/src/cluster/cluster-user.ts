@@ -19,7 +19,7 @@ export interface ClusterUser {
   /** For reads. Aborts when the user has left or has the response, unless the request has begun to write. */
   readonly signal: AbortSignal;
   /** Resolves with the holder of the user's shares (`holders.ts`). */
-  holder(): Promise<string>;
+  readonly findHolder: () => Promise<string>;
   /**
    * Counts memory for what was read, until the returned function is called or the user has the response. Rejects with `SourceError`
    * (`Unavailable`) if the user's share is used up.
@@ -92,9 +92,10 @@ export const clusterUsers = (
   pools.set('object_bytes', memory.objects).set('captured_bytes', memory['captured requests']);
 
   return {
-    as: (token, { findHolder, signal: left }) => {
+    as: (token, sender) => {
+      const { signal: left } = sender;
       let holder: Promise<string> | undefined;
-      const findOnce = () => (holder ??= findHolder());
+      const findHolder = () => (holder ??= sender.findHolder());
       const reads = new AbortController();
       let hasWritten = false;
       const releases = new Set<() => void>();
@@ -116,14 +117,14 @@ export const clusterUsers = (
           return attempt();
         };
         try {
-          return await calls.run(await findOnce(), begin, signal ?? reads.signal);
+          return await calls.run(await findHolder(), begin, signal ?? reads.signal);
         } catch (error) {
           // A queue has refused the call. An earlier attempt may have been sent.
           throw error instanceof SourceError && !hasWritten ? new UnsentError(error) : error;
         }
       };
       const step = async <T>(work: () => T): Promise<T> =>
-        steps.run(await findOnce(), async () => {
+        steps.run(await findHolder(), async () => {
           await nextTurn();
           return work();
         });
@@ -132,7 +133,7 @@ export const clusterUsers = (
         return body.length <= PARSED_INLINE_BYTES_MAX ? read() : step(read);
       };
       const startList = async (): Promise<void> => {
-        const name = await findOnce();
+        const name = await findHolder();
         await new Promise<void>((resolve, reject) => {
           const begin = (): Promise<void> => {
             listBytesLeft = LIST_BYTES_MAX;
@@ -153,9 +154,9 @@ export const clusterUsers = (
           parse,
         }),
         signal: reads.signal,
-        holder: findOnce,
+        findHolder,
         hold: async (what, bytes) => {
-          const name = await findOnce();
+          const name = await findHolder();
           if (left.aborted) {
             if (!hasWritten) throw left.reason;
             return () => undefined;

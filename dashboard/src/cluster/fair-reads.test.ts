@@ -22,7 +22,7 @@ const startReads = () => {
     },
   } as unknown as LogReads;
   const readsFor = fairReads(log);
-  return { begun, as: (holder: string) => readsFor(testUser({}, { holder: () => Promise.resolve(holder) })) };
+  return { begun, as: (holder: string) => readsFor(testUser({}, { findHolder: () => Promise.resolve(holder) })) };
 };
 
 it('reads for other users while one user has many slow queries', async () => {

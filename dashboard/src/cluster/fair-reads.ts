@@ -23,7 +23,7 @@ const busy = (message: string): LogStoreError => new LogStoreError(message, { ki
 export const fairReads = (
   store: LogReads,
   pools: Pools = new Map(),
-): ((user: Pick<ClusterUser, 'holder' | 'signal' | 'hold'>) => LogReads) => {
+): ((user: Pick<ClusterUser, 'findHolder' | 'signal' | 'hold'>) => LogReads) => {
   const queue = new FairQueue({
     runningMax: LOG_CONNECTIONS_MAX,
     callsMax: CALLS_MAX,
@@ -32,7 +32,8 @@ export const fairReads = (
   });
   pools.set('log_connections', queue.running).set('log_queries', queue.calls);
   return (user) => {
-    const inTurn = async <T>(query: () => Promise<T>): Promise<T> => queue.run(await user.holder(), query, user.signal);
+    const inTurn = async <T>(query: () => Promise<T>): Promise<T> =>
+      queue.run(await user.findHolder(), query, user.signal);
     /** Counts the memory of a result until the user has the response. */
     const held = async <T>(query: () => Promise<T>): Promise<T> => {
       const result = await inTurn(query);

@@ -82,7 +82,7 @@ it('one user has half of the watches, however many tokens the user has', async (
   const open = async (holder: string, count: number): Promise<number> => {
     const before = watches;
     for (let index = 0; index < count; index += 1) {
-      const user = testUser(counting, { id: `${holder} ${index}`, holder: () => Promise.resolve(holder) });
+      const user = testUser(counting, { id: `${holder} ${index}`, findHolder: () => Promise.resolve(holder) });
       void changes.watch(user, { namespace: 'shop', onChange: () => undefined, signal: stopping.signal });
     }
     await nextTurn();

@@ -56,7 +56,7 @@ export class LiveChanges {
       path: collectionPath(kind, namespace),
     }));
     const key = JSON.stringify([user.id, namespace]);
-    const holder = await user.holder();
+    const holder = await user.findHolder();
     const topic = this.#topics.get(key);
     if (topic === undefined && (watches.length === 0 || !this.#shares.take(holder))) {
       await poll(onChange, signal);

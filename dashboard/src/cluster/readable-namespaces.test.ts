@@ -14,7 +14,7 @@ it('remembers what a user may read, however many tokens another user has', async
     return Promise.resolve({ status: { resourceRules: [] } });
   };
   const ask = (holder: string, id: string) =>
-    readable.find(testUser({ create }, { id, holder: () => Promise.resolve(holder) }), 'Project');
+    readable.find(testUser({ create }, { id, findHolder: () => Promise.resolve(holder) }), 'Project');
   await ask('bob', 'bob');
   for (let token = 0; token < 2_100; token += 1) await ask('ada', `ada ${token}`);
   expect(reviews).toBe(2_101);

@@ -61,7 +61,7 @@ export class ReadableNamespaces {
    * namespaces takes too long. The next call then continues.
    */
   async find(user: ClusterUser, kind: Kind): Promise<ReadonlyMap<string, Readable>> {
-    const known = this.#knownAbout({ id: user.id, holder: await user.holder() }, kind);
+    const known = this.#knownAbout({ id: user.id, holder: await user.findHolder() }, kind);
     // Concurrent calls share the questions.
     const ask = () =>
       (known.asking ??= {
