@@ -25,7 +25,7 @@ it('remembers what a user may do, however many tokens another user has', async (
     return Promise.resolve({ status: { allowed: true } });
   };
   const ask = (holder: string, id: string) =>
-    reviews.may(testUser({ create }, { id, holder: () => Promise.resolve(holder) }), QUESTION);
+    reviews.may(testUser({ create }, { id, findHolder: () => Promise.resolve(holder) }), QUESTION);
   await ask('bob', 'bob');
   for (let token = 0; token < 20_000; token += 1) await ask('ada', `ada ${token}`);
   await ask('bob', 'bob');

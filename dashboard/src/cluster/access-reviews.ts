@@ -57,7 +57,7 @@ export class AccessReviews {
 
   /** Resolves with the API server's decision. Rejects with `SourceError`. */
   async may(user: ClusterUser, question: AccessQuestion): Promise<boolean> {
-    const holder = await user.holder();
+    const holder = await user.findHolder();
     return shareAnswer(user.signal, () => this.#decide(user, question, holder));
   }
 
