@@ -38,6 +38,7 @@ export interface ReplayFormProps {
   /** Whether the body gets the initial focus, instead of the button that sends. */
   readonly isBodyFocused: boolean;
   readonly isSending: boolean;
+  readonly canSend: boolean;
   /** Content next to the submit button. */
   readonly children: ReactNode;
 }
@@ -151,7 +152,8 @@ const toTarget = (kind: unknown): ReplayTarget => REPLAY_TARGETS.find((known) =>
 
 /** A form with the captured request, its edited copy, the target and the header changes. */
 export const ReplayForm = (props: ReplayFormProps) => {
-  const { captured, values, errors, unsaved, submission, upstream, isBodyFocused, isSending, children } = props;
+  const { captured, values, errors, unsaved, submission, upstream, isBodyFocused, isSending, canSend, children } =
+    props;
   const [shown, setShown] = useState({ kind: values['spec.target.kind'], headers: values['spec.edit.headers'] });
   const [isEdited, setEdited] = useState(errors !== undefined);
   const send = useInitialFocus<HTMLButtonElement>();
@@ -203,7 +205,7 @@ export const ReplayForm = (props: ReplayFormProps) => {
         data-sticky-actions
         className="sticky bottom-0 z-10 flex flex-wrap items-center gap-2 border-t border-line bg-page py-3"
       >
-        <Button type="submit" look="primary" disabled={isSending} ref={send}>
+        <Button type="submit" look="primary" disabled={!canSend} ref={send}>
           {isSending ? 'Sending…' : 'Send'}
         </Button>
         {children}

@@ -86,6 +86,8 @@ const ReplayExchange = () => {
         upstream={upstream}
         isBodyFocused={isBodyFocused}
         isSending={isSending}
+        // The values are those of an earlier URL if the page cannot be loaded.
+        canSend={!isSending && lost === undefined}
       >
         <Link to={back} className={buttonClass('ghost')}>
           Cancel
