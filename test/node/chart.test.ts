@@ -304,7 +304,10 @@ test(
     expect(urls).toHaveLength(5);
     const traffic = startLoad(urls, { paddingBytes: 64 * 1024 });
     const refusing = (): Set<string | undefined> => new Set(traffic.failures.map((failure) => failure.split(' ')[0]));
-    await eventually('the share of each spool to be used up', refusing, { accept: ({ size }) => size === 5, timeoutMs: 60_000 });
+    await eventually('the share of each spool to be used up', refusing, {
+      accept: ({ size }) => size === 5,
+      timeoutMs: 60_000,
+    });
     await traffic.stop();
     // All requests are for one namespace.
     expect(traffic.failures.filter((failure) => !failure.includes('503 overloaded'))).toEqual([]);

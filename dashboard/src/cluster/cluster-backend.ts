@@ -33,7 +33,7 @@ export interface ClusterParts {
   /** See `Backend`. */
   readonly sendUrl: string;
   readonly logger: Logger;
-  readonly pools?: Pools;
+  readonly pools?: Pools | undefined;
 }
 
 export interface ClusterBackends {
@@ -54,7 +54,7 @@ export const clusterBackends = ({
   gatewayUrl,
   sendUrl,
   logger,
-  pools = new Map(),
+  pools,
 }: ClusterParts): ClusterBackends => {
   const users = clusterUsers(config, pools);
   const reviews = new AccessReviews();
@@ -66,7 +66,7 @@ export const clusterBackends = ({
     waitMs: OPERATOR_WAIT_MS,
     refusal: () => new SourceError('Unavailable', 'the operator is busy: try again in a few seconds'),
   });
-  pools.set('operator_connections', operatorCalls.running).set('operator_calls', operatorCalls.calls);
+  pools?.set('operator_connections', operatorCalls.running).set('operator_calls', operatorCalls.calls);
   const readsFor = fairReads(store, pools);
   return {
     as: (token, sender) => {

@@ -72,7 +72,7 @@ const busy = refusal('too many of your requests wait for the Kubernetes API serv
 /** Creates users of the cluster in `config` from their tokens. Their calls share connections, which `close` closes. */
 export const clusterUsers = (
   config: SharedConnectionConfig,
-  pools: Pools = new Map(),
+  pools?: Pools,
 ): { as(token: string, sender: Sender): ClusterUser; close(): Promise<void> } => {
   const anonymous = anonymousConfig(config, CONNECTIONS_MAX);
   const calls = new FairQueue({ runningMax: CONNECTIONS_MAX, callsMax: CALLS_MAX, waitMs: WAIT_MS, refusal: busy });
@@ -87,9 +87,9 @@ export const clusterUsers = (
     objects: new SharedPool(OBJECT_BYTES_MAX),
     'captured requests': new SharedPool(CAPTURED_BYTES_MAX),
   };
-  pools.set('api_server_connections', calls.running).set('api_server_calls', calls.calls);
-  pools.set('long_lists', lists.running).set('long_list_calls', lists.calls);
-  pools.set('object_bytes', memory.objects).set('captured_bytes', memory['captured requests']);
+  pools?.set('api_server_connections', calls.running).set('api_server_calls', calls.calls);
+  pools?.set('long_lists', lists.running).set('long_list_calls', lists.calls);
+  pools?.set('object_bytes', memory.objects).set('captured_bytes', memory['captured requests']);
 
   return {
     as: (token, sender) => {

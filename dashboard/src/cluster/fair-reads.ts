@@ -22,7 +22,7 @@ const busy = (message: string): LogStoreError => new LogStoreError(message, { ki
  */
 export const fairReads = (
   store: LogReads,
-  pools: Pools = new Map(),
+  pools?: Pools,
 ): ((user: Pick<ClusterUser, 'findHolder' | 'signal' | 'hold'>) => LogReads) => {
   const queue = new FairQueue({
     runningMax: LOG_CONNECTIONS_MAX,
@@ -30,7 +30,7 @@ export const fairReads = (
     waitMs: WAIT_MS,
     refusal: () => busy('too many queries are running'),
   });
-  pools.set('log_connections', queue.running).set('log_queries', queue.calls);
+  pools?.set('log_connections', queue.running).set('log_queries', queue.calls);
   return (user) => {
     const inTurn = async <T>(query: () => Promise<T>): Promise<T> =>
       queue.run(await user.findHolder(), query, user.signal);

@@ -42,10 +42,10 @@ export class LiveChanges {
   readonly #reviews: AccessReviews;
   readonly #logger: Logger;
 
-  constructor(reviews: AccessReviews, logger: Logger, pools: Pools = new Map()) {
+  constructor(reviews: AccessReviews, logger: Logger, pools?: Pools) {
     this.#reviews = reviews;
     this.#logger = logger;
-    pools.set('watches', this.#shares);
+    pools?.set('watches', this.#shares);
   }
 
   /** Watches until `signal` aborts. Rejects with `SourceError`: `Unauthorized` if the token is no longer valid. */
