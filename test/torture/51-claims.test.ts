@@ -51,6 +51,8 @@ test(
         NODE_OPTIONS: `--import=${path.join(import.meta.dirname, 'crash-after-write.ts')}`,
         TEST_CRASH_TRAP: trap,
         TEST_CRASH_REQUEST: CLAIM_WRITE,
+        // Without an operator, callers need no permits.
+        STANDIN_QUOTA_FREE: '0',
       },
     });
     const [operator] = deployment.operators;
