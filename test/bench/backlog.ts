@@ -34,6 +34,7 @@ export const writeBacklog = async (dir: string, rows: number, nextRow: () => Log
     if ((await Promise.all(group)).includes(false)) throw new Error('a row of the backlog was not recorded');
   }
   await spool.close();
+  await spool.leave({ isSettled: false });
   return spool;
 };
 
