@@ -23,7 +23,7 @@ export interface Access {
   /**
    * Returns the sender's session, or undefined if the sender is not signed in. Reads only the request headers. Does not check
    * whether the API server accepts the token. If the API server rejects the token, calls of the backend reject with `SourceError`
-   * (`Unauthorized`). `sender` has the shares of a sender whom the API server does not know.
+   * (`Unauthorized`). `sender` has the shares of an unknown user.
    */
   sessionOf(request: IncomingMessage, sender: Sender): Promise<Session | undefined>;
   /** Returns the sign-in of one request. Undefined in local mode, which has no sign-in. */

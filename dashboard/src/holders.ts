@@ -14,5 +14,5 @@ export const userHolder = (user: string): string => {
   return namespace === undefined ? `user ${user}` : namespaceHolder(namespace);
 };
 
-/** Returns the holder of the shares of clients whom the API server does not know. */
+/** Returns the holder of the shares of clients whose user is unknown. */
 export const networkHolder = (clientAddress: string): string => `network ${clientNetwork(clientAddress)}`;

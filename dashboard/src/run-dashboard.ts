@@ -211,7 +211,7 @@ const sessionOf = ({ locals }: Response): Session | undefined => locals['session
 
 const pageContexts = ({ access, logger, workers, clientAddress, stopping, pools }: PagesOptions) => {
   const { mode } = access;
-  const streamsOf = pageStreams({ pools });
+  const openStreamsFor = pageStreams({ pools });
   return (request: Request, response: Response): DashboardContext => {
     const session = sessionOf(response);
     const findHolder = () => session?.findHolder() ?? networkHolder(clientAddress(request));
@@ -231,7 +231,7 @@ const pageContexts = ({ access, logger, workers, clientAddress, stopping, pools 
       share: response.locals['share'] as OpenedShare | undefined,
       nonce: String(response.locals['nonce']),
       isDataRequest: request.path.endsWith('.data'),
-      openStream: streamsOf({ id: session?.user ?? tokenDigest(request), findHolder }),
+      openStream: openStreamsFor({ id: session?.user ?? tokenDigest(request), findHolder }),
     };
   };
 };

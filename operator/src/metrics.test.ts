@@ -4,17 +4,18 @@ import { expect, test } from 'vitest';
 import { MemorySource } from './memory-source.testing.ts';
 import { operatorMetrics } from './metrics.ts';
 
+const usage = () => ({ period: '2026-11', accepted: 45, granted: 90, quota: 100, isExhausted: undefined });
+const leader = {
+  log: { revision: { epoch: 1, number: 1 } },
+  gateways: { known: [] },
+  volumes: undefined,
+  quota: { usage },
+};
+
 test('standin_quota_accepted does not fall below the number in this month’s status while gateways report to a new leader', async () => {
   const accepted = async (period: string): Promise<string | undefined> => {
     const status = { usage: { period, accepted: 85, quota: 100 } };
     const account = new MemorySource().put('Account', 'team', {}, status);
-    const usage = () => ({ period: '2026-11', accepted: 45, granted: 90, quota: 100, isExhausted: undefined });
-    const leader = {
-      log: { revision: { epoch: 1, number: 1 } },
-      gateways: { known: [] },
-      volumes: undefined,
-      quota: { usage },
-    };
     const registry = new Registry();
     operatorMetrics(registry, { objects: () => [account], leading: () => leader });
     return /^standin_quota_accepted\{.*\} (\d+)$/m.exec(await registry.metrics())?.[1];
@@ -29,13 +30,6 @@ test('the Accounts of one namespace do not take all series of quotas', async () 
   const busy = Array.from({ length: accountSeriesMax + 1 }, (_, index) => source.put('Account', `busy-${index}`, {}));
   const other = source.put('Account', 'other', {});
   const objects = [...busy, { ...other, metadata: { ...other.metadata, namespace: 'team-b' } }];
-  const usage = () => ({ period: '2026-11', accepted: 45, granted: 90, quota: 100, isExhausted: undefined });
-  const leader = {
-    log: { revision: { epoch: 1, number: 1 } },
-    gateways: { known: [] },
-    volumes: undefined,
-    quota: { usage },
-  };
   const registry = new Registry();
   operatorMetrics(registry, { objects: () => objects, leading: () => leader });
   const text = await registry.metrics();

@@ -37,7 +37,7 @@ export const submittedReplayName = (form: FormData, content: unknown): string =>
 
 /**
  * Creates a Replay with the user's permissions. If an earlier submission of the same form has created it, returns that Replay.
- * If the user may not read it, nobody knows whether it is this Replay. Assigns errors to the fields of the replay form only if `values`
+ * If the user may not read it, it is unknown whether it is this Replay. Assigns errors to the fields of the replay form only if `values`
  * is given.
  */
 export const createReplay = async (

@@ -83,7 +83,13 @@ const Endpoint = () => {
             <Copy aria-hidden /> Duplicate
           </Link>
           {owner === undefined && (
-            <DeleteEndpoint {...{ title, method, slug, version }} action={paths.endpoint(params)} />
+            <DeleteEndpoint
+              title={title}
+              method={method}
+              slug={slug}
+              version={version}
+              action={paths.endpoint(params)}
+            />
           )}
         </div>
       </div>

@@ -140,7 +140,7 @@ const Purges = () => {
             <code>-purge</code> grants this permission. The API server reports: {planned.message}
           </Notice>
         ) : (
-          <NewPurge key={formKey} {...{ names, values, planned }} />
+          <NewPurge key={formKey} names={names} values={values} planned={planned} />
         )}
       </section>
       <section aria-labelledby="purges" className="flex flex-col gap-2">

@@ -61,7 +61,7 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
     { token, user }: Pick<SessionData, 'token'> & Partial<SessionData>,
     { sender, cookies = [] }: { readonly sender: Sender; readonly cookies?: readonly string[] },
   ): Session => {
-    // A user whom the API server could not name yet may have a name when captured data is read.
+    // The API server may name the user later, when captured data is read.
     let known = user;
     const name = async () => (known ??= await nameUser(backends.user(token, sender)));
     const reader = { via: url.startsWith('/api/') ? ('api' as const) : ('page' as const), user: name };

@@ -4,10 +4,10 @@ import { parseObject, readStatus, type AccountSpec, type EndpointSpec, type Proj
 /** A page reads the spec of an object several times, and parsing a large one takes milliseconds. */
 const parsed = new WeakMap<ResourceObject, object>();
 
-/** Returns the spec of an object. An invalid spec is returned unchanged, so any field may be missing. */
-const specOf = <T>(object: ResourceObject): Partial<T> => parseSpec(object);
-
-/** Parses the spec of an object, once. The functions below then return it immediately. */
+/**
+ * Returns the spec of an object, which is parsed once. An invalid spec is returned unchanged, so any field may be missing. The
+ * functions below return the same.
+ */
 export const parseSpec = (object: ResourceObject): object => {
   const known = parsed.get(object);
   if (known !== undefined) return known;
@@ -18,9 +18,9 @@ export const parseSpec = (object: ResourceObject): object => {
   return spec;
 };
 
-export const endpointSpec = (object: ResourceObject): Partial<EndpointSpec> => specOf<EndpointSpec>(object);
-export const projectSpec = (object: ResourceObject): Partial<ProjectSpec> => specOf<ProjectSpec>(object);
-export const accountSpec = (object: ResourceObject): Partial<AccountSpec> => specOf<AccountSpec>(object);
+export const endpointSpec = (object: ResourceObject): Partial<EndpointSpec> => parseSpec(object);
+export const projectSpec = (object: ResourceObject): Partial<ProjectSpec> => parseSpec(object);
+export const accountSpec = (object: ResourceObject): Partial<AccountSpec> => parseSpec(object);
 
 export const projectStatus = ({ status }: ResourceObject) => readStatus('Project', status);
 export const endpointStatus = ({ status }: ResourceObject) => readStatus('Endpoint', status);

@@ -59,13 +59,13 @@ export class Orphans {
     for (const result of measured) if (result.status === 'rejected') throw result.reason;
   }
 
-  /** Finds out to which namespaces the segments that are found belong. Until then, they belong to nobody. */
+  /** Finds out to which namespaces the segments that are found belong. Until then, they belong to no namespace. */
   async readShares(): Promise<void> {
     const { hasGivenUp } = this.#options.inserter;
     for (const [folder, files] of this.#folders)
       for (const [name, shares] of files) {
         if (hasGivenUp.aborted) return;
-        // A file that is removed, or cannot be read, belongs to nobody.
+        // A file that is removed, or cannot be read, belongs to no namespace.
         if (shares.bytes > 0 && isSegmentName(name)) await shares.read(path.join(folder, name)).catch(() => undefined);
       }
   }

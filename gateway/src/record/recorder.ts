@@ -8,7 +8,7 @@ import type { LogRow } from '@standin/contract';
 export interface Recorder {
   /**
    * Returns whether the namespace may have new requests recorded. Returns false if its records use up its share. Requests that were
-   * accepted before are recorded nevertheless.
+   * accepted before are still recorded.
    */
   admits(namespace: string): boolean;
   /** Whether new requests are refused because they could not be stored. */

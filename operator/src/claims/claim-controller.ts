@@ -72,7 +72,7 @@ export class ClaimController implements Controller {
     desired.setHolders(this.#holders);
     desired.flush();
     try {
-      // More claims arise while a tenant creates objects, for which nobody else may wait. They are recorded after `start`.
+      // More claims arise while a tenant creates objects, and no other tenant may wait for them. They are recorded after `start`.
       for (let round = 1; round <= PREPARED_ROUNDS && !signal.aborted && translator.unrecorded().length > 0; round += 1)
         await this.#record();
     } catch (error) {

@@ -36,7 +36,7 @@ const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
 /**
  * Settles the blocks of a process that can no longer accept requests and whose rows are all in the log. The log shows how many
  * permits the process spent. The remaining permits are given back. Rejects if the process still has a stream, the rows cannot be
- * counted, or the result cannot be written. The accounts of other namespaces are then settled nevertheless.
+ * counted, or the result cannot be written. The accounts of other namespaces are still settled.
  */
 export const settleLost = async (instance: string, parts: SettleLostParts): Promise<void> => {
   const { store, objects, countPermits, isConnected, request, logger, clock } = parts;

@@ -24,7 +24,7 @@ const destinationsWith = (object: ResourceObject, plan: ReplayPlan, parent = 'p'
     plan,
   );
 
-const destinationOf = async (spec: Readonly<Record<string, unknown>>, path: string, target?: string) => {
+const findDestination = async (spec: Readonly<Record<string, unknown>>, path: string, target?: string) => {
   const object: ResourceObject = endpoint('orders', { action: 'Forward', ...spec });
   const destinations = destinationsWith(object, planTo(target));
   const found = await destinations.of({ endpoint: 'orders', endpointUid: object.metadata.uid, path });
@@ -35,16 +35,16 @@ describe('the upstream of an Endpoint whose slug has parameters', () => {
   const spec = { slug: '/v1/orders/{id}', forward: { url: 'https://api.example.com/orders/${path.id}' } };
 
   test('has the values of the captured path', async () => {
-    expect(await destinationOf(spec, '/v1/orders/4%202')).toBe('https://api.example.com/orders/4%202');
+    expect(await findDestination(spec, '/v1/orders/4%202')).toBe('https://api.example.com/orders/4%202');
   });
 
   test('has the values of the edited path', async () => {
-    const edited = await destinationOf(spec, '/v1/orders/42', '/g95g/v1/orders/43?a=/x');
+    const edited = await findDestination(spec, '/v1/orders/42', '/g95g/v1/orders/43?a=/x');
     expect(edited).toBe('https://api.example.com/orders/43');
   });
 
   test('is unknown if the path does not match the slug', async () => {
-    expect(await destinationOf(spec, '/v1/orders/42/items')).toBe(
+    expect(await findDestination(spec, '/v1/orders/42/items')).toBe(
       'The path of the request does not match the slug /v1/orders/{id} of Endpoint orders, so the URL of its upstream is unknown.',
     );
   });
@@ -57,7 +57,7 @@ test.each([
     'http://warehouse.default.svc.cluster.local:80/x',
   ],
 ])('the upstream without inserted values is as written: %j', async (spec, url) => {
-  expect(await destinationOf(spec, '/42')).toBe(url);
+  expect(await findDestination(spec, '/42')).toBe(url);
 });
 
 test('an Endpoint that was created again is found by its name, in the same Project only', async () => {

@@ -38,7 +38,7 @@ test('counts refusals, but not questions', () => {
   expect([pool.take('a'), pool.admits('a'), pool.refused]).toEqual([false, false, 2]);
 });
 
-test('does not take what belongs to nobody for the largest share', () => {
+test('does not take what belongs to no holder for the largest share', () => {
   const pool = new SharedPool(10);
   pool.add('', 6);
   pool.add('a', 1);

@@ -62,7 +62,7 @@ test('the next process finds out what the process before it counted', async () =
   expect(pool.used).toBe(segment.length);
 });
 
-test('damaged, cut off and unknown bytes belong to nobody, and the frames after them to their namespaces', async () => {
+test('damaged, cut off and unknown bytes belong to no namespace, and the frames after them to their namespaces', async () => {
   const one = frame('a', 300_000);
   const damaged = Buffer.alloc(300_000, 1);
   const torn = frame('b', 1_000).subarray(0, 50);
@@ -74,7 +74,7 @@ test('damaged, cut off and unknown bytes belong to nobody, and the frames after 
   expect(held('', 'a')).toEqual([unknown.length, 0]);
 });
 
-test('a segment that is removed while it is read counts for nobody', async () => {
+test('a segment that is removed while it is read counts for no namespace', async () => {
   const segment = segmentWith(frame('a', 1_000_000));
   const file = path.join(dir, 'segment');
   await writeFile(file, segment);

@@ -5,8 +5,8 @@ import { NAMESPACE_END_MAX, namespaceAt } from '@standin/logstore';
 import { decodeHeader, FRAME_HEAD_BYTES, HEADER_BYTES } from './segment-format.ts';
 
 /** The holder of what belongs to no namespace, such as headers and damaged records. */
-const NOBODY = '';
-/** Smaller parts of a segment are counted for nobody when the segment is complete. This bounds the memory for each segment. */
+const UNATTRIBUTED = '';
+/** Smaller parts of a segment are not attributed when the segment is complete. This bounds the memory for each segment. */
 const PARTS_MAX = 128;
 const BLOCK_BYTES = 256 * 1024;
 /** After each block, because commits and deliveries need the same disk. Reads at most 50 MiB a second. */
@@ -20,10 +20,10 @@ export class SegmentShares {
   readonly #shares = new Map<string, number>();
   #bytes = 0;
 
-  /** @param bytes of the segment, which belong to nobody yet */
+  /** @param bytes of the segment, which belong to no namespace yet */
   constructor(pool: SharedPool, bytes: number) {
     this.#pool = pool;
-    this.#add(NOBODY, bytes);
+    this.#add(UNATTRIBUTED, bytes);
   }
 
   get bytes(): number {
@@ -38,17 +38,17 @@ export class SegmentShares {
   /** The segment is complete. */
   complete(): void {
     for (const [namespace, bytes] of this.#shares)
-      if (namespace !== NOBODY && bytes * PARTS_MAX < this.#bytes) {
+      if (namespace !== UNATTRIBUTED && bytes * PARTS_MAX < this.#bytes) {
         this.#add(namespace, -bytes);
         this.#shares.delete(namespace);
-        this.#add(NOBODY, bytes);
+        this.#add(UNATTRIBUTED, bytes);
       }
   }
 
   /** The segment is replaced by this one. */
   replace(segment: Buffer): void {
     this.free();
-    this.#add(NOBODY, HEADER_BYTES);
+    this.#add(UNATTRIBUTED, HEADER_BYTES);
     this.addFrames(segment.subarray(HEADER_BYTES));
     this.complete();
   }
@@ -77,8 +77,8 @@ export class SegmentShares {
     }
     // The segment may have been delivered in the meantime.
     for (const [namespace, bytes] of found) {
-      const moved = Math.min(bytes, this.#shares.get(NOBODY) ?? 0);
-      this.#add(NOBODY, -moved);
+      const moved = Math.min(bytes, this.#shares.get(UNATTRIBUTED) ?? 0);
+      this.#add(UNATTRIBUTED, -moved);
       this.#add(namespace, moved);
     }
     this.complete();
@@ -104,7 +104,7 @@ export class SegmentShares {
  */
 const walkFrames = (block: Buffer, marker: number, add: (namespace: string, bytes: number) => void): number => {
   let at = 0;
-  let namespace = NOBODY;
+  let namespace = UNATTRIBUTED;
   let bytes = 0;
   while (at + FRAME_START_BYTES <= block.length) {
     if (block.readUInt32LE(at) !== marker) {
