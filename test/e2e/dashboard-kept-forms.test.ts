@@ -5,7 +5,7 @@ import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
+import { SHOP, startDashboard, onPageWithFailures, type DashboardRun } from './dashboard-stand.ts';
 import { endpoint, forward, mock, readLog } from './dev-stand.ts';
 import { expectAccessible } from './expect-accessible.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
@@ -43,16 +43,8 @@ afterAll(async () => {
 
 const at = (url: string): string => `${run.dashboard}${url}`;
 
-/** Opens a page and checks at the end that the console has no errors or warnings except those about failed requests. */
-const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<void> => {
-  const { page, close, complaints } = await watched(browser);
-  await goto(page, at(url));
-  await use(page);
-  expect(
-    complaints.filter((complaint) => !/Failed to load resource|Failed to fetch|SyntaxError/.test(complaint)),
-  ).toEqual([]);
-  await close();
-};
+const onPage = (url: string, use: (page: Page) => Promise<void>): Promise<void> =>
+  onPageWithFailures(browser, at(url), use);
 
 const press = (page: Page, button: string | RegExp): Promise<void> =>
   page.getByRole('button', { name: button, exact: true }).click();

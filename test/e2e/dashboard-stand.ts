@@ -1,4 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
+import { expect } from 'vitest';
 import { openPage, type WatchedPage } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
 import { startDev, type DevRun, type StartDevOptions } from './dev-stand.ts';
@@ -55,3 +56,18 @@ export const tabTo = async (page: Page, name: string, key: 'Tab' | 'Shift+Tab' =
 };
 
 export const watched = (browser: Browser): Promise<WatchedPage> => openPage(browser, { viewport: DESKTOP });
+
+/** Opens a page and checks at the end that the console has no errors or warnings except those about failed requests. */
+export const onPageWithFailures = async (
+  browser: Browser,
+  url: string,
+  use: (page: Page) => Promise<void>,
+): Promise<void> => {
+  const { page, close, complaints } = await watched(browser);
+  await goto(page, url);
+  await use(page);
+  expect(
+    complaints.filter((complaint) => !/Failed to load resource|Failed to fetch|SyntaxError/.test(complaint)),
+  ).toEqual([]);
+  await close();
+};

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startBrowser } from '../harness/browser.ts';
-import { goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
+import { onPageWithFailures, goto, SHOP, startDashboard, watched, type DashboardRun } from './dashboard-stand.ts';
 import { endpoint, mock } from './dev-stand.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
@@ -35,16 +35,8 @@ beforeEach(async () => {
   await expect.poll(async () => (await fetch(at(EDIT))).text()).toContain(title);
 });
 
-/** Opens a form and checks at the end that the console has no errors or warnings except those about failed requests. */
-const onForm = async (use: (page: Page) => Promise<void>, url = EDIT): Promise<void> => {
-  const { page, close, complaints } = await watched(browser);
-  await goto(page, at(url));
-  await use(page);
-  expect(
-    complaints.filter((complaint) => !/Failed to load resource|Failed to fetch|SyntaxError/.test(complaint)),
-  ).toEqual([]);
-  await close();
-};
+const onForm = (use: (page: Page) => Promise<void>, url = EDIT): Promise<void> =>
+  onPageWithFailures(browser, at(url), use);
 
 /** Reloads the page's data, as a live page does when an object changes. */
 const reload = (page: Page): Promise<void> => page.evaluate('window.__remixRouter.revalidate()');
