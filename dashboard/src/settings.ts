@@ -7,6 +7,7 @@ import {
   portSetting,
   watchSetting,
 } from '@standin/contract';
+import { clickHouseSettings } from '@standin/logstore';
 import { z } from 'zod';
 import { isNetwork } from './client-address.ts';
 
@@ -132,28 +133,7 @@ export const clusterDashboardSettings = z
           .describe('Name of the provider on the sign-in button.'),
       })
       .prefault({}),
-    clickhouse: z
-      .object({
-        url: httpUrlSetting.default('http://localhost:8123').describe('URL of ClickHouse’s HTTP interface.'),
-        username: z
-          .string()
-          .default('default')
-          .describe('ClickHouse user. docs/guides/install.md lists the privileges that each process needs.'),
-        password: z.string().default('').describe('Password of the ClickHouse user.'),
-        loginDir: z
-          .string()
-          .min(1)
-          .optional()
-          .describe(
-            'Folder with the files username and password, such as a mounted Secret. They replace clickhouse.username and clickhouse.password, and are read again for each call.',
-          ),
-        database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
-        cluster: z
-          .string()
-          .optional()
-          .describe('ClickHouse cluster whose replicas store the log. If unset, the log is on a single server.'),
-      })
-      .prefault({}),
+    clickhouse: clickHouseSettings.prefault({}),
     operator: z
       .object({
         urls: listSetting(z.url({ protocol: /^https$/ }))

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
-import { LIMITS, booleanSetting, httpUrlSetting, listSetting, logLevelSetting, portSetting } from '@standin/contract';
-import { isCertificates, isCidr, isTarget } from '@standin/egress';
+import { LIMITS, adminSettings, httpUrlSetting, listSetting, logLevelSetting, portSetting } from '@standin/contract';
+import { egressSettings } from '@standin/egress';
+import { migratingSettings } from '@standin/logstore';
 import { z } from 'zod';
 
 const bytes = z.coerce.number().int().min(1_024);
@@ -11,14 +12,7 @@ const timeout = z.coerce.number().int().min(100);
 export const gatewaySettings = z.object({
   host: z.string().default('0.0.0.0').describe('Address to listen on for callers.'),
   port: portSetting.default(8080).describe('Port to listen on for callers. 0 selects a free port.'),
-  admin: z
-    .object({
-      host: z.string().default('0.0.0.0').describe('Address on which /metrics, /healthz and /readyz are served.'),
-      port: portSetting
-        .default(9090)
-        .describe('Port on which /metrics, /healthz and /readyz are served. 0 selects a free port.'),
-    })
-    .prefault({}),
+  admin: adminSettings,
   name: z
     .string()
     .min(1)
@@ -86,35 +80,12 @@ export const gatewaySettings = z.object({
         .prefault({}),
     })
     .prefault({}),
-  clickhouse: z
-    .object({
-      url: httpUrlSetting.default('http://localhost:8123').describe('URL of ClickHouse’s HTTP interface.'),
-      username: z
-        .string()
-        .default('default')
-        .describe('ClickHouse user. docs/guides/install.md lists the privileges that each process needs.'),
-      password: z.string().default('').describe('Password of the ClickHouse user.'),
-      loginDir: z
-        .string()
-        .min(1)
-        .optional()
-        .describe(
-          'Folder with the files username and password, such as a mounted Secret. They replace clickhouse.username and clickhouse.password, and are read again for each call.',
-        ),
-      database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
+  clickhouse: migratingSettings
+    .extend({
       timeoutMs: timeout
         .default(35_000)
         .describe(
           'Maximum time to wait for ClickHouse’s response to an insert. After that, the same bytes are sent again.',
-        ),
-      cluster: z
-        .string()
-        .optional()
-        .describe('ClickHouse cluster whose replicas store the log. If unset, the log is on a single server.'),
-      migrate: booleanSetting
-        .default(true)
-        .describe(
-          'Create or update the log tables before they are first used. Set to false if the ClickHouse user lacks the required privileges.',
         ),
     })
     .prefault({}),
@@ -192,32 +163,7 @@ export const gatewaySettings = z.object({
         .describe('How much of an upstream response is stored. The caller always gets the whole response.'),
     })
     .prefault({}),
-  egress: z
-    .object({
-      allowPrivate: booleanSetting
-        .default(false)
-        .describe(
-          'Allow upstreams with loopback and private addresses. Use this only on a developer’s machine. Must be the same for the operator and the gateways.',
-        ),
-      allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
-        .default([])
-        .describe(
-          'Comma-separated private networks, in CIDR notation, that upstreams may use. Must be the same for the operator and the gateways.',
-        ),
-      refuse: listSetting(z.string().refine(isTarget, 'must be a host and a port, such as clickhouse:8123'))
-        .default([])
-        .describe(
-          'Comma-separated HOST:PORT pairs that are never upstreams, in addition to those of Standin’s own components. Must be the same for the operator and the gateways.',
-        ),
-      ca: z
-        .string()
-        .refine(isCertificates, 'must be one or more PEM certificates, which begin with -----BEGIN CERTIFICATE-----')
-        .optional()
-        .describe(
-          'PEM certificates of CAs to trust for upstreams and replay targets, in addition to the system’s CAs.',
-        ),
-    })
-    .prefault({}),
+  egress: egressSettings,
   drainMs: milliseconds
     .default(5_000)
     .describe(

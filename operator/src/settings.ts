@@ -1,24 +1,15 @@
 import { hostname } from 'node:os';
 import {
   LIMITS,
-  booleanSetting,
+  adminSettings,
   gatewayUrlSetting,
   httpUrlSetting,
-  listSetting,
   logLevelSetting,
   portSetting,
   watchSetting,
 } from '@standin/contract';
-import {
-  checkUpstreamUrl,
-  isCertificates,
-  isCidr,
-  isTarget,
-  parseTarget,
-  RefusedTargets,
-  targetOf,
-  type Target,
-} from '@standin/egress';
+import { checkUpstreamUrl, egressSettings, parseTarget, RefusedTargets, targetOf, type Target } from '@standin/egress';
+import { migratingSettings } from '@standin/logstore';
 import { z } from 'zod';
 import type { RetentionSettings, TranslateSettings } from './translate/index.ts';
 
@@ -72,14 +63,7 @@ export const operatorSettings = z.object({
         ),
     })
     .prefault({}),
-  admin: z
-    .object({
-      host: z.string().default('0.0.0.0').describe('Address on which /metrics, /healthz and /readyz are served.'),
-      port: portSetting
-        .default(9090)
-        .describe('Port on which /metrics, /healthz and /readyz are served. 0 selects a free port.'),
-    })
-    .prefault({}),
+  admin: adminSettings,
   gatewayUrl: gatewayUrlSetting.describe(
     'Base URL at which callers reach the gateways. URLs in status fields start with it.',
   ),
@@ -88,59 +72,12 @@ export const operatorSettings = z.object({
     .min(1)
     .default('cluster.local')
     .describe('The cluster’s DNS domain. serviceRef uses it to build the names of Services.'),
-  egress: z
-    .object({
-      allowPrivate: booleanSetting
-        .default(false)
-        .describe(
-          'Allow upstreams with loopback and private addresses. Use this only on a developer’s machine. Must be the same for the operator and the gateways.',
-        ),
-      allow: listSetting(z.string().refine(isCidr, 'must be a network in CIDR notation, such as 10.20.0.0/16'))
-        .default([])
-        .describe(
-          'Comma-separated private networks, in CIDR notation, that upstreams may use. Must be the same for the operator and the gateways.',
-        ),
-      refuse: listSetting(z.string().refine(isTarget, 'must be a host and a port, such as clickhouse:8123'))
-        .default([])
-        .describe(
-          'Comma-separated HOST:PORT pairs that are never upstreams, in addition to those of Standin’s own components. Must be the same for the operator and the gateways.',
-        ),
-      ca: z
-        .string()
-        .refine(isCertificates, 'must be one or more PEM certificates, which begin with -----BEGIN CERTIFICATE-----')
-        .optional()
-        .describe(
-          'PEM certificates of CAs to trust for upstreams and replay targets, in addition to the system’s CAs.',
-        ),
-    })
-    .prefault({}),
-  clickhouse: z
-    .object({
+  egress: egressSettings,
+  clickhouse: migratingSettings
+    .extend({
       url: httpUrlSetting
         .optional()
         .describe('URL of ClickHouse’s HTTP interface. If unset, replays and purges are unavailable.'),
-      username: z
-        .string()
-        .default('default')
-        .describe('ClickHouse user. docs/guides/install.md lists the privileges that each process needs.'),
-      password: z.string().default('').describe('Password of the ClickHouse user.'),
-      loginDir: z
-        .string()
-        .min(1)
-        .optional()
-        .describe(
-          'Folder with the files username and password, such as a mounted Secret. They replace clickhouse.username and clickhouse.password, and are read again for each call.',
-        ),
-      database: z.string().default('standin').describe('ClickHouse database that holds the log.'),
-      cluster: z
-        .string()
-        .optional()
-        .describe('ClickHouse cluster whose replicas store the log. If unset, the log is on a single server.'),
-      migrate: booleanSetting
-        .default(true)
-        .describe(
-          'Create or update the log tables before they are first used. Set to false if the ClickHouse user lacks the required privileges.',
-        ),
     })
     .prefault({}),
   replay: z

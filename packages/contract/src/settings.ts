@@ -93,6 +93,16 @@ export const booleanSetting = z.stringbool().or(z.boolean());
 
 export const httpUrlSetting = z.url({ protocol: /^https?$/ });
 
+/** Where a process serves its metrics and probes. */
+export const adminSettings = z
+  .object({
+    host: z.string().default('0.0.0.0').describe('Address on which /metrics, /healthz and /readyz are served.'),
+    port: portSetting
+      .default(9090)
+      .describe('Port on which /metrics, /healthz and /readyz are served. 0 selects a free port.'),
+  })
+  .prefault({});
+
 /** Base URL at which callers reach the gateways, without a slash at its end. Operator and dashboard must have the same value. */
 export const gatewayUrlSetting = httpUrlSetting
   .default('http://standin-gateway.standin-system.svc.cluster.local')

@@ -14,4 +14,5 @@ export {
   type ReplayRequest,
   type RequestEdit,
 } from './replay-request.ts';
+export { egressSettings } from './settings.ts';
 export { joinUpstreamUrl } from './upstream-url.ts';

@@ -29,6 +29,7 @@ export type {
   StatusCount,
 } from './replay-results.ts';
 export { RowBinaryReader } from './row-binary-reader.ts';
+export { clickHouseSettings, migratingSettings } from './settings.ts';
 export type { SchemaState } from './schema-state.ts';
 export { rememberIds, tailLog, tailSummaries } from './tail-log.ts';
 export type { TailedLog, TailFilter, TailOptions } from './tail-log.ts';
