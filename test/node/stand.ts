@@ -85,6 +85,20 @@ export class NodeStand {
     return this.system('get', 'deployment', 'standin-operator', '-o', format);
   }
 
+  /**
+   * Returns the names of the objects in the release's namespace, without those of Kubernetes itself. Generated parts of names are
+   * replaced with `…`, and each such name is listed only once.
+   */
+  async leftovers(): Promise<readonly string[]> {
+    const kinds = await this.kubectl('api-resources', '--verbs=list', '-o', 'name', '--namespaced=true');
+    const listed = kinds.split('\n').filter((kind) => !/^(events|pods\.metrics|endpoints$)/.test(kind));
+    const names = (await this.system('get', listed.join(','), '-o', 'name', '--ignore-not-found')).split('\n');
+    const known = names
+      .filter((name) => !['configmap/kube-root-ca.crt', 'serviceaccount/default'].includes(name))
+      .map((name) => name.replace(/(standin-claims|standin-quota|standin-gateway-drain)-[0-9a-z-]+$/, '$1-…'));
+    return [...new Set(known)].sort();
+  }
+
   /** Starts `kubectl port-forward` to one of the release's Services. Returns `http://localhost:PORT`. */
   async forward(name: string, port: number): Promise<string> {
     const logName = `forward-${name}`;

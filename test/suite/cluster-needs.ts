@@ -1,5 +1,7 @@
 import { glob, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import process from 'node:process';
+import { REHEARSAL_VARIABLE } from '../harness/environment.ts';
 import { moduleImports } from './module-imports.ts';
 
 /** The test files that use a Kubernetes cluster, Helm or kubectl, determined by their imports. */
@@ -20,6 +22,7 @@ const OWN_MODULE = 'test/harness/cluster.ts';
 const HELM_MODULE = 'test/harness/helm.ts';
 const KUBECTL_MODULE = 'test/cluster/kubectl.ts';
 const TEST_FILES = 'test/{integration,e2e,node,torture}/**/*.test.ts';
+const REHEARSAL_FILES = 'test/rehearsal/**/*.test.ts';
 
 /**
  * Returns the needs of the test files that vitest's `filters` select, as paths relative to the root of the checkout. Without
@@ -52,7 +55,8 @@ export const findFilesThatNeed = async (module: string, filters: readonly string
  */
 const selectedTestFiles = async (filters: readonly string[]): Promise<readonly string[]> => {
   const files: string[] = [];
-  for await (const file of glob(TEST_FILES, { cwd: ROOT })) files.push(file);
+  const selected = process.env[REHEARSAL_VARIABLE] === '1' ? REHEARSAL_FILES : TEST_FILES;
+  for await (const file of glob(selected, { cwd: ROOT })) files.push(file);
   return filters.length === 0 ? files : files.filter((file) => filters.some((filter) => file.includes(filter)));
 };
 
