@@ -6,7 +6,7 @@ import type { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
 import { OPERATOR_SERVICE_ACCOUNT, SYSTEM_NAMESPACE } from './install-standin.ts';
 import { freePort } from './ports.ts';
-import { CHART_NODE_ARGS, startProcess, type ProcessOptions, type RunningProcess } from './processes.ts';
+import { CHART_NODE_ARGS, startProcess, type RunningProcess } from './processes.ts';
 
 type Env = Readonly<Record<string, string>>;
 
@@ -19,8 +19,6 @@ export interface DeployOptions {
   readonly gatewayEnv?: Env | ((gateway: number, operators: readonly DeployedOperator[]) => Promise<Env>);
   /** Settings for every operator. */
   readonly operatorEnv?: Readonly<Record<string, string>>;
-  /** Returns the checkout that the process with this name, such as `gateway-0`, runs at its next start. By default, this one. */
-  readonly checkout?: (name: string) => string;
   /** The namespace of the operators' ServiceAccount, Lease and certificates. By default, standin-system. */
   readonly systemNamespace?: string;
   /** Folders with certificates from a different tool. By default, the operators create the certificates. */
@@ -71,13 +69,6 @@ export const deploy = async (options: DeployOptions): Promise<Deployment> => {
   };
 };
 
-const start = ({ checkout }: DeployOptions, options: ProcessOptions): RunningProcess =>
-  startProcess({
-    ...options,
-    nodeArgs: CHART_NODE_ARGS,
-    ...(checkout && { checkout: () => checkout(options.name) }),
-  });
-
 const startOperators = async (options: DeployOptions): Promise<readonly DeployedOperator[]> => {
   const { cluster, systemNamespace = SYSTEM_NAMESPACE } = options;
   const kubeconfig = await cluster.tokenKubeconfig(systemNamespace, OPERATOR_SERVICE_ACCOUNT);
@@ -99,7 +90,7 @@ const startOperators = async (options: DeployOptions): Promise<readonly Deployed
         ...(options.certificateDirs && { STANDIN_STREAM_CERTIFICATE_DIR: options.certificateDirs.operator }),
         ...options.operatorEnv,
       };
-      const process = start(options, { name, main: 'operator/src/main.ts', env });
+      const process = startProcess({ name, main: 'operator/src/main.ts', env, nodeArgs: CHART_NODE_ARGS });
       const adminUrl = `http://127.0.0.1:${adminPort}`;
       await process.waitForUrl(`${adminUrl}/readyz`, READY_TIMEOUT_MS);
       return { process, streamUrl, adminUrl };
@@ -161,7 +152,7 @@ const startGateways = async (
         ...options.clickHouse.env,
         ...(typeof gatewayEnv === 'function' ? await gatewayEnv(index, place.operators) : gatewayEnv),
       };
-      const process = start(options, { name, main: 'gateway/src/main.ts', env });
+      const process = startProcess({ name, main: 'gateway/src/main.ts', env, nodeArgs: CHART_NODE_ARGS });
       const adminUrl = `http://127.0.0.1:${adminPort}`;
       await process.waitForUrl(`${adminUrl}/readyz`, READY_TIMEOUT_MS);
       return { process, dataDir, url: `http://127.0.0.1:${port}`, adminUrl };

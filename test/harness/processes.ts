@@ -8,8 +8,6 @@ export interface ProcessOptions {
   readonly name: string;
   /** The file to run, relative to the checkout: `operator/src/main.ts`. */
   readonly main: string;
-  /** Returns the checkout to run. Called at each start. By default, this one. */
-  readonly checkout?: () => string;
   readonly args?: readonly string[];
   /** Environment variables. The test's own variables are passed on, except NODE_ENV, STANDIN_… and VITEST… variables. */
   readonly env?: Readonly<Record<string, string>>;
@@ -25,7 +23,7 @@ export interface ProcessExit {
 /** The flags with which the chart starts operators and gateways. Without them, V8 keeps up to 130 MiB for new objects. */
 export const CHART_NODE_ARGS: readonly string[] = ['--max-semi-space-size=16'];
 
-export const ROOT = path.join(import.meta.dirname, '../..');
+const ROOT = path.join(import.meta.dirname, '../..');
 const END_WITH_PARENT = path.join(import.meta.dirname, 'end-with-parent.js');
 const LOG_LINES_MAX = 5_000;
 const WAIT_TIMEOUT_MS = 20_000;
@@ -135,12 +133,12 @@ export class RunningProcess {
   }
 
   #spawn(moreEnv: Readonly<Record<string, string>> = {}): ChildProcess {
-    const { main, checkout = () => ROOT, args = [], env = {}, nodeArgs = [] } = this.#options;
+    const { main, args = [], env = {}, nodeArgs = [] } = this.#options;
     const inherited = Object.entries(process.env).filter(
       ([name]) => !name.startsWith('STANDIN_') && !name.startsWith('VITEST') && name !== 'NODE_ENV',
     );
     const child = spawn(process.execPath, [...nodeArgs, '--import', END_WITH_PARENT, main, ...args], {
-      cwd: checkout(),
+      cwd: ROOT,
       env: { ...Object.fromEntries(inherited), ...env, ...moreEnv },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });

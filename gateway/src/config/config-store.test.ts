@@ -2,7 +2,7 @@ import type { ConfigObject } from '@standin/contract';
 import { expect, test } from 'vitest';
 import { account, BASIC_OBJECTS, endpoint, KEY, OTHER_KEY, quiet } from '../gateway.testing.ts';
 import { ConfigStore } from './config-store.ts';
-import { jsonOf } from './disk-copy.ts';
+import { objectAsJson } from './disk-copy.ts';
 
 test.each([
   ['served within maxStalenessMs', { uptimeMs: 5_000, wallMs: 5_000 }, true],
@@ -47,7 +47,7 @@ test('the secrets of an endpoint are available when the operator has sent all of
   expect(secretsIn(store)).toBeUndefined();
   commit(5, true, { a: 'one' });
   expect(secretsIn(store)).toBeUndefined();
-  expect(store.objects().map(jsonOf).join('\n')).not.toContain('two');
+  expect(store.objects().map(objectAsJson).join('\n')).not.toContain('two');
 });
 
 test.each<[string, readonly ConfigObject[], boolean]>([

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { LogStoreError } from '@standin/logstore';
-import { LIMITS, STREAM_FEATURES, type Ack, type ConfigObject, type EndpointConfig } from '@standin/contract';
+import { CONFIG_FEATURES, LIMITS, type Ack, type ConfigObject, type EndpointConfig } from '@standin/contract';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MemorySink } from '../deliver/memory-sink.testing.ts';
 import { runGateway, type Gateway } from '../gateway.ts';
@@ -221,7 +221,7 @@ describe('an endpoint that only a newer gateway can serve', () => {
 
   test('is answered with 503, even if an earlier version of the endpoint was served', async () => {
     const gateway = await startWith();
-    expect(operator.query.get('features')).toBe(STREAM_FEATURES.join());
+    expect(operator.query.get('features')).toBe(Object.keys(CONFIG_FEATURES).join());
     await operator.publish([endpoint('/v1/{id}')]);
     expect(await statusOf(gateway, `/${URI}/v1/a`)).toBe(200);
     expect((await operator.publish([WITHHELD])).rejected).toEqual([]);
@@ -354,24 +354,13 @@ describe('the copy on disk', () => {
     expect(await statusOf(second)).toBe(401);
   });
 
-  test('contains rate limits beside the accounts, so that earlier versions can read the accounts', async () => {
+  test('contains the rate limits of accounts', async () => {
     await crash(await startWith([{ ...account('own', KEY), requestsPerSecond: 1 }, ...BASIC_OBJECTS.slice(1)]));
     await operator.close();
-    const put = { type: 'put', object: account('own', KEY), requestsPerSecond: 1 };
-    expect(await readFile(copyPath(), 'utf8')).toContain(JSON.stringify(put));
     const second = await start();
     await until(async () => (await readiness(second)) === 200);
     expect([await statusOf(second), await statusOf(second)]).toEqual([200, 429]);
     operator = await FakeOperator.listen(certificates, operator.port);
-  });
-
-  test('does not contain the metrics field of projects, with which earlier versions would not read the projects', async () => {
-    const shop = BASIC_OBJECTS.find(({ uid }) => uid === 'project-shop');
-    await startWith([...BASIC_OBJECTS, { ...shop, metrics: 'Enabled' } as ConfigObject]);
-    await until(copyHasKey);
-    const lines = (await readFile(copyPath(), 'utf8')).trim().split('\n');
-    const objects = lines.map((line) => (JSON.parse(line) as { object?: ConfigObject }).object);
-    expect(objects.find((object) => object?.uid === 'project-shop')).toEqual(shop);
   });
 
   test('is deleted before the goodbye message, so a forgotten gateway cannot return with a revoked key', async () => {

@@ -1,6 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { formatRevision, isRecord, parseRevision, type Revision, type StreamMessage } from '@standin/contract';
+import { formatRevision, parseRevision, type Revision, type StreamMessage } from '@standin/contract';
 import { replaceFile, syncFolder } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -15,12 +15,7 @@ const WRITE_LENGTH = 65_536;
 const FILE_NAME = 'config.ndjson';
 
 const beginLine = z.object({ type: z.literal('begin'), revision: z.string() });
-const putLine = z.object({
-  type: z.literal('put'),
-  object: z.unknown(),
-  /** Separate from the account, which earlier versions would ignore with this field. They may read the copy after a rollback. */
-  requestsPerSecond: z.number().optional(),
-});
+const putLine = z.object({ type: z.literal('put'), object: z.unknown() });
 const commitLine = z.object({ type: z.literal('commit'), revision: z.string() });
 
 /** The configuration in the file. */
@@ -43,10 +38,7 @@ function* linesIn(bytes: Buffer): Generator<string> {
 }
 
 function* objectsIn(bytes: Buffer): Generator {
-  for (const line of linesIn(bytes)) {
-    const { object, requestsPerSecond } = putLine.parse(JSON.parse(line));
-    yield requestsPerSecond === undefined || !isRecord(object) ? object : { ...object, requestsPerSecond };
-  }
+  for (const line of linesIn(bytes)) yield putLine.parse(JSON.parse(line)).object;
 }
 
 const parseCopy = (bytes: Buffer): StoredConfig | undefined => {
@@ -62,18 +54,13 @@ const parseCopy = (bytes: Buffer): StoredConfig | undefined => {
 /** Encodes `objects`, which were all read at the same time, over several turns of the event loop. */
 function* lines(revision: string, objects: readonly TableEntry[]): Generator<string> {
   yield JSON.stringify({ type: 'begin', revision, snapshot: true } satisfies StreamMessage);
-  for (const object of objects) yield `{"type":"put",${jsonOf(object)}}`;
+  for (const object of objects) yield `{"type":"put","object":${objectAsJson(object)}}`;
   yield JSON.stringify({ type: 'commit', revision } satisfies StreamMessage);
 }
 
-/** Returns the members of the object's line in the copy. */
-export const jsonOf = (entry: TableEntry): string => {
-  if (entry.kind === 'Endpoint') return `"object":${new TextDecoder().decode(entry.json)}`;
-  if (entry.kind === 'Project') return `"object":${JSON.stringify({ ...entry.config, metrics: undefined })}`;
-  const { requestsPerSecond, ...account } = entry.config;
-  const limit = requestsPerSecond === undefined ? '' : `,"requestsPerSecond":${requestsPerSecond}`;
-  return `"object":${JSON.stringify(account)}${limit}`;
-};
+/** Returns an object of the table as JSON. */
+export const objectAsJson = (entry: TableEntry): string =>
+  entry.kind === 'Endpoint' ? new TextDecoder().decode(entry.json) : JSON.stringify(entry.config);
 
 /**
  * The copy of the configuration that a gateway starts with if no operator responds. The copy is one snapshot of the config stream,

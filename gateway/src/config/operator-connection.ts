@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import {
+  CONFIG_FEATURES,
   permitAnswerSchema,
-  STREAM_FEATURES,
   STREAM_SERVER_NAME,
   type Ack,
   type DrainedReport,
@@ -28,6 +28,8 @@ const RESPONSE_TIMEOUT_MS = 3_000;
 const SOCKETS_MAX = 16;
 /** The maximum size of a response other than the stream. Such a response is one line of JSON. */
 const RESPONSE_BYTES_MAX = 64 * 1024;
+/** The names of the features that this gateway supports. */
+const FEATURES = Object.keys(CONFIG_FEATURES).join();
 
 /** The facts that a gateway reports about itself when it connects. */
 export interface GatewayIdentity {
@@ -76,7 +78,7 @@ export class OperatorConnection {
       gateway: name,
       instance,
       maxStalenessMs: String(maxStalenessMs),
-      features: STREAM_FEATURES.join(),
+      features: FEATURES,
     });
     return this.#send('GET', `/v1/config?${query.toString()}`, { signal });
   }
@@ -85,7 +87,7 @@ export class OperatorConnection {
   async ack(ack: Omit<Ack, 'gateway' | 'instance'>, signal: AbortSignal): Promise<boolean> {
     const { name, instance } = this.#gateway;
     const body = JSON.stringify({ gateway: name, instance, ...ack } satisfies Ack);
-    const query = new URLSearchParams({ features: STREAM_FEATURES.join() });
+    const query = new URLSearchParams({ features: FEATURES });
     const { status } = await readAnswer(await this.#send('POST', `/v1/acks?${query.toString()}`, { signal, body }));
     if (status !== 204 && status !== 409)
       throw new Error(`the operator responded to an acknowledgement with status ${status}`);

@@ -1,11 +1,11 @@
-import type { ConfigKey } from '@standin/contract';
+import type { Ack, ConfigKey } from '@standin/contract';
 import { systemClock, WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
 import type { GatewayMemory } from './gateway-memory.ts';
 import type { IsGatewayGone } from './gateway-pods.ts';
-import type { Cut, KnownGateway, ProgrammedState, ReceivedAck, WantedProject } from './gateway-record.ts';
+import type { Cut, KnownGateway, ProgrammedState, WantedProject } from './gateway-record.ts';
 import type { Effects } from './gateway-record.ts';
 import { GatewayStates } from './gateway-states.ts';
 
@@ -176,7 +176,7 @@ export class GatewayController implements Controller {
   }
 
   /** Records an acknowledgement. Returns false if the gateway must reconnect. */
-  ack(ack: ReceivedAck): boolean {
+  ack(ack: Ack): boolean {
     const effects = this.#states.acknowledged(ack, systemClock.now());
     if (effects !== undefined) this.#apply(effects);
     return effects !== undefined;

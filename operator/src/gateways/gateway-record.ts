@@ -1,4 +1,4 @@
-import type { Ack, ConfigKey, RejectedObject, Revision, Undelivered } from '@standin/contract';
+import type { ConfigKey, RejectedObject, Revision, Undelivered } from '@standin/contract';
 
 /** The facts about a gateway that the next leader must know. */
 export interface KnownGateway {
@@ -44,13 +44,6 @@ export interface Effects {
   readonly progress: readonly ConfigKey[] | undefined;
 }
 
-/** An object that a gateway cannot use. With `isServed`, it uses the object, except for a part that its version does not support. */
-export interface UnsupportedObject extends RejectedObject {
-  readonly isServed?: boolean;
-}
-
-export type ReceivedAck = Omit<Ack, 'rejected'> & { readonly rejected: readonly UnsupportedObject[] };
-
 /** The requests of a gateway that are in the log. */
 interface Delivered {
   /**
@@ -93,7 +86,7 @@ export interface Process {
   readonly maxStalenessMs: number;
   /** Undefined if the gateway has not acknowledged anything in this term, or since `expiresAt`. See `mayAnswer`. */
   acked: Revision | undefined;
-  rejected: ReadonlyMap<ConfigKey, UnsupportedObject>;
+  rejected: ReadonlyMap<ConfigKey, RejectedObject>;
   /** The open streams. There is briefly more than one stream when the gateway reconnects before the old stream has ended. */
   readonly streams: Set<Cut>;
   /**
@@ -110,7 +103,7 @@ export interface Process {
 }
 
 export const newProcess = (name: string, instance: string | undefined, maxStalenessMs: number): Process => {
-  const state = { acked: undefined, rejected: new Map<ConfigKey, UnsupportedObject>(), streams: new Set<Cut>() };
+  const state = { acked: undefined, rejected: new Map<ConfigKey, RejectedObject>(), streams: new Set<Cut>() };
   const times = { dueAt: Infinity, expiresAt: Infinity };
   return { name, instance, maxStalenessMs, ...state, ...times, delivered: NOTHING_DELIVERED };
 };
@@ -131,22 +124,12 @@ export const numberOf = ({ acked }: Process): number => acked?.number ?? 0;
 
 export const rejectedBy = ({ rejected }: Process): ConfigKey[] => [...rejected.keys()];
 
-/**
- * Returns the state, at these processes, of an object that was put in revision `since`.
- *
- * @param isRejection returns whether an object that a process does not fully support counts as rejected
- */
-export const stateOf = (
-  processes: readonly Process[],
-  key: ConfigKey,
-  since: number,
-  isRejection: (object: UnsupportedObject) => boolean = () => true,
-): ProgrammedState => {
+/** Returns the state, at these processes, of an object that was put in revision `since`. */
+export const stateOf = (processes: readonly Process[], key: ConfigKey, since: number): ProgrammedState => {
   if (processes.length === 0) return { kind: 'no-gateway' };
   for (const { name, rejected } of processes) {
     const object = rejected.get(key);
-    if (object !== undefined && isRejection(object))
-      return { kind: 'rejected', gateway: name, message: object.message };
+    if (object !== undefined) return { kind: 'rejected', gateway: name, message: object.message };
   }
   const waiting = processes.filter((process) => numberOf(process) < since);
   if (waiting.length === 0) return { kind: 'programmed' };
@@ -224,7 +207,7 @@ export const undeliveredBy = (
  * Records that the process now holds this revision. Returns the objects that it newly rejects, rejects for another reason, or no
  * longer rejects.
  */
-export const accept = (process: Process, revision: Revision, rejected: readonly UnsupportedObject[]): ConfigKey[] => {
+export const accept = (process: Process, revision: Revision, rejected: readonly RejectedObject[]): ConfigKey[] => {
   const before = process.rejected;
   const after = new Map(rejected.map((object) => [object.key, object]));
   process.acked = revision;

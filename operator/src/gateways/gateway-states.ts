@@ -1,4 +1,4 @@
-import { compareRevisions, LIMITS, parseRevision, type ConfigKey, type Revision } from '@standin/contract';
+import { compareRevisions, LIMITS, parseRevision, type Ack, type ConfigKey, type Revision } from '@standin/contract';
 import {
   accept,
   deliveredUpTo,
@@ -17,7 +17,6 @@ import {
   type KnownGateway,
   type Process,
   type ProgrammedState,
-  type ReceivedAck,
   type WantedProject,
 } from './gateway-record.ts';
 import { Revocations, revokedState, type AnsweringGateways } from './revocations.ts';
@@ -230,7 +229,7 @@ export class GatewayStates {
    * Records an acknowledgement. Returns undefined if it is for another term or its gateway has no stream. In both cases, the
    * gateway must reconnect.
    */
-  acknowledged(ack: ReceivedAck, now: number): Effects | undefined {
+  acknowledged(ack: Ack, now: number): Effects | undefined {
     const revision = parseRevision(ack.revision);
     const process = this.#processes.get(keyOf(ack.gateway, ack.instance));
     if (revision.epoch !== this.#options.epoch || process === undefined || process.streams.size === 0) return undefined;

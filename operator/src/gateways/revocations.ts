@@ -10,15 +10,14 @@ export interface AnsweringGateways {
 
 /**
  * Returns the state of an object whose state from before revision `since` must not be used. Lost gateways count as waiting. Gateways
- * that are gone do not count, because they no longer answer. A gateway that uses the new state without a part of it does not use the
- * earlier state.
+ * that are gone do not count, because they no longer answer.
  */
 export const revokedState = (
   { processes, lost }: AnsweringGateways,
   key: ConfigKey,
   since: number,
 ): ProgrammedState => {
-  const state = stateOf(processes, key, since, ({ isServed }) => isServed !== true);
+  const state = stateOf(processes, key, since);
   if (lost.size === 0 || state.kind === 'rejected') return state;
   const waiting = state.kind === 'waiting' ? state.gateways : [];
   const gateways = [...new Set([...waiting, ...lost])].sort();

@@ -1,4 +1,4 @@
-import { CONFIG_FEATURES, WITHHELD_CREDENTIAL, type ConfigObject, type SupportedFeatures } from '@standin/contract';
+import { WITHHELD_CREDENTIAL, type ConfigFeatures, type ConfigObject } from '@standin/contract';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { ConfigLog, textFor, type Transaction } from './config-log.ts';
 
@@ -21,14 +21,14 @@ const endpoint = (uid: string, slug: string) =>
     method: 'GET',
     action: { kind: 'JSON', status: 200, headers: [], body: '{}' },
   }) as const satisfies ConfigObject;
-const ALL = [...CONFIG_FEATURES];
+/** A feature of a later version. */
+const PATTERNS: ConfigFeatures = { 'path-parameters': ({ slug }) => slug.includes('{') };
 /** Parses what a gateway that supports `features` receives. */
-const messages = (lines: Transaction, features: SupportedFeatures): unknown[] =>
-  lines.flatMap((line) => {
+const messages = (lines: Transaction, features: readonly string[] = []): unknown[] =>
+  lines.map((line) => {
     const text = textFor(line, features);
-    if (text === '') return [];
     expect(text.indexOf('\n')).toBe(text.length - 1);
-    return [JSON.parse(text) as unknown];
+    return JSON.parse(text) as unknown;
   });
 
 test('a delta is one transaction, and removes only existing objects', () => {
@@ -37,7 +37,7 @@ test('a delta is one transaction, and removes only existing objects', () => {
   log.append({ put: [account('a')], remove: [] });
   log.follow((transaction) => seen.push(transaction));
   log.append({ put: [account('b')], remove: ['Account/a', 'Account/x'] });
-  expect(seen.map((transaction) => messages(transaction, ALL))).toEqual([
+  expect(seen.map((transaction) => messages(transaction))).toEqual([
     [
       { type: 'begin', revision: '7.2', snapshot: false },
       { type: 'remove', key: 'Account/a' },
@@ -53,7 +53,7 @@ test('later changes do not affect a snapshot', () => {
   log.append({ put: [account('a', 'first'), account('b')], remove: [] });
   const snapshot = log.snapshot();
   log.append({ put: [account('a', 'second')], remove: ['Account/b'] });
-  expect(messages(snapshot, ALL)).toEqual([
+  expect(messages(snapshot)).toEqual([
     { type: 'begin', revision: '1.1', snapshot: true },
     { type: 'put', object: account('a', 'first') },
     { type: 'put', object: account('b') },
@@ -67,16 +67,16 @@ describe('an endpoint that needs a feature', () => {
   const withheld = { ...pattern, action: { kind: 'Withheld' } };
 
   const logWith = (...put: ConfigObject[]): ConfigLog => {
-    const log = new ConfigLog(1);
+    const log = new ConfigLog(1, undefined, PATTERNS);
     log.append({ put, remove: [] });
     return log;
   };
 
-  test.each<[string, SupportedFeatures, unknown]>([
-    ['sent to a gateway that supports it', ['path-parameters', 'later'], { type: 'put', object: pattern }],
-    ['withheld from a gateway that does not', ['other'], { type: 'put', object: withheld }],
-    ['removed from a gateway that reports no features', undefined, { type: 'remove', key: 'Endpoint/pattern' }],
-  ])('is %s, in snapshots and in changes', (_name, features, expected) => {
+  test.each([
+    ['sent to a gateway that supports it', ['path-parameters', 'later'], pattern],
+    ['withheld from a gateway that does not', ['other'], withheld],
+  ])('is %s, in snapshots and in changes', (_name, features, object) => {
+    const expected = { type: 'put', object };
     expect(messages(logWith(literal, pattern).snapshot(), features).slice(1, -1)).toEqual([
       { type: 'put', object: literal },
       expected,
@@ -94,53 +94,13 @@ describe('an endpoint that needs a feature', () => {
       key: 'Endpoint/pattern',
       message: 'its version of Standin does not support path-parameters: update the gateway',
     };
-    expect([log.withheldFrom(['path-parameters']), log.withheldFrom(['other']), log.withheldFrom(undefined)]).toEqual([
-      [],
-      [rejected],
-      [rejected],
-    ]);
+    expect([log.withheldFrom(['path-parameters']), log.withheldFrom(['other'])]).toEqual([[], [rejected]]);
     log.append({ put: [endpoint('pattern', '/plain')], remove: [] });
-    expect(log.withheldFrom(undefined)).toEqual([]);
+    expect(log.withheldFrom([])).toEqual([]);
     log.append({ put: [pattern], remove: [] });
     log.append({ put: [], remove: ['Endpoint/pattern'] });
-    expect(log.withheldFrom(undefined)).toEqual([]);
+    expect(log.withheldFrom([])).toEqual([]);
   });
-});
-
-describe('an account with a rate limit', () => {
-  const limited = { ...account('a'), requestsPerSecond: 5 } as const;
-  const log = new ConfigLog(1);
-  log.append({ put: [limited], remove: [] });
-
-  test.each<[SupportedFeatures, unknown]>([
-    [ALL, limited],
-    [['signatures'], account('a')],
-    [undefined, account('a')],
-  ])('is sent without the limit to gateways that do not support it (features %j)', (features, object) => {
-    expect(messages(log.snapshot(), features)[1]).toEqual({ type: 'put', object });
-  });
-
-  test('counts as served without the limit by these gateways', () => {
-    const message = 'its version of Standin does not support rate-limits: update the gateway';
-    expect([log.withheldFrom(ALL), log.withheldFrom(['signatures']), log.withheldFrom(undefined)]).toEqual([
-      [],
-      [{ key: 'Account/a', message, isServed: true }],
-      [{ key: 'Account/a', message, isServed: true }],
-    ]);
-  });
-});
-
-test('a project with metrics is sent without them to a gateway that does not support them, which still serves it', () => {
-  const shop = { kind: 'Project', uid: 'shop', namespace: 'a', name: 'shop', accountUid: 'team', uri: 'shop' } as const;
-  const plain: ConfigObject = { ...shop, retentionDays: 30 };
-  const counted: ConfigObject = { ...plain, metrics: 'Enabled' };
-  const log = new ConfigLog(1);
-  log.append({ put: [counted], remove: [] });
-  const sentTo = (features: SupportedFeatures): unknown => messages(log.snapshot(), features)[1];
-  expect(sentTo(['project-metrics'])).toEqual({ type: 'put', object: counted });
-  expect(sentTo(ALL)).toEqual({ type: 'put', object: plain });
-  expect(sentTo(undefined)).toEqual({ type: 'put', object: plain });
-  expect([log.withheldFrom(['other']), log.withheldFrom(undefined)]).toEqual([[], []]);
 });
 
 describe('signing secrets', () => {
@@ -163,7 +123,7 @@ describe('signing secrets', () => {
   /** Publishes a change. Returns its messages about secrets, and those of a snapshot. */
   const after = (put: readonly ConfigObject[], remove: readonly string[] = []): unknown[][] => {
     log.append({ put, remove });
-    return [seen.at(-1) ?? [], log.snapshot()].map((lines) => messages(lines, ALL).filter(isAboutSecrets));
+    return [seen.at(-1) ?? [], log.snapshot()].map((lines) => messages(lines).filter(isAboutSecrets));
   };
 
   test('are sent with the first endpoint, and deleted with the last one', () => {
@@ -188,26 +148,10 @@ describe('signing secrets', () => {
     expect(after([], ['Endpoint/a'])).toEqual([[], []]);
   });
 
-  test('of an endpoint that is withheld for another reason are not part of it, but the gateway learns that there are some', () => {
-    log.append({ put: [{ ...signed('a', '1'), slug: '/{id}' }], remove: [] });
-    const objectFor = (features: SupportedFeatures): unknown =>
-      (messages(log.snapshot(), features) as { object?: unknown }[]).find(({ object }) => object !== undefined)?.object;
-    const action = { kind: 'Withheld' };
-    expect(objectFor(['signatures'])).toMatchObject({ action, credential: WITHHELD_CREDENTIAL });
-    expect(objectFor(['path-parameters'])).toMatchObject({ action });
-    expect(objectFor(['path-parameters'])).not.toHaveProperty('credential');
-  });
-
-  test.each<[string, SupportedFeatures, unknown]>([
-    ['does not support signatures', ['path-parameters'], 'Withheld'],
-    ['reports no features', undefined, undefined],
-  ])('are never sent to a gateway that %s', (_name, features, action) => {
-    log.append({ put: [signed('a', '1')], remove: [] });
-    for (const lines of [seen[0] ?? [], log.snapshot()]) {
-      const [, message, ...rest] = messages(lines, features) as { object?: { action: { kind: string } } }[];
-      expect(message?.object?.action.kind).toBe(action);
-      expect(rest).toMatchObject([{ type: 'commit' }]);
-      expect(JSON.stringify(messages(lines, features))).not.toContain(secret('1').value);
-    }
+  test('of an endpoint that is withheld are not part of it, but the gateway learns that there are some', () => {
+    const withholding = new ConfigLog(1, undefined, PATTERNS);
+    withholding.append({ put: [{ ...signed('a', '1'), slug: '/{id}' }], remove: [] });
+    const [, put] = messages(withholding.snapshot());
+    expect(put).toMatchObject({ object: { action: { kind: 'Withheld' }, credential: WITHHELD_CREDENTIAL } });
   });
 });

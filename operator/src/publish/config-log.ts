@@ -1,18 +1,16 @@
 import {
   CONFIG_FEATURES,
   configKey,
-  featuresOf,
   formatRevision,
   listText,
   withhold,
+  type ConfigFeatures,
   type ConfigKey,
   type ConfigObject,
+  type RejectedObject,
   type Revision,
-  type STREAM_FEATURES,
   type StreamMessage,
-  type SupportedFeatures,
 } from '@standin/contract';
-import type { UnsupportedObject } from '../gateways/gateway-record.ts';
 import { PublishedSecrets } from './published-secrets.ts';
 
 /** A complete NDJSON line, with its line break. Contains the value of a signing secret if it is a `secret` message. */
@@ -23,16 +21,8 @@ export interface Line {
    * needs only the last one. An announcement is only about itself, so this is its text.
    */
   readonly about: string;
-  /** What replaces the line for gateways that do not support all of `features`. For a project, this is the project without them. */
-  readonly otherwise?: {
-    readonly features: readonly string[];
-    /** For gateways that report their features. They respond with 503 to an endpoint's requests. Empty for a secret. */
-    readonly withheld: string;
-    /** For those of these gateways that support `signatures`, if the object accepts signatures. */
-    readonly withheldSigned?: string;
-    /** For gateways of earlier versions, which do not report their features. */
-    readonly removed: string;
-  };
+  /** Set if only gateways with these features get the line. Others get `text`, with which they respond with 503. */
+  readonly withheld?: { readonly features: readonly string[]; readonly text: string };
 }
 
 /** Lines that are sent together: a revision from `begin` to `commit`, or an announcement. */
@@ -78,48 +68,29 @@ const subject = (message: StreamMessage): string | undefined => {
   }
 };
 
-const putLine = (object: ConfigObject): Line => {
+const putLine = (object: ConfigObject, features: readonly string[]): Line => {
   const put = line({ type: 'put', object });
-  if (object.kind === 'Project' && object.metrics !== undefined) {
-    const without = text({ type: 'put', object: { ...object, metrics: undefined } });
-    return { ...put, otherwise: { features: ['project-metrics'], withheld: without, removed: without } };
-  }
-  const features = featuresOf(object);
-  if (features.length === 0 || object.kind === 'Project') return put;
-  if (object.kind === 'Account') {
-    const unlimited = text({ type: 'put', object: { ...object, requestsPerSecond: undefined } });
-    return { ...put, otherwise: { features, withheld: unlimited, removed: unlimited } };
-  }
-  const { credential, ...endpoint } = withhold(object) ?? object;
-  const withheld = text({ type: 'put', object: endpoint });
-  const removed = text({ type: 'remove', key: configKey(object) });
-  if (credential === undefined) return { ...put, otherwise: { features, withheld, removed } };
-  const withheldSigned = text({ type: 'put', object: { ...endpoint, credential } });
-  return { ...put, otherwise: { features, withheld, withheldSigned, removed } };
+  const withheld = features.length === 0 ? undefined : withhold(object);
+  return withheld === undefined
+    ? put
+    : { ...put, withheld: { features, text: text({ type: 'put', object: withheld }) } };
 };
 
-const secretLine = (message: Extract<StreamMessage, { type: 'secret' | 'forget' }>): Line => ({
-  ...line(message),
-  otherwise: { features: ['signatures'], withheld: '', removed: '' },
-});
-
-const missing = (features: readonly string[], supported: SupportedFeatures): readonly string[] =>
-  features.filter((feature) => supported?.includes(feature) !== true);
+const missing = (features: readonly string[], supported: readonly string[]): readonly string[] =>
+  features.filter((feature) => !supported.includes(feature));
 
 /** Returns what is sent to a gateway that supports these features. */
-export const textFor = ({ text: usual, otherwise }: Line, supported: SupportedFeatures): string => {
-  if (otherwise === undefined || missing(otherwise.features, supported).length === 0) return usual;
-  if (supported === undefined) return otherwise.removed;
-  return supported.includes('signatures') ? (otherwise.withheldSigned ?? otherwise.withheld) : otherwise.withheld;
-};
+export const textFor = ({ text: usual, withheld }: Line, supported: readonly string[]): string =>
+  withheld === undefined || missing(withheld.features, supported).length === 0 ? usual : withheld.text;
 
 /** The configuration in one leader's term, as revisions. Each object is serialized once for all gateways. */
 export class ConfigLog {
   readonly #epoch: number;
   readonly #entries = new Map<ConfigKey, Entry>();
-  /** The features that objects need and that some gateways may not support, by object. */
+  /** The features that endpoints need and that some gateways may not support, by endpoint. */
   readonly #features = new Map<ConfigKey, readonly string[]>();
   readonly #valueOf: (secretId: string) => Uint8Array | undefined;
+  readonly #known: ConfigFeatures;
   readonly #secrets = new PublishedSecrets();
   /** The published secrets by id. */
   readonly #secretLines = new Map<string, Line>();
@@ -127,9 +98,14 @@ export class ConfigLog {
   #number = 0;
 
   /** @param valueOf returns the value of a signing secret that an endpoint refers to */
-  constructor(epoch: number, valueOf: (secretId: string) => Uint8Array | undefined = () => undefined) {
+  constructor(
+    epoch: number,
+    valueOf: (secretId: string) => Uint8Array | undefined = () => undefined,
+    known: ConfigFeatures = CONFIG_FEATURES,
+  ) {
     this.#epoch = epoch;
     this.#valueOf = valueOf;
+    this.#known = known;
   }
 
   get revision(): Revision {
@@ -157,16 +133,16 @@ export class ConfigLog {
     }
     for (const object of changes.put) {
       const key = configKey(object);
-      const put = putLine(object);
+      const features = this.#needed(object);
+      const put = putLine(object, features);
       this.#entries.set(key, { line: put, since: this.#number });
-      const features = featuresOf(object);
       if (features.length === 0) this.#features.delete(key);
       else this.#features.set(key, features);
       lines.push(put);
       this.#secrets.set(key, object);
     }
     for (const message of this.#secrets.take(this.#valueOf)) {
-      const secret = secretLine(message);
+      const secret = line(message);
       lines.push(secret);
       if (message.type === 'secret') this.#secretLines.set(message.id, secret);
       else this.#secretLines.delete(message.id);
@@ -176,20 +152,14 @@ export class ConfigLog {
     return this.#number;
   }
 
-  /**
-   * Returns the objects that are withheld, in whole or in part, from a gateway that supports these features, as if the gateway had
-   * rejected them.
-   */
-  withheldFrom(supported: SupportedFeatures): UnsupportedObject[] {
-    const rejected: UnsupportedObject[] = [];
-    if (missing(CONFIG_FEATURES, supported).length === 0) return rejected;
+  /** Returns the endpoints that are withheld from a gateway that supports these features, as if the gateway had rejected them. */
+  withheldFrom(supported: readonly string[]): RejectedObject[] {
+    const rejected: RejectedObject[] = [];
     for (const [key, features] of this.#features) {
       const unsupported = missing(features, supported);
       if (unsupported.length === 0) continue;
       const message = `its version of Standin does not support ${listText(unsupported)}: update the gateway`;
-      // Such a gateway gets the account without its limit.
-      const isServed = unsupported.every((feature) => feature === 'rate-limits');
-      rejected.push({ key, message, ...(isServed && { isServed }) });
+      rejected.push({ key, message });
     }
     return rejected;
   }
@@ -205,20 +175,20 @@ export class ConfigLog {
     ];
   }
 
-  /**
-   * Passes a message that is not part of the configuration to all followers (see `follow`). With `feature`, gateways that do not
-   * support it do not get the message.
-   */
-  announce(message: StreamMessage, feature?: (typeof STREAM_FEATURES)[number]): void {
-    const usual = line(message);
-    const announced =
-      feature === undefined ? usual : { ...usual, otherwise: { features: [feature], withheld: '', removed: '' } };
-    for (const follow of this.#followers) follow([announced]);
+  /** Passes a message that is not part of the configuration to all followers (see `follow`). */
+  announce(message: StreamMessage): void {
+    for (const follow of this.#followers) follow([line(message)]);
   }
 
   /** Calls `follow` with every later transaction and announcement, until the returned function is called. */
   follow(follow: (transaction: Transaction) => void): () => void {
     this.#followers.add(follow);
     return () => this.#followers.delete(follow);
+  }
+
+  /** Returns the features that a gateway must support to serve the object. */
+  #needed(object: ConfigObject): readonly string[] {
+    if (object.kind !== 'Endpoint') return [];
+    return Object.entries(this.#known).flatMap(([feature, isNeeded]) => (isNeeded(object) ? feature : []));
   }
 }

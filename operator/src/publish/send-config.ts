@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { formatRevision, LIMITS, type StreamMessage, type SupportedFeatures } from '@standin/contract';
+import { formatRevision, LIMITS, type StreamMessage } from '@standin/contract';
 import { BEGIN, COMMIT, textFor, type ConfigLog, type Transaction } from './config-log.ts';
 
 /** Lines are joined into chunks of about this size, so that thousands of endpoints never form a single string. */
@@ -9,7 +9,7 @@ const PIECE_CHARS = 256 * 1024;
 /** The gateway that reads the stream. */
 export interface ConfigReader {
   readonly response: ServerResponse;
-  readonly features: SupportedFeatures;
+  readonly features: readonly string[];
 }
 
 /**
@@ -21,10 +21,7 @@ export const sendConfig = async (log: ConfigLog, { response, features }: ConfigR
   let waiting = new Map<string, string>();
   let wake = (): void => undefined;
   const push = (lines: Transaction): void => {
-    for (const line of lines) {
-      const text = textFor(line, features);
-      if (text !== '') waiting.set(line.about, text);
-    }
+    for (const line of lines) waiting.set(line.about, textFor(line, features));
     wake();
   };
   // No change is lost between the snapshot and the first delta, because both calls run synchronously.

@@ -90,14 +90,12 @@ const gatewayName = z
   .max(NAME_LENGTH_MAX)
   .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII characters without spaces');
 const instanceQuery = z.object({ instance: z.string().min(1).max(64) });
-// Gateways of earlier versions do not send `undelivered`.
 const goodbyeQuery = instanceQuery.extend({ undelivered: z.literal('true').optional() });
 const refusalsQuery = claimedIdentitySchema.omit({ kind: true });
 /** Marks the routes that only the dashboard's certificate may use. It may use no others. */
 const FOR_DASHBOARD = { isForDashboard: true };
 const streamQuery = instanceQuery.extend({
   gateway: gatewayName,
-  // Gateways of earlier versions do not send this parameter, and have no limit.
   maxStalenessMs: z.coerce.number().int().min(0).max(MAX_STALENESS_MS_MAX).default(0),
   features: featuresQuery,
 });

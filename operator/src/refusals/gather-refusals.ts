@@ -12,7 +12,7 @@ import {
 export interface RefusalGathererOptions {
   readonly gateways: { readonly known: readonly { readonly name: string; readonly connected: boolean }[] };
   /** Sends a message to all gateways that support the feature. */
-  readonly log: { announce(message: Extract<StreamMessage, { type: 'refusals' }>, feature: 'refusals'): void };
+  readonly log: { announce(message: Extract<StreamMessage, { type: 'refusals' }>): void };
   readonly waitMs?: number;
 }
 
@@ -66,7 +66,7 @@ export class RefusalGatherer {
     if (ask.missing.size === 0) ask.answered.resolve(undefined);
     this.#asks.set(id, ask);
     const timer = setTimeout(() => ask.answered.resolve(undefined), waitMs);
-    log.announce({ type: 'refusals', ask: id, project }, 'refusals');
+    log.announce({ type: 'refusals', ask: id, project });
     await ask.answered.promise;
     clearTimeout(timer);
     this.#asks.delete(id);

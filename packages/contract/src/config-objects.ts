@@ -45,10 +45,7 @@ const projectConfig = z.strictObject({
   /** First path segment of the URLs of all the project's endpoints. */
   uri: z.string(),
   retentionDays: z.number().int().positive(),
-  /**
-   * Set if gateways count the project's requests in metrics of its own. Sent only to gateways with the feature `project-metrics`.
-   * Absent in a gateway's copy on disk, because versions without the feature would not read the project.
-   */
+  /** Set if gateways count the project's requests in metrics of its own. */
   metrics: z.literal('Enabled').optional(),
 });
 
@@ -202,50 +199,14 @@ export type SignatureConfig = Readonly<z.infer<typeof signatureConfig>>;
 export type CredentialConfig = Readonly<z.infer<typeof credentialConfig>>;
 export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
 
+/** Returns whether an endpoint needs a feature, by feature. */
+export type ConfigFeatures = Readonly<Record<string, (endpoint: EndpointConfig) => boolean>>;
+
 /**
- * The features of the configuration that were added after the first version of the stream. A gateway sends the list of the features
- * that it supports, so that the operator withholds objects, or parts of them, that need others.
+ * The features of endpoints that were added after the first version. A gateway sends the list of those that it supports, so that the
+ * operator withholds an endpoint that needs others. No version adds one yet.
  */
-export const CONFIG_FEATURES = [
-  'path-parameters',
-  'responses',
-  'regular-expressions',
-  'delays',
-  'templates',
-  'fallback',
-  'expressions',
-  'signatures',
-  'rate-limits',
-] as const;
-export type ConfigFeature = (typeof CONFIG_FEATURES)[number];
-
-const mocksOf = ({ responses = [], action }: EndpointConfig): readonly JsonMockConfig[] => [
-  ...responses.map((response) => response.mock),
-  ...(action.kind === 'JSON' ? [action] : []),
-  ...(action.kind === 'Forward' && action.fallback !== undefined ? [action.fallback.mock] : []),
-];
-
-/** Returns the features that a gateway must support to serve the object. */
-export const featuresOf = (object: ConfigObject): readonly ConfigFeature[] => {
-  if (object.kind === 'Account' && object.requestsPerSecond !== undefined) return ['rate-limits'];
-  if (object.kind !== 'Endpoint') return [];
-  const needed: Readonly<Record<ConfigFeature, boolean>> = {
-    // Gateways from before this feature do not know the action `Withheld` either.
-    'path-parameters': object.slug.includes('{') || object.action.kind === 'Withheld',
-    responses: object.responses !== undefined,
-    'regular-expressions': conditionsOf(object).some(({ type }) => type === 'RegularExpression'),
-    templates: mocksOf(object).some(({ template }) => template !== undefined),
-    delays: mocksOf(object).some(({ delay }) => delay !== undefined),
-    fallback: object.action.kind === 'Forward' && object.action.fallback !== undefined,
-    expressions: (object.responses ?? []).some(({ cel }) => cel !== undefined),
-    signatures: object.credential !== undefined,
-    'rate-limits': false,
-  };
-  return CONFIG_FEATURES.filter((feature) => needed[feature]);
-};
-
-const conditionsOf = ({ responses = [] }: EndpointConfig): readonly ValueCondition[] =>
-  responses.flatMap(({ pathParams, headers, queryParams }) => [...pathParams, ...headers, ...queryParams]);
+export const CONFIG_FEATURES: ConfigFeatures = {};
 
 /** Identifies an object in deltas and acknowledgements, for example `Endpoint/1f0c…`. */
 export type ConfigKey = string;

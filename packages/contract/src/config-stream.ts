@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CONFIG_FEATURES, configObjectSchema } from './config-objects.ts';
+import { configObjectSchema } from './config-objects.ts';
 import { LIMITS } from './limits.ts';
 
 /**
@@ -22,7 +22,7 @@ import { LIMITS } from './limits.ts';
  *
  * The values of signing secrets are in `secret` messages, not in objects, so that they are not on a gateway's disk. Endpoints refer
  * to them by id, in the same transaction or later. A gateway that starts from its disk has no secrets until an operator sends a
- * snapshot. Only gateways with the feature `signatures` receive `secret` and `forget`.
+ * snapshot.
  *
  * A gateway acknowledges again at every heartbeat. After the first acknowledgement, which may take a minute, an operator that
  * receives no other one for `LIMITS.streamSilenceMsMax` closes the stream. If the acknowledged revision is another leader's, or the
@@ -35,10 +35,8 @@ import { LIMITS } from './limits.ts';
  * An acknowledgement says which requests are not yet in ClickHouse with their response, including those that are still running
  * (`Undelivered`). It names only the projects with a request that takes longer than usual, so it stays small.
  *
- * `features` are the `STREAM_FEATURES` that the gateway supports. An endpoint that needs another feature is sent with the action
- * `Withheld`, and the operator treats it as rejected by the gateway. A gateway of a version that does not send `features` would not
- * understand this action, and gets a `remove` instead. Projects and accounts are never withheld: a gateway without
- * `project-metrics` gets a project without the field `metrics`, and one without `rate-limits` gets an account without its limit.
+ * `features` are the `CONFIG_FEATURES` that the gateway supports. An endpoint that needs another feature is sent with the action
+ * `Withheld`, and the operator treats it as rejected by the gateway.
  *
  * A follower responds to every path with 503 and a `NotLeader` body.
  */
@@ -93,7 +91,7 @@ export const streamMessageSchema = z.discriminatedUnion('type', [
    * is sent between transactions and is not acknowledged.
    */
   z.strictObject({ type: z.literal('recall'), account: z.string() }),
-  /** Asks for a report of the project's refused requests (see refusals.ts). Sent only to gateways with the feature `refusals`. */
+  /** Asks for a report of the project's refused requests (see refusals.ts). */
   z.strictObject({ type: z.literal('refusals'), ask: z.string().min(1).max(64), project: z.string() }),
 ]);
 export type StreamMessage = z.infer<typeof streamMessageSchema>;
@@ -136,16 +134,12 @@ export const ackSchema = z.strictObject({
 });
 export type Ack = z.infer<typeof ackSchema>;
 
-/** What a gateway sends as `features`. A gateway without `refusals` does not know the message of this type. */
-export const STREAM_FEATURES = [...CONFIG_FEATURES, 'refusals', 'project-metrics'] as const;
-
-/** The features that a gateway supports. Undefined if its version does not report them. May include features of newer versions. */
+/** The features that a gateway supports. May include features of newer versions. */
 export const featuresQuery = z
   .string()
   .max(1_000)
-  .transform((text) => text.split(','))
-  .optional();
-export type SupportedFeatures = z.output<typeof featuresQuery>;
+  .default('')
+  .transform((text) => text.split(','));
 
 /** The query parameters of an acknowledgement. */
 export const ackQuerySchema = z.object({ features: featuresQuery });
