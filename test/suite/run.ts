@@ -107,8 +107,8 @@ interface Outcome {
 }
 
 /**
- * Runs all checks and the selected tests. If programs must be built first, tests that do not need them run in the meantime. A shard
- * waits, because vitest divides the files of each run: two machines must pass the same files to it.
+ * Runs all checks beside the selected tests. If programs must be built first, tests that do not need them run in the meantime. A
+ * shard waits, because vitest divides the files of each run: two machines must pass the same files to it.
  */
 const runEverything = async (choice: Choice, filters: readonly string[]): Promise<Outcome> => {
   const { flags, useContainers, changed, shard } = choice;
@@ -124,14 +124,15 @@ const runEverything = async (choice: Choice, filters: readonly string[]): Promis
   preparing.catch(() => undefined);
   if (!meanwhile) await preparing;
 
-  const checks = await runChecks(choice);
+  // The tests wait most of the time. The checks use the CPU then.
+  const checking = runChecks(choice);
   let tests = NO_TESTS;
   if (meanwhile) {
     console.log('Tests that do not need these programs run while they are built.');
     const stopped = new AbortController();
     for (const signal of STOP_SIGNALS) process.once(signal, () => stopped.abort());
     tests = await runVitest({ args: [...filters, ...flags, ...exclude([...waiting, ...filesOf(withoutBrowser)])] });
-    if (stopped.signal.aborted) return { checks, tests, notRun: withoutBrowser };
+    if (stopped.signal.aborted) return { checks: await checking, tests, notRun: withoutBrowser };
     console.log('Waiting for the programs that the other tests need …');
   }
   const { notRun: unprepared, engine } = await preparing;
@@ -139,13 +140,13 @@ const runEverything = async (choice: Choice, filters: readonly string[]): Promis
   // Filters come first, because a flag with an optional value, such as -u, would take the first filter as its value.
   const args = [...(meanwhile ? waiting : filters), ...flags, ...exclude(filesOf(notRun))];
   tests = addCounts(tests, await runVitest({ args }).finally(() => engine?.stop()));
-  return { checks, tests, notRun };
+  return { checks: await checking, tests, notRun };
 };
 
 /** Runs the static checks, unless the user selects files. The first shard runs them for all. */
 const runChecks = async ({ filters, shard = 1 }: Choice): Promise<readonly CheckOutcome[]> => {
   if (filters.length > 0) console.log('Static checks are skipped because files are selected.');
-  return filters.length > 0 || shard !== 1 ? [] : runStaticChecks();
+  return filters.length > 0 || shard !== 1 ? [] : runStaticChecks({ nice: true });
 };
 
 const filesOf = (notRun: readonly NotRun[]): readonly string[] => notRun.flatMap(({ files }) => files);
