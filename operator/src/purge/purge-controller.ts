@@ -37,8 +37,10 @@ export interface PurgeControllerOptions {
 
 const WORKERS = 3;
 const BACKOFF = { baseMs: 200, capMs: 30_000 };
-/** The interval at which the state of gateways and deletions is read. */
+/** The longest interval at which the state of gateways and deletions is read. */
 const LATER = { requeueAfterMs: 1_000 };
+/** A deletion usually takes a fraction of a second. The first interval is this long, and each further one twice as long as the last. */
+const FIRST_MS = 100;
 const AFTER_ERROR = { requeueAfterMs: 10_000 };
 /**
  * `status.before` is at most this long after this leader first saw the Purge. Creation times have a precision of a second, and the
@@ -51,6 +53,8 @@ interface Seen {
   readonly at: number;
   /** See `projectKey`. */
   readonly project: string;
+  /** How often this leader has read the state of the deletion. */
+  reads: number;
 }
 
 /** Returns the namespace and name of a Purge's Project, without a check of the spec. */
@@ -103,7 +107,7 @@ export class PurgeController implements Controller {
     if (kind === 'Purge' && !this.#seen.has(uid)) {
       const project = projectKey(object);
       this.#purges.set(project, (this.#purges.get(project) ?? new Set()).add(uid));
-      this.#seen.set(uid, { at: systemClock.now(), project });
+      this.#seen.set(uid, { at: systemClock.now(), project, reads: 0 });
       this.#queue.add(uid);
     }
     if (kind !== 'Project') return;
@@ -163,7 +167,7 @@ export class PurgeController implements Controller {
     try {
       await prepareStore();
       const facts = await this.#step(purge, filter, store.purges);
-      const next = await report(facts, LATER);
+      const next = await report(facts, facts.phase === 'Running' ? this.#readSoon(purge.metadata.uid) : LATER);
       if (facts.phase === 'Completed') await this.#announce(purge, project);
       return next;
     } catch (error) {
@@ -173,6 +177,13 @@ export class PurgeController implements Controller {
         : '';
       return report(running(`${error.message}. The operator tries again.${advice}`), AFTER_ERROR);
     }
+  }
+
+  #readSoon(uid: string): ReconcileResult {
+    const seen = this.#seen.get(uid);
+    if (seen === undefined) return LATER;
+    seen.reads += 1;
+    return { requeueAfterMs: Math.min(FIRST_MS * 2 ** (seen.reads - 1), LATER.requeueAfterMs) };
   }
 
   async #step(purge: ResourceObject, filter: PurgeFilter, purges: LogStore['purges']): Promise<PurgeFacts> {
