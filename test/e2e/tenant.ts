@@ -109,7 +109,13 @@ export class Tenant {
   /** Creates or changes the Secret of an API key. */
   async writeSecret(name: string, key: string): Promise<void> {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { 'api-key': key } };
-    await this.client.applyPatch(this.#secretPath(name), secret, 'test');
+    await this.client.request({
+      method: 'PATCH',
+      path: this.#secretPath(name),
+      query: { fieldManager: 'test', force: true },
+      body: secret,
+      contentType: 'application/apply-patch+yaml',
+    });
   }
 
   removeSecret(name: string): Promise<void> {

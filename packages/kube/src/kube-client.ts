@@ -13,7 +13,6 @@ export type Query = Readonly<Record<string, QueryValue>>;
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 const MERGE_PATCH = 'application/merge-patch+json';
-const APPLY_PATCH = 'application/apply-patch+yaml';
 
 /** At this rate, an operator with 10,000 objects writes its first statuses in 200 s and leaves API server capacity to others. */
 const WRITE_RATE_DEFAULT: RateLimit = { qps: 50, burst: 100 };
@@ -144,12 +143,6 @@ export class KubeClient {
    */
   mergePatch<T>(path: string, body: unknown, options: CallOptions = {}): Promise<T> {
     return this.request({ ...options, method: 'PATCH', path, body, contentType: MERGE_PATCH });
-  }
-
-  /** Sends a server-side apply. The body can be JSON, because JSON is YAML. */
-  applyPatch<T>(path: string, body: unknown, fieldManager: string, options: CallOptions = {}): Promise<T> {
-    const query = { ...options.query, fieldManager, force: true };
-    return this.request({ ...options, query, method: 'PATCH', path, body, contentType: APPLY_PATCH });
   }
 
   remove(path: string, body: DeleteOptions, options: CallOptions = {}): Promise<void> {
