@@ -1,11 +1,11 @@
 import { API_GROUP, KINDS, RESOURCES } from '@standin/contract';
 import { ApiError, listAll, resourcePath, type KubeClient } from '@standin/kube';
+import { authorizationApi } from '@standin/kube/review-api';
 import { INSTALLATION_SECRET, LEASE_NAME } from '@standin/operator';
 import { failed, passed, unknown, type Finding } from './finding.ts';
 import { componentOf, variable, type Installation } from './installation.ts';
 
 const CHECK = 'Permissions';
-const REVIEW = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
 
 /** A permission of a component. */
 export interface Right {
@@ -149,18 +149,15 @@ const checkAccount = async (
   const groups = ['system:authenticated', 'system:serviceaccounts', `system:serviceaccounts:${namespace}`];
   const missing: string[] = [];
   // One right at a time, because there may be a hundred namespaces.
-  for (const right of rights) {
-    const verbs = await Promise.all(
-      right.verbs.map(async (verb) => {
-        const { status } = await client.create<{ readonly status: { readonly allowed: boolean } }>(REVIEW, {
-          apiVersion: 'authorization.k8s.io/v1',
-          kind: 'SubjectAccessReview',
-          spec: { user, groups, resourceAttributes: { ...right, verbs: undefined, verb } },
-        });
-        return status.allowed ? [] : [verb];
+  for (const { verbs, ...object } of rights) {
+    const lacking = await Promise.all(
+      verbs.map(async (verb) => {
+        const spec = { user, groups, resourceAttributes: { ...object, verb } };
+        const { status } = await authorizationApi(client).createSubjectAccessReview({ body: { spec } });
+        return status?.allowed === true ? [] : [verb];
       }),
     );
-    missing.push(...verbs.flat().map((verb) => `${verb} ${describe(right)}`));
+    missing.push(...lacking.flat().map((verb) => `${verb} ${describe(object)}`));
   }
   if (missing.length === 0)
     return passed(CHECK, `ServiceAccount ${namespace}/${account} has the permissions of the ${component}.`);
@@ -172,7 +169,7 @@ const checkAccount = async (
   );
 };
 
-const describe = ({ resource, subresource, name, namespace }: Right): string => {
+const describe = ({ resource, subresource, name, namespace }: Omit<Right, 'verbs'>): string => {
   const what = [resource, subresource].filter(Boolean).join('/');
   const where = namespace === undefined ? 'all namespaces' : `namespace ${namespace}`;
   return `${what}${name === undefined ? '' : ` ${name}`} in ${where}`;

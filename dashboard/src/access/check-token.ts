@@ -1,8 +1,7 @@
 import { SourceError } from '@standin/contract';
-import { ApiError, resourcePath } from '@standin/kube';
+import { ApiError } from '@standin/kube';
+import { authenticationApi } from '@standin/kube/review-api';
 import type { ClusterUser } from '../cluster/cluster-user.ts';
-
-const PATH = resourcePath({ group: 'authentication.k8s.io', version: 'v1', plural: 'selfsubjectreviews' });
 
 /**
  * `invalid` means that the API server does not accept the token. `unknown` means that the API server could not be reached or
@@ -16,12 +15,8 @@ export type TokenCheck =
 /** Asks the API server which user owns the token. */
 export const checkToken = async ({ client, signal }: Pick<ClusterUser, 'client' | 'signal'>): Promise<TokenCheck> => {
   try {
-    const review = await client.create<{ status?: { userInfo?: { username?: string } } }>(
-      PATH,
-      { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' },
-      { signal },
-    );
-    const user = review.status?.userInfo?.username;
+    const { status } = await authenticationApi(client, { signal }).createSelfSubjectReview({ body: {} });
+    const user = status?.userInfo?.username;
     return user === undefined || user === 'system:anonymous' ? { kind: 'invalid' } : { kind: 'valid', user };
   } catch (error) {
     if (error instanceof SourceError) return { kind: 'unknown', message: error.message };

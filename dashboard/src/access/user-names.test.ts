@@ -18,6 +18,7 @@ it('asks again for a request that has not ended', async () => {
     new Promise((_, reject) => left.signal.addEventListener('abort', () => reject(new Error('left'))));
   const first = nameUser(testUser({ create }, { signal: left.signal }));
   const second = nameUser(testUser({ create: () => named('ada') }));
+  await new Promise(setImmediate);
   left.abort();
   expect(await Promise.all([first, second])).toEqual([undefined, 'ada']);
 });

@@ -1,5 +1,6 @@
 import { API_GROUP, FairMap } from '@standin/contract';
-import { asSourceError, ResponseTooLargeError, resourcePath, toSourceError } from '@standin/kube';
+import { asSourceError, ResponseTooLargeError, toSourceError } from '@standin/kube';
+import { authorizationApi } from '@standin/kube/review-api';
 import type { ClusterUser } from './cluster-user.ts';
 
 /** An action on custom resources. */
@@ -16,10 +17,6 @@ export interface AccessQuestion {
 const DECISION_MS_MAX = 15_000;
 /** Maximum number of decisions to remember. The holders are those of users, who can have any number of tokens. */
 const DECISIONS_MAX = 20_000;
-
-const API = { group: 'authorization.k8s.io', version: 'v1' } as const;
-const PATH = resourcePath({ ...API, plural: 'selfsubjectaccessreviews' });
-const RULES_PATH = resourcePath({ ...API, plural: 'selfsubjectrulesreviews' });
 
 /** An answer that one request has asked the API server for, and that others wait for, too. */
 export interface Asked<Answer> {
@@ -77,21 +74,13 @@ export class AccessReviews {
 }
 
 const review = async ({ client, signal }: ClusterUser, question: AccessQuestion): Promise<boolean> => {
-  const { verb, namespace, name } = question;
-  const [resource, subresource] = question.resource.split('/');
+  const { verb, namespace = '', name = '' } = question;
+  const [resource = '', subresource = ''] = question.resource.split('/');
   const resourceAttributes = { group: API_GROUP, verb, resource, subresource, namespace, name };
-  const answer = await asSourceError(
-    client.create<{ status?: { allowed?: boolean } }>(
-      PATH,
-      {
-        apiVersion: 'authorization.k8s.io/v1',
-        kind: 'SelfSubjectAccessReview',
-        spec: { resourceAttributes },
-      },
-      { signal },
-    ),
+  const { status } = await asSourceError(
+    authorizationApi(client, { signal }).createSelfSubjectAccessReview({ body: { spec: { resourceAttributes } } }),
   );
-  return answer.status?.allowed === true;
+  return status?.allowed === true;
 };
 
 /** A `ResourceRule` of Kubernetes. `*` stands for everything. */
@@ -118,11 +107,9 @@ const RULES_BYTES_MAX = 1024 * 1024;
 
 /** Returns a user's rules in a namespace, by creating a SelfSubjectRulesReview with the user's token. Rejects with `SourceError`. */
 export const reviewRules = async ({ client, signal }: ClusterUser, namespace: string): Promise<UserRules> => {
-  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace } };
+  const api = authorizationApi(client, { signal, bytesMax: RULES_BYTES_MAX });
   try {
-    const { status } = await client.create<{
-      status?: { resourceRules?: readonly ResourceRule[]; incomplete?: boolean };
-    }>(RULES_PATH, review, { signal, bytesMax: RULES_BYTES_MAX });
+    const { status } = await api.createSelfSubjectRulesReview({ body: { spec: { namespace } } });
     return { rules: status?.resourceRules ?? [], isIncomplete: status?.incomplete === true };
   } catch (error) {
     if (error instanceof ResponseTooLargeError) return { rules: [], isIncomplete: true };

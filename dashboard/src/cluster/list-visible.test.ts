@@ -27,7 +27,6 @@ interface UserOptions {
 }
 
 interface Review {
-  readonly kind: string;
   readonly spec: {
     readonly namespace?: string;
     readonly resourceAttributes?: { readonly verb: string; readonly namespace?: string };
@@ -56,9 +55,9 @@ const startUser = ({ rules, webhook, projects, now = () => 0 }: UserOptions) => 
   const mayList = (namespace: string): boolean =>
     webhook?.includes(namespace) === true || rules.get(namespace)?.some(({ verbs }) => verbs.includes('list')) === true;
   const client = {
-    create: (_: string, { kind, spec }: Review) => {
+    create: (path: string, { spec }: Review) => {
       counts.reviews += 1;
-      if (kind === 'SelfSubjectAccessReview')
+      if (path.endsWith('/selfsubjectaccessreviews'))
         return call({ status: { allowed: webhook?.includes(spec.resourceAttributes?.namespace ?? '') === true } });
       if (spec.namespace === LARGE) return Promise.reject(new ResponseTooLargeError());
       const resourceRules = (rules.get(spec.namespace ?? '') ?? []).map((rule) => ({
