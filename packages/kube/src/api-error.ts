@@ -1,3 +1,5 @@
+// client-node's ApiException has the response as text, without the reason, the causes and Retry-After, and no message for a 401.
+
 /** One problem in an object that was sent. */
 export interface ApiCause {
   /** For example `FieldValueInvalid` or `FieldValueRequired`. */

@@ -1,3 +1,5 @@
+// client-node's delays cannot be controlled by tests.
+
 /** Time and randomness, so that tests can control them. */
 export interface Clock {
   /**

@@ -1,3 +1,5 @@
+// client-node does not know Standin's custom resources.
+
 import { isDeepStrictEqual } from 'node:util';
 import {
   API_GROUP,

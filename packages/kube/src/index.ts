@@ -1,3 +1,5 @@
+// Modules that do not load client-node, which takes a third of a second and 90 MiB.
+
 export { ApiError, type ApiCause, isConflict, isNotFound } from './api-error.ts';
 export { systemClock, type Clock } from './clock.ts';
 export { collectionPath, objectPath, replacementOf, toResourceObject, type CustomResource } from './custom-resource.ts';

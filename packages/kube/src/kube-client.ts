@@ -1,3 +1,5 @@
+// client-node's APIs send a call once, write objects regardless of their version, and remove fields that their models do not have.
+
 import { backoffMs, type ObjectVersion } from '@standin/contract';
 import type { Registry } from 'prom-client';
 import { request, type Dispatcher } from 'undici';

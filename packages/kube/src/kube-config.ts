@@ -1,3 +1,5 @@
+// client-node's KubeConfig opens connections for each call, and treats KUBECONFIG and token files differently from kubectl.
+
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { AgentOptions } from 'node:https';

@@ -1,3 +1,5 @@
+// client-node's V1ObjectMeta has Dates where a watch returns strings, and all its fields are optional.
+
 import type { ObjectVersion } from '@standin/contract';
 
 /** The fields that every Kubernetes object has. The caller parses the rest. */

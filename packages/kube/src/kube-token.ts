@@ -1,3 +1,5 @@
+// client-node adds the user's token to a request, but does not return it.
+
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Cluster } from '@kubernetes/client-node';

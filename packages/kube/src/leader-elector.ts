@@ -1,3 +1,5 @@
+// client-node has no leader election.
+
 import { randomUUID } from 'node:crypto';
 import { LIMITS } from '@standin/contract';
 import type { Registry } from 'prom-client';

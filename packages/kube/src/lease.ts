@@ -1,3 +1,5 @@
+// client-node's V1Lease declares Dates where it has strings, and a renewal would remove fields that the model does not have.
+
 import { isConflict, isNotFound } from './api-error.ts';
 import type { CallOptions, KubeClient } from './kube-client.ts';
 import { objectVersion } from './kube-object.ts';

@@ -1,3 +1,5 @@
+// client-node does not follow the pages of a list, and does not limit their size.
+
 import { isExpired } from './api-error.ts';
 import { ResponseTooLargeError, type KubeClient, type Query } from './kube-client.ts';
 import type { KubeList, KubeObject } from './kube-object.ts';

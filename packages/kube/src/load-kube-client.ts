@@ -1,3 +1,5 @@
+// client-node's KubeConfig.makeApiClient returns APIs without retries, limits and metrics.
+
 import { KubeClient, type KubeClientOptions } from './kube-client.ts';
 import { loadConfig, type LoadOptions } from './kube-config.ts';
 

@@ -1,3 +1,5 @@
+// client-node has no metrics of its calls and informers.
+
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 /** Creates metrics once per registry, so that several clients, reflectors or queues in one process can share them. */

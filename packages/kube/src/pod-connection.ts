@@ -1,3 +1,5 @@
+// client-node's PortForward has no stream for the connection, and does not wait until bytes are sent.
+
 import { Duplex, PassThrough, Writable } from 'node:stream';
 import { PortForward } from '@kubernetes/client-node';
 import { Agent, fetch as fetchWith } from 'undici';

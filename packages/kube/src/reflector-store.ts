@@ -1,3 +1,5 @@
+// client-node's informer does not report that an object was deleted and created again, and keeps whole objects.
+
 import { objectKey, type KubeObject } from './kube-object.ts';
 import type { Listed } from './list-all.ts';
 import { Turns } from './turns.ts';

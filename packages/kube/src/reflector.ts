@@ -1,3 +1,5 @@
+// client-node's informer ends after one failed list, and misses changes in lines that it cannot parse.
+
 import { backoffMs } from '@standin/contract';
 import type { Registry } from 'prom-client';
 import { ApiError } from './api-error.ts';

@@ -1,3 +1,5 @@
+// client-node resolves '.' and '..' in names, so that a call can reach another object.
+
 import { SourceError } from '@standin/contract';
 
 /** A resource and its location. Without `namespace`, it is cluster-scoped or covers all namespaces. */

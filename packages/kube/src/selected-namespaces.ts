@@ -1,3 +1,5 @@
+// client-node cannot watch the objects in the namespaces that have a label.
+
 import type { Registry } from 'prom-client';
 import type { KubeClient } from './kube-client.ts';
 import { nameOnly, type KubeObject } from './kube-object.ts';

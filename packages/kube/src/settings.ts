@@ -1,3 +1,5 @@
+// client-node does not return which files KUBECONFIG lists.
+
 import { delimiter } from 'node:path';
 import process from 'node:process';
 

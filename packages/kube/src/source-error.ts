@@ -1,3 +1,5 @@
+// client-node's errors are not those of the ports in contract.
+
 import { SourceError, type SourceErrorKind } from '@standin/contract';
 import { ApiError } from './api-error.ts';
 

@@ -1,3 +1,5 @@
+// client-node does not limit the rate of calls.
+
 import type { Clock } from './clock.ts';
 
 export interface RateLimit {

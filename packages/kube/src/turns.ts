@@ -1,3 +1,5 @@
+// client-node reports a whole list in one turn of the event loop.
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** The time that a loop may take in one turn of the event loop, without its last step. */

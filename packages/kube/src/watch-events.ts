@@ -1,3 +1,5 @@
+// client-node's Watch skips lines that it cannot parse, does not limit their length, and drops the reason of a rejection.
+
 import { LineSplitter } from '@standin/contract';
 import type { ApiStatus } from './api-error.ts';
 import type { KubeObject } from './kube-object.ts';

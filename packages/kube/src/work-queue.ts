@@ -1,3 +1,5 @@
+// client-node has no work queue.
+
 import { exponentialMs, SharedPool, type BackoffOptions } from '@standin/contract';
 import type { Registry } from 'prom-client';
 import { systemClock, type Clock } from './clock.ts';
