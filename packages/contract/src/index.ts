@@ -1,5 +1,6 @@
 export * from './api-group.ts';
 export * from './backoff.ts';
+export * from './capitalize.ts';
 export * from './clickhouse-name.ts';
 export * from './conditions.ts';
 export * from './config-objects.ts';
@@ -18,6 +19,7 @@ export * from './log-format.ts';
 export * from './log-row.ts';
 export * from './loopback.ts';
 export * from './nested-values.ts';
+export * from './object-ref.ts';
 export * from './own-member.ts';
 export * from './printable.ts';
 export * from './quota.ts';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LineSplitter } from './line-splitter.ts';
 
-const linesOf = (chunks: readonly Buffer[], lineBytesMax = 1_000): string[] => {
+const splitLines = (chunks: readonly Buffer[], lineBytesMax = 1_000): string[] => {
   const splitter = new LineSplitter(lineBytesMax);
   return [...chunks.flatMap((chunk) => [...splitter.push(chunk)]), splitter.rest()];
 };
@@ -14,13 +14,13 @@ test('the lines are the same, regardless of how the bytes are split into chunks'
       const bytes = Buffer.from(whole);
       const chunks: Buffer[] = [];
       for (let at = 0; at < bytes.length; at += size + 1) chunks.push(bytes.subarray(at, at + size + 1));
-      expect(linesOf(chunks)).toEqual(whole.split('\n'));
+      expect(splitLines(chunks)).toEqual(whole.split('\n'));
     }),
   );
 });
 
 test('a line that is too long is rejected, whether it arrives in one chunk or in several', () => {
-  expect(linesOf([Buffer.from('1234\n')], 4)).toEqual(['1234', '']);
-  expect(() => linesOf([Buffer.from('12345\n')], 4)).toThrow(RangeError);
-  expect(() => linesOf([Buffer.from('123'), Buffer.from('45')], 4)).toThrow(RangeError);
+  expect(splitLines([Buffer.from('1234\n')], 4)).toEqual(['1234', '']);
+  expect(() => splitLines([Buffer.from('12345\n')], 4)).toThrow(RangeError);
+  expect(() => splitLines([Buffer.from('123'), Buffer.from('45')], 4)).toThrow(RangeError);
 });

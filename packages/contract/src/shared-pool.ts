@@ -68,17 +68,17 @@ export class SharedPool {
 
   /** Adds an amount that cannot be refused. It counts like any other. */
   add(holder: string, amount: number): void {
-    this.#shareOf(holder).amount += amount;
+    this.#holderShare(holder).amount += amount;
     this.#used += amount;
   }
 
   /** Gives back an amount that the holder has. */
   free(holder: string, amount = 1): void {
-    this.#shareOf(holder).amount -= amount;
+    this.#holderShare(holder).amount -= amount;
     this.#used -= amount;
   }
 
-  #shareOf(holder: string): Share {
+  #holderShare(holder: string): Share {
     const known = this.#shares.get(holder);
     if (known !== undefined) return known;
     if (this.#shares.size >= this.#sweptAt) this.#sweep();
