@@ -1,8 +1,8 @@
 import type { HeaderPair, JsonMockConfig, ResponseConfig } from '@standin/contract';
 import {
   compileRules,
-  contentOf,
   explainContent,
+  mockContent,
   type Candidate,
   type CandidateRules,
   type ExplainedEndpoint,
@@ -80,7 +80,7 @@ const editedOf = (
 ): ResponsePreview['edited'] => {
   const own = edited === 'default' ? { name: '', mock } : responses[edited ?? -1];
   if (own?.mock === undefined || own.name === (response ?? '')) return undefined;
-  const content = contentOf(candidate, request, own.mock);
+  const content = mockContent(candidate, request, own.mock);
   return content && { name: own.name, content: viewOf(content) };
 };
 

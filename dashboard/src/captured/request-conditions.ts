@@ -6,8 +6,8 @@ import {
   hasParameters,
   matchesPattern,
   parameterNames,
-  parametersOf,
   parsePathPattern,
+  pathParameters,
   RequestFacts,
   type PathPattern,
 } from '@standin/responses';
@@ -30,7 +30,7 @@ const UNSUITABLE: ReadonlySet<string> = new Set(['host', 'content-length', 'date
 export const conditionsOfRequest = (entry: LogEntry, slug: string): readonly RequestCondition[] => {
   const { path, query, request } = entry;
   const pattern = patternOf(slug, path);
-  const parameters = pattern === undefined ? new Map<string, string[]>() : parametersOf(pattern, path);
+  const parameters = pattern === undefined ? new Map<string, string[]>() : pathParameters(pattern, path);
   const facts = new RequestFacts({ headers: request.headers, query, parameters });
   const condition = (list: RequestCondition['list'], name: string, value: string): RequestCondition => ({
     list,

@@ -1,5 +1,5 @@
 import { LIMITS, type ResourceObject } from '@standin/contract';
-import { decodeSegment, hasParameters, matchesPattern, parsePathPattern, shapeOf } from '@standin/responses';
+import { decodeSegment, hasParameters, matchesPattern, parsePathPattern, patternShape } from '@standin/responses';
 import { endpointSpec } from '../resources/specs.ts';
 
 const LITERAL = /^(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+$/;
@@ -87,5 +87,5 @@ export const slugForPath = (endpoints: readonly ResourceObject[], method: string
 
 const shape = (slug: string): string => {
   const parsed = hasParameters(slug) ? parsePathPattern(slug) : undefined;
-  return parsed?.ok === true ? shapeOf(parsed.pattern) : slug;
+  return parsed?.ok === true ? patternShape(parsed.pattern) : slug;
 };

@@ -1,5 +1,5 @@
 import { listText, type AccountConfig, type ProjectConfig } from '@standin/contract';
-import { parametersOf, type PathParameters, type PathTable } from '@standin/responses';
+import { pathParameters, type PathParameters, type PathTable } from '@standin/responses';
 import type { AuthenticatedByKey } from '../request/accepted.ts';
 import { Refusal, retryLater } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
@@ -43,7 +43,7 @@ const routeTo = (
   endpoint: Endpoint,
 ): Route | Refusal => {
   if (endpoint.kind === 'Withheld') return WITHHELD;
-  const parameters = endpoint.pattern === undefined ? NO_PARAMETERS : parametersOf(endpoint.pattern, path);
+  const parameters = endpoint.pattern === undefined ? NO_PARAMETERS : pathParameters(endpoint.pattern, path);
   return { account, project, endpoint, parameters };
 };
 

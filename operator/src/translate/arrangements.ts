@@ -9,9 +9,9 @@ interface Arrangement {
 }
 
 /**
- * Limits the arrangements (see `arrangementOf`) that a gateway compares a path with. A group contains a project's slugs with the
- * same number of segments, or its slugs that end in a parameter for the rest of the path. In each group, the arrangements with the
- * oldest Endpoints are allowed, so that a newer Endpoint never displaces one that is served.
+ * Limits the arrangements (see `patternArrangement`) that a gateway compares a path with. A group contains a project's slugs with
+ * the same number of segments, or its slugs that end in a parameter for the rest of the path. In each group, the arrangements with
+ * the oldest Endpoints are allowed, so that a newer Endpoint never displaces one that is served.
  */
 export class Arrangements {
   /** The arrangements of each group, sorted by their oldest members. */

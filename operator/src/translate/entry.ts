@@ -1,6 +1,12 @@
 import { isRecord } from '@standin/contract';
 import { parseObject, projectUri, type Problem } from '@standin/crds';
-import { arrangementOf, hasParameters, parsePathPattern, shapeOf, type PathPattern } from '@standin/responses';
+import {
+  hasParameters,
+  parsePathPattern,
+  patternArrangement,
+  patternShape,
+  type PathPattern,
+} from '@standin/responses';
 import { secretNamesOf } from './credential.ts';
 import { endpointProblems } from './endpoint.ts';
 import { fails, invalid } from './findings.ts';
@@ -46,7 +52,7 @@ const patternOf = (slug: string): PathPattern | undefined => {
 const arrangementIn = ({ namespace }: ConfigRef, parsed: ParsedConfig): Entry['arrangement'] => {
   const pattern = parsed.kind === 'Endpoint' ? patternOf(parsed.spec.slug) : undefined;
   if (parsed.kind !== 'Endpoint' || pattern === undefined) return undefined;
-  const letters = arrangementOf(pattern);
+  const letters = patternArrangement(pattern);
   const size = letters.endsWith('R') ? 'rest' : String(letters.length);
   return { group: `${namespace}/${parsed.spec.projectRef.name} ${size}`, letters };
 };
@@ -111,7 +117,7 @@ export const claimOf = ({ ref, uid, parsed, fault, isWithheld }: Entry, key: Key
     case 'Endpoint': {
       const { projectRef, method, slug } = parsed.spec;
       const pattern = patternOf(slug);
-      return `route ${ref.namespace}/${projectRef.name} ${method} ${pattern === undefined ? slug : shapeOf(pattern)}`;
+      return `route ${ref.namespace}/${projectRef.name} ${method} ${pattern === undefined ? slug : patternShape(pattern)}`;
     }
   }
 };

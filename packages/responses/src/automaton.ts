@@ -43,14 +43,14 @@ interface Scratch {
   /** The instructions that were reached since the last charge. */
   visits: number;
 }
-const scratchOf = (instructions: number): Scratch => ({
+const newScratch = (instructions: number): Scratch => ({
   reachedAt: new Int32Array(instructions),
   pending: new Int32Array(instructions),
   current: new Int32Array(instructions),
   next: new Int32Array(instructions),
   visits: 0,
 });
-let scratch = scratchOf(256);
+let scratch = newScratch(256);
 
 /**
  * Runs a program of `@bufbuild/re2`. It follows all alternatives at the same time, so it visits each instruction at most once per character. It
@@ -70,7 +70,7 @@ export class Automaton {
     this.#operations = Uint8Array.from(inst, ({ op }) => op);
     this.#outs = Int32Array.from(inst, ({ out }) => out);
     this.#args = Int32Array.from(inst, ({ arg }) => arg);
-    if (inst.length > scratch.reachedAt.length) scratch = scratchOf(inst.length);
+    if (inst.length > scratch.reachedAt.length) scratch = newScratch(inst.length);
   }
 
   /** Returns whether the program matches the whole text. Throws `BudgetExhausted`. */
@@ -88,14 +88,14 @@ export class Automaton {
     scratch.reachedAt.fill(NONE, 0, this.#instructions.length);
     let position = 0;
     let following = characterAt(text, position);
-    let count = this.#follow(this.#start, 0, position, contextOf(NONE, following));
+    let count = this.#follow(this.#start, 0, position, flagsBetween(NONE, following));
     chargeVisits(budget);
     swap();
     while (following !== NONE && (count > 0 || anywhere)) {
       const character = following;
       position += character > 0xffff ? 2 : 1;
       following = characterAt(text, position);
-      const context = contextOf(character, following);
+      const context = flagsBetween(character, following);
       budget.charge(CHARACTER_UNITS + count * COMPARISON_UNITS);
       let reached = 0;
       for (let index = 0; index < count; index++) {
@@ -149,7 +149,7 @@ const swap = (): void => {
 
 const characterAt = (text: string, position: number): number => text.codePointAt(position) ?? NONE;
 
-const contextOf = (before: number, after: number): number =>
+const flagsBetween = (before: number, after: number): number =>
   (before === NONE ? BEGIN_TEXT | BEGIN_LINE : before === NEWLINE ? BEGIN_LINE : 0) |
   (after === NONE ? END_TEXT | END_LINE : after === NEWLINE ? END_LINE : 0) |
   (isWord(before) === isWord(after) ? NO_WORD_BOUNDARY : WORD_BOUNDARY);

@@ -78,7 +78,7 @@ const unmetCondition = (
   budget: Budget,
 ): UnmetCondition | undefined => {
   if (condition.on === 'cel') return condition.unmet(request);
-  const seen = valuesOf(request.facts, condition);
+  const seen = seenValues(request.facts, condition);
   try {
     return holds(condition, seen, budget) ? undefined : { condition, seen, isOutOfBudget: false };
   } catch (error) {
@@ -87,7 +87,7 @@ const unmetCondition = (
   }
 };
 
-const valuesOf = (facts: RequestFacts, { on, name }: CompiledValueCondition): readonly string[] => {
+const seenValues = (facts: RequestFacts, { on, name }: CompiledValueCondition): readonly string[] => {
   switch (on) {
     case 'pathParams':
       return facts.parameter(name);

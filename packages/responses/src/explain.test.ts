@@ -2,7 +2,7 @@ import { LIMITS, type HeaderPair, type Method } from '@standin/contract';
 import { describe, expect, test } from 'vitest';
 import { compileConditions, type ConditionsConfig } from './conditions.ts';
 import {
-  contentOf,
+  mockContent,
   explain,
   explainContent,
   type Candidate,
@@ -16,7 +16,7 @@ interface Given extends Partial<ConditionsConfig> {
   readonly mock?: Partial<MockConfig>;
 }
 
-const mockOf = (mock: Partial<MockConfig> = {}): MockConfig => ({ status: 200, headers: [], body: '', ...mock });
+const mockConfig = (mock: Partial<MockConfig> = {}): MockConfig => ({ status: 200, headers: [], body: '', ...mock });
 const candidate = (
   method: Method,
   slug: string,
@@ -34,9 +34,9 @@ const candidate = (
     responses: responses.map(({ name, mock, ...when }) => ({
       name,
       conditions: compileConditions({ pathParams: [], headers: [], queryParams: [], ...when }),
-      mock: mockOf(mock),
+      mock: mockConfig(mock),
     })),
-    mock: mockOf(action),
+    mock: mockConfig(action),
   }),
 });
 const asked = (path: string, more: Partial<ExplainedRequest> = {}): ExplainedRequest => ({
@@ -50,7 +50,7 @@ const asked = (path: string, more: Partial<ExplainedRequest> = {}): ExplainedReq
   project: 'shop',
   ...more,
 });
-const unmetOf = (when: Partial<ConditionsConfig>, request: Partial<ExplainedRequest>) =>
+const explainUnmet = (when: Partial<ConditionsConfig>, request: Partial<ExplainedRequest>) =>
   explain(
     [candidate('GET', '/orders/{id}', [{ name: 'a', ...when }])],
     asked('/orders/a%2Fb', request),
@@ -129,7 +129,7 @@ describe('a condition that is not met is explained with the values that the requ
       { on: 'cel', message: expect.stringContaining('is false') as unknown },
     ],
   ])('%s', (_, when, request, expected) => {
-    expect(unmetOf(when, request)).toMatchObject([expected]);
+    expect(explainUnmet(when, request)).toMatchObject([expected]);
   });
 
   test('every one of them, and none of those that are met', () => {
@@ -138,19 +138,19 @@ describe('a condition that is not met is explained with the values that the requ
       headers: [plan, { name: 'x-test', type: 'Absent' }],
       queryParams: [{ name: 'page', type: 'Present' }],
     };
-    expect(unmetOf(when, {}).map(({ name }) => name)).toEqual(['x-plan', 'page']);
+    expect(explainUnmet(when, {}).map(({ name }) => name)).toEqual(['x-plan', 'page']);
   });
 
   test.each(['x-api-key', 'X-API-Key'])('but never with the API key (%s)', (name) => {
     const headers: HeaderPair[] = [[name, 'sk_secret']];
     const when: Partial<ConditionsConfig> = { headers: [{ name, type: 'Exact', value: 'sk_other' }] };
-    expect(unmetOf(when, { headers })).toMatchObject([{ seen: [], seenCount: 0 }]);
+    expect(explainUnmet(when, { headers })).toMatchObject([{ seen: [], seenCount: 0 }]);
   });
 
   test('with the beginning of few values if there are many long ones', () => {
     const headers = Array.from({ length: 1_000 }, (): HeaderPair => ['x-plan', 'a'.repeat(60_000)]);
     const value = 'b'.repeat(4_000);
-    const [unmet] = unmetOf({ headers: [{ ...plan, value }] }, { headers });
+    const [unmet] = explainUnmet({ headers: [{ ...plan, value }] }, { headers });
     expect(unmet).toMatchObject({ seenCount: 1_000 });
     expect(unmet?.seen.length).toBe(LIMITS.explainedValuesMax);
     for (const text of [unmet?.value, ...(unmet?.seen ?? [])]) expect(text).toMatch(/^(a{199}|b{199})…$/);
@@ -158,7 +158,7 @@ describe('a condition that is not met is explained with the values that the requ
 
   test('and says that they are too long for a regular expression', () => {
     const value = 'a'.repeat(LIMITS.matchedValuesLengthMax + 1);
-    const [unmet] = unmetOf(
+    const [unmet] = explainUnmet(
       { headers: [{ name: 'x-plan', type: 'RegularExpression', value: 'a*' }] },
       { headers: [['x-plan', value]] },
     );
@@ -167,7 +167,7 @@ describe('a condition that is not met is explained with the values that the requ
 
   test('and says that the budget is exhausted', () => {
     const slow = Array.from({ length: 1_000 }, () => ({ name: 'q', type: 'RegularExpression' as const, value: 'b*' }));
-    const [unmet] = unmetOf({ queryParams: slow }, { query: 'q&'.repeat(4_000) });
+    const [unmet] = explainUnmet({ queryParams: slow }, { query: 'q&'.repeat(4_000) });
     expect(unmet?.message).toBe(
       'The query parameter q was not compared: the conditions and templates of the endpoint take too long for this request.',
     );
@@ -175,7 +175,7 @@ describe('a condition that is not met is explained with the values that the requ
 
   test('without half of a character at the end', () => {
     const query = `q=${encodeURIComponent(`${'a'.repeat(LIMITS.explainedValueLengthMax - 2)}😀😀`)}`;
-    const [unmet] = unmetOf({ queryParams: [{ name: 'q', type: 'Exact', value: 'x' }] }, { query });
+    const [unmet] = explainUnmet({ queryParams: [{ name: 'q', type: 'Exact', value: 'x' }] }, { query });
     expect(unmet?.seen[0]?.isWellFormed()).toBe(true);
   });
 });
@@ -197,21 +197,21 @@ describe('the responses of an endpoint', () => {
     { name: 'none', headers: [header('c', '1')] },
     { name: 'later', headers: [header('a', '2')] },
   ]);
-  const answered = (headers: readonly HeaderPair[]): unknown => {
+  const chosenResponse = (headers: readonly HeaderPair[]): unknown => {
     const { response, unmatched } = explain([endpoint], asked('/a', { headers }));
     return [response, unmatched.map(({ name }) => name)];
   };
 
   test('before the one that is returned are listed, those with the fewest unmet conditions first', () => {
-    expect(answered([['c', '1']])).toEqual(['none', ['one', 'two']]);
+    expect(chosenResponse([['c', '1']])).toEqual(['none', ['one', 'two']]);
   });
 
   test('are all listed if the action decides', () => {
-    expect(answered([])).toEqual([undefined, ['one', 'none', 'later', 'two']]);
+    expect(chosenResponse([])).toEqual([undefined, ['one', 'none', 'later', 'two']]);
   });
 
   test('after the one that is returned are not listed', () => {
-    expect(answered([['a', '1']])).toEqual(['one', ['two']]);
+    expect(chosenResponse([['a', '1']])).toEqual(['one', ['two']]);
   });
 });
 
@@ -219,7 +219,7 @@ describe('the content', () => {
   const gold = { name: 'gold', headers: [{ name: 'x-plan', type: 'Exact' as const, value: 'gold' }] };
   const JSON_TYPE: HeaderPair = ['content-type', 'application/json'];
   const template = { template: 'CEL' as const, headers: [JSON_TYPE] };
-  const answered = (mock: Partial<MockConfig>, more: Partial<ExplainedRequest> = {}) => {
+  const mockResponse = (mock: Partial<MockConfig>, more: Partial<ExplainedRequest> = {}) => {
     const candidates = [candidate('GET', '/orders/{id}', [gold], mock)];
     const request = asked('/orders/42', { body: Buffer.from('{"n": 1}'), ...more });
     return { ...explainContent(candidates, request).content, ...explain(candidates, request).mock };
@@ -228,7 +228,7 @@ describe('the content', () => {
   test('is rendered, with the delay for the request', () => {
     const delay = { kind: 'Fixed', fixedMs: 300 } as const;
     const body = '{"id": "${path.id}", "n": ${request.json.n}}';
-    expect(answered({ ...template, body, delay, status: 201 })).toEqual({
+    expect(mockResponse({ ...template, body, delay, status: 201 })).toEqual({
       kind: 'Mock',
       isTemplate: true,
       status: 201,
@@ -240,8 +240,8 @@ describe('the content', () => {
   });
 
   test('is the body itself without a template, and empty if the status has none', () => {
-    expect(answered({ body: '"${path.id}"' })).toMatchObject({ isTemplate: false, body: '"${path.id}"' });
-    expect(answered({ body: '1', status: 204 })).toMatchObject({ body: '' });
+    expect(mockResponse({ body: '"${path.id}"' })).toMatchObject({ isTemplate: false, body: '"${path.id}"' });
+    expect(mockResponse({ body: '1', status: 204 })).toMatchObject({ body: '' });
   });
 
   test('has the same random values as an expression that was evaluated before would leave to it', () => {
@@ -254,7 +254,7 @@ describe('the content', () => {
 
   test('of a template that fails is the reason, without a delay', () => {
     const delay = { kind: 'Fixed', fixedMs: 300 } as const;
-    expect(answered({ ...template, body: '{"a":\n ${request.json.other}}', delay })).toEqual({
+    expect(mockResponse({ ...template, body: '{"a":\n ${request.json.other}}', delay })).toEqual({
       isTemplate: true,
       kind: 'TemplateFailed',
       reason: 'body: ${request.json.other} at line 2, column 2: there is no field other',
@@ -272,7 +272,7 @@ describe('the content', () => {
       'the expressions have more than 8192 characters in total',
     ],
   ])('of a mock with an error is the error: %#', (mock, reason) => {
-    expect(answered(mock)).toMatchObject({ kind: 'Invalid', reason: expect.stringContaining(reason) as string });
+    expect(mockResponse(mock)).toMatchObject({ kind: 'Invalid', reason: expect.stringContaining(reason) as string });
   });
 
   test('is absent if an upstream responds', () => {
@@ -282,8 +282,8 @@ describe('the content', () => {
 
   test('of a response can be made although another one responds', () => {
     const one = candidate('GET', '/orders/{id}', [gold]);
-    const mock = mockOf({ ...template, body: '"${path.id}"' });
-    expect(contentOf(one, asked('/orders/7'), mock)).toMatchObject({ kind: 'Mock', body: '"7"' });
+    const mock = mockConfig({ ...template, body: '"${path.id}"' });
+    expect(mockContent(one, asked('/orders/7'), mock)).toMatchObject({ kind: 'Mock', body: '"7"' });
   });
 });
 

@@ -19,7 +19,7 @@ import { describeExpression, describeUnmet } from './describe-unmet.ts';
 import { nearestPaths } from './nearest-paths.ts';
 import { hasParameters, parsePathPattern } from './path-pattern.ts';
 import { PathTable, type Place } from './path-table.ts';
-import { parametersOf } from './pattern-table.ts';
+import { pathParameters } from './pattern-table.ts';
 import {
   planResponse,
   type MockConfig,
@@ -124,7 +124,7 @@ export interface ExplainedMock {
 
 /** Which endpoint responds to a request, with what, and why not with something else. */
 export interface Explanation {
-  /** Absent if the gateway rejects the request. */
+  /** Absent if the gateway refuses the request. */
   readonly endpoint?: ExplainedEndpoint | undefined;
   readonly rejection?: 'endpoint_not_found' | 'method_not_allowed' | undefined;
   /** The name of the response that is returned. Absent if the endpoint's action decides. */
@@ -137,7 +137,7 @@ export interface Explanation {
   readonly otherEndpoints: readonly OtherEndpoint[];
 }
 
-interface Entry extends Place {
+interface PlacedCandidate extends Place {
   readonly candidate: Candidate;
 }
 
@@ -166,45 +166,47 @@ const withoutContent = (content: PlannedResponse): ExplainedMock => {
 /** Explains the response to a request as `explain` does, and returns its content, too. */
 export const explainContent = (candidates: readonly Candidate[], request: ExplainedRequest): ContentExplanation => {
   const { method, path } = request;
-  const entries = candidates.flatMap(entryOf);
-  const table = new PathTable<Entry>();
+  const placed = candidates.flatMap(placeCandidate);
+  const table = new PathTable<PlacedCandidate>();
   // Literal slugs that are not the path cannot match. Leaving them out saves time in large projects.
-  for (const entry of entries) if (entry.pattern !== undefined || entry.slug === path) table.put(entry, entry);
+  for (const one of placed) if (one.pattern !== undefined || one.slug === path) table.put(one, one);
   const found = table.find(method, path);
   const others = table
     .matches(path)
     .flatMap((methods) => [...methods.values()])
-    .filter((entry) => entry !== found)
-    .map((entry) => other(entry, entry.method === method ? 'Precedence' : 'Method'));
+    .filter((one) => one !== found)
+    .map((one) => other(one, one.method === method ? 'Precedence' : 'Method'));
   if (found !== undefined) {
     const { endpoint } = found.candidate;
-    return { endpoint, ...explainResponses(found, request), otherEndpoints: firstOf(others) };
+    return { endpoint, ...explainResponses(found, request), otherEndpoints: firstEndpoints(others) };
   }
-  if (others.length > 0) return { rejection: 'method_not_allowed', unmatched: [], otherEndpoints: firstOf(others) };
-  const similar = nearestPaths(entries, request).map((entry) => other(entry, 'Path'));
-  return { rejection: 'endpoint_not_found', unmatched: [], otherEndpoints: firstOf(similar) };
+  if (others.length > 0)
+    return { rejection: 'method_not_allowed', unmatched: [], otherEndpoints: firstEndpoints(others) };
+  const similar = nearestPaths(placed, request).map((one) => other(one, 'Path'));
+  return { rejection: 'endpoint_not_found', unmatched: [], otherEndpoints: firstEndpoints(similar) };
 };
 
 /** Returns nothing for an invalid slug, because no gateway serves its endpoint. */
-const entryOf = (candidate: Candidate): Entry[] => {
+const placeCandidate = (candidate: Candidate): PlacedCandidate[] => {
   const { slug, method } = candidate.endpoint;
   const parsed = hasParameters(slug) ? parsePathPattern(slug) : undefined;
   return parsed?.ok === false ? [] : [{ candidate, slug, method, pattern: parsed?.pattern }];
 };
 
-const other = ({ candidate: { endpoint } }: Entry, reason: OtherEndpoint['reason']): OtherEndpoint => ({
+const other = ({ candidate: { endpoint } }: PlacedCandidate, reason: OtherEndpoint['reason']): OtherEndpoint => ({
   ...endpoint,
   reason,
 });
 
-const firstOf = <T>(items: readonly T[]): readonly T[] => items.slice(0, LIMITS.explainedEndpointsMax);
+const firstEndpoints = (endpoints: readonly OtherEndpoint[]): readonly OtherEndpoint[] =>
+  endpoints.slice(0, LIMITS.explainedEndpointsMax);
 
 const explainResponses = (
-  entry: Entry,
+  placed: PlacedCandidate,
   request: ExplainedRequest,
 ): Pick<ContentExplanation, 'response' | 'content' | 'unmatched'> => {
-  const options = planOptions(entry, request);
-  const { responses, mock } = entry.candidate.rules();
+  const options = planOptions(placed, request);
+  const { responses, mock } = placed.candidate.rules();
   const spare = new Budget();
   const unmatched: UnmatchedResponse[] = [];
   for (const { name, conditions, mock: own } of responses) {
@@ -219,21 +221,22 @@ const explainResponses = (
   };
 };
 
-const planOptions = ({ candidate, pattern }: Entry, request: ExplainedRequest): PlanOptions => {
-  const parameters = pattern === undefined ? new Map<string, readonly string[]>() : parametersOf(pattern, request.path);
+const planOptions = ({ candidate, pattern }: PlacedCandidate, request: ExplainedRequest): PlanOptions => {
+  const parameters =
+    pattern === undefined ? new Map<string, readonly string[]>() : pathParameters(pattern, request.path);
   const facts = new RequestFacts({ ...request, parameters });
   const expressions = new RequestExpressions(facts, { ...request, endpoint: candidate.endpoint.name });
   return { requestId: request.id, parameters: [...parameters.keys()], expressions };
 };
 
 /** Returns what a mock of an endpoint would respond with to a request that the endpoint gets, regardless of the conditions. */
-export const contentOf = (
+export const mockContent = (
   candidate: Candidate,
   request: ExplainedRequest,
   mock: MockConfig,
 ): PlannedResponse | undefined =>
-  entryOf(candidate)
-    .map((entry) => planResponse(mock, planOptions(entry, request)))
+  placeCandidate(candidate)
+    .map((placed) => planResponse(mock, planOptions(placed, request)))
     .at(0);
 
 const nearMissesFirst = (responses: readonly UnmatchedResponse[]): readonly UnmatchedResponse[] =>

@@ -23,7 +23,7 @@ const exactly = (pairs: Pairs = {}): ValueCondition[] =>
 const matching = (pairs: Pairs = {}): ValueCondition[] =>
   exactly(pairs).map((condition) => ({ ...condition, type: 'RegularExpression' }));
 
-const backendOf = (rules: readonly Rule[], target: string, sent: Pairs, conditionsOf = exactly): string => {
+const chosenBackend = (rules: readonly Rule[], target: string, sent: Pairs, toConditions = exactly): string => {
   const [path = '', query = ''] = target.split('?');
   const headers: HeaderPair[] = Object.entries(sent);
   const endpoints = Map.groupBy(
@@ -38,7 +38,7 @@ const backendOf = (rules: readonly Rule[], target: string, sent: Pairs, conditio
   }
   const expressions = expressionsFor({ headers, query });
   for (const { rule } of literal ?? table.matches(path).at(0) ?? []) {
-    const conditions = { pathParams: [], headers: conditionsOf(rule.headers), queryParams: conditionsOf(rule.query) };
+    const conditions = { pathParams: [], headers: toConditions(rule.headers), queryParams: toConditions(rule.query) };
     if (meetsConditions(expressions, compileConditions(conditions))) return rule.backend;
   }
   return '404';
@@ -58,7 +58,7 @@ test.each([
     { slugs: ['/one'], backend: 'v1' },
     { slugs: ['/two'], backend: 'v2' },
   ];
-  expect(backendOf(rules, target, {})).toBe(backend);
+  expect(chosenBackend(rules, target, {})).toBe(backend);
 });
 
 test.each([
@@ -77,13 +77,13 @@ test.each([
     { slugs: prefix('/match/prefix'), backend: 'v1' },
     { slugs: prefix('/match/prefix/one'), backend: 'v2' },
   ];
-  expect(backendOf(rules, target, {})).toBe(backend);
+  expect(chosenBackend(rules, target, {})).toBe(backend);
 });
 
 describe.each([
   ['Exact', exactly],
   ['RegularExpression', matching],
-])('with %s', (_type, conditionsOf) => {
+])('with %s', (_type, toConditions) => {
   test.each<[string, Pairs, string]>([
     ['/', {}, 'v1'],
     ['/example', {}, 'v1'],
@@ -100,7 +100,7 @@ describe.each([
       { backend: 'v1' },
       { slugs: prefix('/v2'), backend: 'v2' },
     ];
-    expect(backendOf(rules, target, headers, conditionsOf)).toBe(backend);
+    expect(chosenBackend(rules, target, headers, toConditions)).toBe(backend);
   });
 
   test.each<[Pairs, string]>([
@@ -125,7 +125,7 @@ describe.each([
       { headers: { color: 'red' }, backend: 'v2' },
       { headers: { color: 'yellow' }, backend: 'v2' },
     ];
-    expect(backendOf(rules, '/', headers, conditionsOf)).toBe(backend);
+    expect(chosenBackend(rules, '/', headers, toConditions)).toBe(backend);
   });
 
   test.each<[string, Pairs, string]>([
@@ -162,6 +162,6 @@ describe.each([
       { slugs: ['/path4'], headers: { version: 'three' }, query: { animal: 'kraken' }, backend: 'v1' },
       { slugs: ['/path5'], query: { animal: 'hydra' }, backend: 'v1' },
     ];
-    expect(backendOf(rules, target, headers, conditionsOf)).toBe(backend);
+    expect(chosenBackend(rules, target, headers, toConditions)).toBe(backend);
   });
 });

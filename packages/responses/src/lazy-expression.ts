@@ -27,7 +27,6 @@ export class LazyExpression {
     this.#parsed = undefined;
   }
 
-  /** Returns the value for a request, or why there is none. */
   valueFor(request: RequestExpressions): ReturnType<RequestExpressions['evaluate']> {
     const parsed = this.#parsed ?? this.compile(request.facts.parameterNames());
     return parsed.ok ? request.evaluate(parsed.expression) : new ExpressionError(parsed.message);

@@ -24,7 +24,7 @@ const renderer = (mock: Mock): ((expressions: RequestExpressions) => RenderedMoc
   };
 };
 const render = (mock: Mock, expressions = request()): RenderedMock | string => renderer(mock)(expressions);
-const bodyOf = (body: string, expressions?: RequestExpressions, headers: readonly HeaderPair[] = []): string => {
+const renderBody = (body: string, expressions?: RequestExpressions, headers: readonly HeaderPair[] = []): string => {
   const rendered = render({ body, headers }, expressions);
   return typeof rendered === 'string' ? rendered : rendered.body;
 };
@@ -46,7 +46,7 @@ describe('in JSON', () => {
     ['{"a": "$${path.id}"}', '', '{"a": "${path.id}"}'],
     ['{"a": ${{"b": [1, 2].map(x, x * 2)}}}', '', '{"a": {"b":[2,4]}}'],
   ])('%s with the body %s makes %s', (template, json, expected) => {
-    expect(bodyOf(template, request({ json }))).toBe(expected);
+    expect(renderBody(template, request({ json }))).toBe(expected);
     JSON.parse(expected);
   });
 
@@ -60,14 +60,14 @@ describe('in JSON', () => {
     ['{"a": ${request.headers["x-api-key"]}}', '', 'there is no field x-api-key'],
   ])('%s with the body %s fails', (template, json, reason) => {
     const headers: HeaderPair[] = [['x-api-key', 'sha256:01234567']];
-    expect(bodyOf(template, request({ json, headers }))).toContain(reason);
+    expect(renderBody(template, request({ json, headers }))).toContain(reason);
   });
 });
 
 describe('in other text', () => {
   test('values are not escaped', () => {
     const json = '{"a": "<\\"\\n>"}';
-    expect(bodyOf('<a>${request.json.a}</a>', request({ json }), [['content-type', 'application/xml']])).toBe(
+    expect(renderBody('<a>${request.json.a}</a>', request({ json }), [['content-type', 'application/xml']])).toBe(
       '<a><"\n></a>',
     );
   });
@@ -76,7 +76,7 @@ describe('in other text', () => {
     ['null', '{"a": null}', 'the value is null'],
     ['a lone surrogate', '{"a": "\\ud800"}', 'half of a surrogate pair'],
   ])('%s fails', (_name, json, reason) => {
-    expect(bodyOf('${request.json.a}', request({ json }), TEXT)).toContain(reason);
+    expect(renderBody('${request.json.a}', request({ json }), TEXT)).toContain(reason);
   });
 });
 
@@ -129,16 +129,16 @@ describe('an error', () => {
 
 test('a body of more than 1 MiB fails', () => {
   const json = JSON.stringify({ a: 'é'.repeat(200_000) });
-  expect(bodyOf('["${request.json.a}", "${request.json.a}"]', request({ json }))).toHaveLength(400_008);
-  expect(bodyOf('["${request.json.a}", "${request.json.a}", "${request.json.a}"]', request({ json }))).toBe(
+  expect(renderBody('["${request.json.a}", "${request.json.a}"]', request({ json }))).toHaveLength(400_008);
+  expect(renderBody('["${request.json.a}", "${request.json.a}", "${request.json.a}"]', request({ json }))).toBe(
     'body: the text is longer than 1048576 bytes',
   );
 });
 
 test('values that are written many times use up the budget', () => {
   const json = JSON.stringify(Array.from({ length: 9_000 }, (_, index) => index));
-  expect(bodyOf(`[${'${request.json},'.repeat(3)} 1]`, request({ json }))).toMatch(/^\[\[0,/);
-  expect(bodyOf(`[${'${request.json},'.repeat(20)} 1]`, request({ json }))).toMatch(
+  expect(renderBody(`[${'${request.json},'.repeat(3)} 1]`, request({ json }))).toMatch(/^\[\[0,/);
+  expect(renderBody(`[${'${request.json},'.repeat(20)} 1]`, request({ json }))).toMatch(
     /^body: \$\{request\.json\} at line 1, column \d+: the conditions and templates of the endpoint take too long for this request$/,
   );
 });
@@ -149,20 +149,20 @@ describe('rendering', () => {
     '"a": "${uuid()}", "b": ${random(1, 1000000)}, "c": "${now}", "d": "${requestId}"}';
 
   test('again gives the same text, and another request gives another one', () => {
-    expect(bodyOf(VARIED, request())).toBe(bodyOf(VARIED, request()));
-    expect(bodyOf(VARIED, request({ id: '0193' }))).not.toBe(bodyOf(VARIED, request()));
+    expect(renderBody(VARIED, request())).toBe(renderBody(VARIED, request()));
+    expect(renderBody(VARIED, request({ id: '0193' }))).not.toBe(renderBody(VARIED, request()));
   });
 
   test('fake data depends on the request and on the order of the calls', () => {
     const pair = (id: string): unknown =>
-      JSON.parse(bodyOf('[${fake("internet.email")}, ${fake("internet.email")}]', request({ id })));
+      JSON.parse(renderBody('[${fake("internet.email")}, ${fake("internet.email")}]', request({ id })));
     const [first, second] = pair('1') as string[];
     expect(pair('1')).toEqual([first, second]);
     expect(new Set([first, second, ...(pair('2') as string[])]).size).toBe(4);
   });
 
   test('fake data uses up the budget', () => {
-    const many = (count: number) => bodyOf(`\${[${'0,'.repeat(count)}0].map(i, fake("word.noun")).size()}`);
+    const many = (count: number) => renderBody(`\${[${'0,'.repeat(count)}0].map(i, fake("word.noun")).size()}`);
     expect(many(100)).toBe('101');
     expect(many(400)).toContain('the conditions and templates of the endpoint take too long for this request');
   });
@@ -207,7 +207,7 @@ describe('rendering', () => {
     fc.assert(
       fc.property(fc.double({ noDefaultInfinity: true, noNaN: true }), (n) => {
         const json = JSON.stringify({ n });
-        const { n: made } = JSON.parse(bodyOf('{"n": ${request.json.n}}', request({ json }))) as { n: number };
+        const { n: made } = JSON.parse(renderBody('{"n": ${request.json.n}}', request({ json }))) as { n: number };
         expect(made === n || Object.is(made, n)).toBe(true);
       }),
     );

@@ -15,9 +15,9 @@ export const nearestPaths = <T extends { readonly slug: string; readonly method:
   endpoints: readonly T[],
   { method, path }: { readonly method: string; readonly path: string },
 ): readonly T[] => {
-  const segments = segmentsOf(path);
+  const segments = pathSegments(path);
   return endpoints
-    .map((endpoint) => ({ endpoint, cost: distance(segmentsOf(endpoint.slug), segments) }))
+    .map((endpoint) => ({ endpoint, cost: distance(pathSegments(endpoint.slug), segments) }))
     .filter(({ cost }) => cost !== undefined)
     .map(({ endpoint, cost = 0 }) => ({ endpoint, cost: endpoint.method === method ? cost : cost + OTHER_METHOD_COST }))
     .sort((a, b) => a.cost - b.cost)
@@ -25,7 +25,7 @@ export const nearestPaths = <T extends { readonly slug: string; readonly method:
 };
 
 /** Ignores a trailing slash, because it is easily overlooked. No slug has more segments than are returned. */
-const segmentsOf = (path: string): readonly string[] =>
+const pathSegments = (path: string): readonly string[] =>
   path.slice(1).replace(/\/$/, '').split('/', LIMITS.slugLengthMax);
 
 /** Returns undefined if the slug is not similar. */

@@ -32,6 +32,6 @@ const decodeEscapes = (segment: string): string | undefined => {
   }
 };
 
-/** Returns a parameter's value as text. The segments of a `{name...}` parameter are joined with slashes. */
+/** The segments of a `{name...}` parameter are joined with slashes. */
 export const parameterText = (parameters: PathParameters, name: string): string | undefined =>
   parameters.get(name)?.join('/');

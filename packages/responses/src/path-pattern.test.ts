@@ -1,12 +1,8 @@
 import { LIMITS } from '@standin/contract';
 import { describe, expect, test } from 'vitest';
-import { arrangementOf, parsePathPattern, shapeOf, type PathPattern } from './path-pattern.ts';
+import { parsePathPattern, patternArrangement, patternShape } from './path-pattern.ts';
+import { validPattern } from './path-pattern.testing.ts';
 
-const patternOf = (slug: string): PathPattern => {
-  const parsed = parsePathPattern(slug);
-  if (!parsed.ok) throw new Error(parsed.message);
-  return parsed.pattern;
-};
 const segments = (count: number, of: (index: number) => string): string =>
   Array.from({ length: count }, (_, index) => `/${of(index)}`).join('');
 
@@ -21,8 +17,8 @@ describe('a slug', () => {
     [segments(LIMITS.patternParametersMax, (index) => `{p${index}}`), 'PPPPPPPP', '/{}'.repeat(8)],
     [`/{x}${'/a'.repeat(LIMITS.patternSegmentsMax - 1)}`, `P${'L'.repeat(31)}`, `/{}${'/a'.repeat(31)}`],
   ])('%s is a pattern with the arrangement %s', (slug, letters, shape) => {
-    const pattern = patternOf(slug);
-    expect([arrangementOf(pattern), shapeOf(pattern)]).toEqual([letters, shape]);
+    const pattern = validPattern(slug);
+    expect([patternArrangement(pattern), patternShape(pattern)]).toEqual([letters, shape]);
   });
 
   test.each([

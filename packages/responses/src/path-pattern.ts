@@ -23,7 +23,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   ...['namespace', 'null', 'package', 'return', 'true', 'var', 'void', 'while'],
 ]);
 
-/** Returns whether a slug has parameters. A slug without braces is compared byte by byte. */
+/** A slug without braces is compared byte by byte. */
 export const hasParameters = (slug: string): boolean => slug.includes('{') || slug.includes('}');
 
 const refuse = (message: string): ParsedPattern => ({ ok: false, message });
@@ -71,14 +71,13 @@ const LETTERS = { literal: 'L', parameter: 'P', rest: 'R' } as const;
  * in alphabetical order takes precedence: at the first segment that differs, a literal takes precedence over a parameter, and a
  * parameter over the rest. Patterns with the same arrangement that match the same path differ only in the names of their parameters.
  */
-export const arrangementOf = (pattern: PathPattern): string => pattern.map(({ kind }) => LETTERS[kind]).join('');
+export const patternArrangement = (pattern: PathPattern): string => pattern.map(({ kind }) => LETTERS[kind]).join('');
 
 /** Returns the slug without the names of its parameters. Slugs with the same shape match the same paths. */
-export const shapeOf = (pattern: PathPattern): string =>
+export const patternShape = (pattern: PathPattern): string =>
   pattern
     .map((segment) => (segment.kind === 'literal' ? `/${segment.text}` : segment.kind === 'rest' ? '/{...}' : '/{}'))
     .join('');
 
-/** Returns the names of the parameters, in the order of the segments. */
 export const parameterNames = (pattern: PathPattern): readonly string[] =>
   pattern.flatMap((segment) => (segment.kind === 'literal' ? [] : [segment.name]));

@@ -31,11 +31,11 @@ export class PathTable<T> {
   }
 
   get({ slug, method, pattern }: Place): T | undefined {
-    return this.#methodsOf(slug, pattern)?.get(method);
+    return this.#valuesByMethod(slug, pattern)?.get(method);
   }
 
   put({ slug, method, pattern }: Place, value: T): void {
-    const methods = this.#methodsOf(slug, pattern) ?? new Map<string, T>();
+    const methods = this.#valuesByMethod(slug, pattern) ?? new Map<string, T>();
     methods.set(method, value);
     if (pattern !== undefined) this.#patterns.set(pattern, methods);
     else {
@@ -45,7 +45,7 @@ export class PathTable<T> {
   }
 
   delete({ slug, method, pattern }: Place): void {
-    const methods = this.#methodsOf(slug, pattern);
+    const methods = this.#valuesByMethod(slug, pattern);
     if (methods?.delete(method) !== true || methods.size > 0) return;
     if (pattern !== undefined) this.#patterns.delete(pattern);
     else {
@@ -92,7 +92,7 @@ export class PathTable<T> {
     if (slugs?.size === 0) this.#similar.delete(form);
   }
 
-  #methodsOf(slug: string, pattern: PathPattern | undefined): Map<string, T> | undefined {
+  #valuesByMethod(slug: string, pattern: PathPattern | undefined): Map<string, T> | undefined {
     return pattern === undefined ? this.#literals.get(slug) : this.#patterns.get(pattern);
   }
 }

@@ -2,21 +2,17 @@ import { LIMITS } from '@standin/contract';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parameterText } from './parameter-value.ts';
-import { parsePathPattern, shapeOf, type PathPattern } from './path-pattern.ts';
-import { parametersOf, PatternTable } from './pattern-table.ts';
+import { patternShape } from './path-pattern.ts';
+import { validPattern } from './path-pattern.testing.ts';
+import { pathParameters, PatternTable } from './pattern-table.ts';
 
-const patternOf = (slug: string): PathPattern => {
-  const parsed = parsePathPattern(slug);
-  if (!parsed.ok) throw new Error(parsed.message);
-  return parsed.pattern;
-};
-const tableOf = (slugs: readonly string[]): PatternTable<string> => {
+const patternTable = (slugs: readonly string[]): PatternTable<string> => {
   const table = new PatternTable<string>();
-  for (const slug of slugs) table.set(patternOf(slug), slug);
+  for (const slug of slugs) table.set(validPattern(slug), slug);
   return table;
 };
-const textsOf = (slug: string, path: string): Record<string, string | undefined> => {
-  const parameters = parametersOf(patternOf(slug), path);
+const parameterTexts = (slug: string, path: string): Record<string, string | undefined> => {
+  const parameters = pathParameters(validPattern(slug), path);
   return Object.fromEntries([...parameters.keys()].map((name) => [name, parameterText(parameters, name)]));
 };
 
@@ -33,7 +29,7 @@ test.each([
   ['x/b', []],
   ['/A/b', ['/{a}/b', '/{a}/{b}', '/{rest...}']],
 ])('%s matches in order of precedence', (path, expected) => {
-  expect(tableOf(SLUGS).matches(path)).toEqual(expected);
+  expect(patternTable(SLUGS).matches(path)).toEqual(expected);
 });
 
 describe('a value', () => {
@@ -47,8 +43,8 @@ describe('a value', () => {
     ['/orders/a+b', 'a+b'],
     ['/orders/%20', ' '],
   ])('in %s is decoded', (path, value) => {
-    expect(tableOf(['/orders/{id}']).matches(path)).toHaveLength(1);
-    expect(textsOf('/orders/{id}', path)).toEqual({ id: value });
+    expect(patternTable(['/orders/{id}']).matches(path)).toHaveLength(1);
+    expect(parameterTexts('/orders/{id}', path)).toEqual({ id: value });
   });
 
   test.each([
@@ -71,18 +67,18 @@ describe('a value', () => {
     '%zz',
     '%ED%A0%80',
   ])('%s matches no parameter', (segment) => {
-    const table = tableOf(['/{id}', '/{a}/b', '/c/{b}', '/{rest...}']);
+    const table = patternTable(['/{id}', '/{a}/b', '/c/{b}', '/{rest...}']);
     const paths = [`/${segment}`, `/${segment}/b`, `/c/${segment}`, `/c/d/${segment}`, `/c/${segment}/d`];
     expect(paths.flatMap((path) => table.matches(path))).toEqual([]);
   });
 
   test('of the rest keeps its slashes', () => {
-    expect(textsOf('/files/{path...}', '/files/a/b%2Fc/%C3%A9')).toEqual({ path: 'a/b/c/é' });
-    expect(textsOf('/{__proto__}', '/x')).toEqual(Object.fromEntries([['__proto__', 'x']]));
+    expect(parameterTexts('/files/{path...}', '/files/a/b%2Fc/%C3%A9')).toEqual({ path: 'a/b/c/é' });
+    expect(parameterTexts('/{__proto__}', '/x')).toEqual(Object.fromEntries([['__proto__', 'x']]));
   });
 
   test('that is not valid does not matter where a literal is', () => {
-    expect(tableOf(['/%2/{a}']).matches('/%2/x')).toEqual(['/%2/{a}']);
+    expect(patternTable(['/%2/{a}']).matches('/%2/x')).toEqual(['/%2/{a}']);
   });
 });
 
@@ -97,16 +93,16 @@ test('any sequence of sets and deletes results in the same table as a new one wi
       const table = new PatternTable<string>();
       const slugs = new Map<string, string>();
       for (const [isSet, one] of steps) {
-        const pattern = patternOf(one);
+        const pattern = validPattern(one);
         if (isSet) {
           table.set(pattern, one);
-          slugs.set(shapeOf(pattern), one);
+          slugs.set(patternShape(pattern), one);
         } else {
           table.delete(pattern);
-          slugs.delete(shapeOf(pattern));
+          slugs.delete(patternShape(pattern));
         }
       }
-      const fresh = tableOf([...slugs.values()]);
+      const fresh = patternTable([...slugs.values()]);
       expect(table.isEmpty).toBe(slugs.size === 0);
       for (const path of ['/a', '/c', '/a/b', '/c/b', '/a/b/c', '/a/c/b/c', '/c/c/c/c/c']) {
         expect(table.matches(path)).toEqual(fresh.matches(path));
@@ -116,7 +112,7 @@ test('any sequence of sets and deletes results in the same table as a new one wi
 });
 
 test('paths with more segments than any pattern match only the rest', () => {
-  const table = tableOf(['/{a}/{rest...}', `/{a}${'/b'.repeat(LIMITS.patternSegmentsMax - 1)}`]);
+  const table = patternTable(['/{a}/{rest...}', `/{a}${'/b'.repeat(LIMITS.patternSegmentsMax - 1)}`]);
   const path = `/a${'/b'.repeat(LIMITS.patternSegmentsMax - 1)}`;
   expect(table.matches(path)).toHaveLength(2);
   expect(table.matches(`${path}/b`)).toEqual(['/{a}/{rest...}']);

@@ -1,6 +1,6 @@
 import { LIMITS } from '@standin/contract';
 import { decodeSegment, type PathParameters } from './parameter-value.ts';
-import { arrangementOf, type PathPattern } from './path-pattern.ts';
+import { patternArrangement, type PathPattern } from './path-pattern.ts';
 
 /** The values of all patterns with one arrangement, by the literal segments of the patterns. */
 interface Arrangement<T> {
@@ -12,7 +12,7 @@ interface Arrangement<T> {
 const LITERALS_LENGTH_MAX = LIMITS.slugLengthMax;
 
 /**
- * Values by path pattern. Patterns of one shape (see `shapeOf`) are one key.
+ * Values by path pattern. Patterns of one shape (see `patternShape`) are one key.
  *
  * A search looks up the literal segments of the path in each arrangement of the table, so its cost grows with the number of
  * arrangements, not with the number of patterns. A tree of segments would have to follow both the literal and the parameter at each
@@ -28,24 +28,24 @@ export class PatternTable<T> {
   }
 
   get(pattern: PathPattern): T | undefined {
-    return this.#arrangements.get(arrangementOf(pattern))?.values.get(literalsOf(pattern));
+    return this.#arrangements.get(patternArrangement(pattern))?.values.get(patternLiterals(pattern));
   }
 
   set(pattern: PathPattern, value: T): void {
-    const letters = arrangementOf(pattern);
+    const letters = patternArrangement(pattern);
     let arrangement = this.#arrangements.get(letters);
     if (arrangement === undefined) {
       arrangement = { letters, values: new Map() };
       this.#arrangements.set(letters, arrangement);
       this.#candidates.clear();
     }
-    arrangement.values.set(literalsOf(pattern), value);
+    arrangement.values.set(patternLiterals(pattern), value);
   }
 
   delete(pattern: PathPattern): void {
-    const letters = arrangementOf(pattern);
+    const letters = patternArrangement(pattern);
     const arrangement = this.#arrangements.get(letters);
-    if (arrangement?.values.delete(literalsOf(pattern)) !== true || arrangement.values.size > 0) return;
+    if (arrangement?.values.delete(patternLiterals(pattern)) !== true || arrangement.values.size > 0) return;
     this.#arrangements.delete(letters);
     this.#candidates.clear();
   }
@@ -89,7 +89,7 @@ export class PatternTable<T> {
   }
 }
 
-const literalsOf = (pattern: PathPattern): string =>
+const patternLiterals = (pattern: PathPattern): string =>
   pattern.map((segment) => (segment.kind === 'literal' ? `/${segment.text}` : '')).join('');
 
 /** Returns the path's segments at the positions of literals. Returns undefined if they are too long to be in a table. */
@@ -109,15 +109,14 @@ const valueCheck = (segments: readonly string[]): ((index: number) => boolean) =
   return (index) => (checked[index] ??= decodeSegment(segments[index] ?? '') !== undefined);
 };
 
-/** Returns whether a path matches a pattern. */
 export const matchesPattern = (pattern: PathPattern, path: string): boolean => {
   const table = new PatternTable<true>();
   table.set(pattern, true);
   return table.find(path, (isMatch) => isMatch) === true;
 };
 
-/** Returns the parameters of a path that matches the pattern. */
-export const parametersOf = (pattern: PathPattern, path: string): PathParameters => {
+/** The path must match the pattern. */
+export const pathParameters = (pattern: PathPattern, path: string): PathParameters => {
   const segments = path.slice(1).split('/');
   const parameters = new Map<string, readonly string[]>();
   for (const [index, segment] of pattern.entries()) {

@@ -82,9 +82,9 @@ const rendered = (
   const parsed = parseMockTemplate(mock);
   const problems = parsed.ok ? mockTemplateMistakes(parsed.template, parameters) : parsed.problems;
   if (!parsed.ok || problems.length > 0) {
-    const nameOf = (field: number | 'body'): string =>
+    const fieldName = (field: number | 'body'): string =>
       field === 'body' ? field : `header ${mock.headers[field]?.[0] ?? field}`;
-    const reasons = problems.map(({ field, message }) => `${nameOf(field)} ${message}`);
+    const reasons = problems.map(({ field, message }) => `${fieldName(field)} ${message}`);
     return { kind: 'Invalid', reason: reasons.join('; ') };
   }
   const mistake = jsonMistake(mock, parsed.template.body.skeleton);

@@ -22,7 +22,7 @@ const TOKEN =
 
 /** Parses a regular expression in RE2's syntax, without Unicode classes. */
 export const parseRegularExpression = (source: string): ParsedRegularExpression => {
-  const size = sizeOf(source);
+  const size = programSize(source);
   const max = LIMITS.regularExpressionsSizeMax;
   if (size > max) return refuse(`is too large: it has about ${size} instructions, and ${max} are allowed`);
   if (hasWideRange(source))
@@ -48,7 +48,7 @@ const withEscapedBraces = (source: string): string => {
  * Returns at least the number of instructions that the expression compiles to, without compiling it: 20 characters can become a million
  * instructions.
  */
-const sizeOf = (source: string): number => {
+const programSize = (source: string): number => {
   const groups: { sum: number; last: number }[] = [];
   let group = { sum: 2, last: 1 };
   for (const [token, min, comma, max] of source.matchAll(TOKEN)) {

@@ -12,8 +12,7 @@ const compiled = (source: string, parameters: readonly string[] = ['id']) => {
   return parsed.expression;
 };
 
-/** Returns the value as JSON, or the error. */
-const valueOf = (source: string, parts: Parts = REQUEST): string => {
+const evaluatedJson = (source: string, parts: Parts = REQUEST): string => {
   const value = expressionsFor(parts).evaluate(compiled(source));
   const json = value instanceof ExpressionError ? value : celToJson(value);
   return json instanceof ExpressionError ? `error: ${json.message}` : json;
@@ -61,7 +60,7 @@ describe('an expression sees', () => {
     ['now', '"2023-11-14T22:13:20.123456Z"'],
     ['requestId', '"0190a9b2-1111-7222-8333-123456789abc"'],
   ])('%s as %s', (source, expected) => {
-    expect(valueOf(source)).toBe(expected);
+    expect(evaluatedJson(source)).toBe(expected);
   });
 
   test.each<[string, Uint8Array, string, string]>([
@@ -72,14 +71,14 @@ describe('an expression sees', () => {
     ['1 MiB + 1', Buffer.alloc(2 ** 20 + 1, '1'), 'has(request.body) || has(request.json)', 'false'],
     ['nothing', new Uint8Array(0), 'request.body', '""'],
   ])('a body of %s', (_name, body, source, expected) => {
-    expect(valueOf(source, { body })).toBe(expected);
+    expect(evaluatedJson(source, { body })).toBe(expected);
   });
 
   test('the fields of a form', () => {
     const headers: [string, string][] = [['Content-Type', 'application/x-www-form-urlencoded; charset=utf-8']];
     const body = Buffer.from('a=1&b=%C3%A9+x&a=2');
-    expect(valueOf('request.form', { headers, body })).toBe('{"a":"1","b":"é x"}');
-    expect(valueOf('has(request.form)', { headers, body: Buffer.alloc(65_537, 'a') })).toBe('false');
+    expect(evaluatedJson('request.form', { headers, body })).toBe('{"a":"1","b":"é x"}');
+    expect(evaluatedJson('has(request.form)', { headers, body: Buffer.alloc(65_537, 'a') })).toBe('false');
   });
 });
 
@@ -119,14 +118,14 @@ describe('an expression', () => {
     ['"aXbX".replace("X", "", 1) + "abc".replace("", "-")', '"abX-a-b-c-"'],
     ['["abcabc".indexOf("c"), "abcabc".lastIndexOf("c"), "abc".indexOf("d")]', '[2,5,-1]'],
   ])('%s is %s', (source, expected) => {
-    expect(valueOf(source)).toBe(expected);
+    expect(evaluatedJson(source)).toBe(expected);
   });
 
   test('has the same random values for the same request, and a new one for each call', () => {
     const source = '[uuid(), uuid(), string(random(1, 1000000)), string(random(1, 1000000)), string(random(0.0, 1.0))]';
-    const first = valueOf(source);
-    expect(valueOf(source)).toBe(first);
-    expect(valueOf(source, { ...REQUEST, id: 'another' })).not.toBe(first);
+    const first = evaluatedJson(source);
+    expect(evaluatedJson(source)).toBe(first);
+    expect(evaluatedJson(source, { ...REQUEST, id: 'another' })).not.toBe(first);
     expect(new Set(JSON.parse(first) as string[]).size).toBe(5);
     expect(first).toMatch(/^\["[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"/);
     const run = expressionsFor(REQUEST);
@@ -134,10 +133,10 @@ describe('an expression', () => {
   });
 
   test('draws numbers from a range', () => {
-    const numbers = JSON.parse(valueOf(`[${Array(50).fill('random(-2,2)').join(',')}]`)) as number[];
+    const numbers = JSON.parse(evaluatedJson(`[${Array(50).fill('random(-2,2)').join(',')}]`)) as number[];
     expect(new Set(numbers)).toEqual(new Set([-2, -1, 0, 1, 2]));
-    expect(valueOf('random(-9223372036854775808, 9223372036854775807)')).toMatch(/^-?\d{17,}$/);
-    expect(valueOf('random(2, 1)')).toBe('error: the first argument of random() is greater than the second one');
+    expect(evaluatedJson('random(-9223372036854775808, 9223372036854775807)')).toMatch(/^-?\d{17,}$/);
+    expect(evaluatedJson('random(2, 1)')).toBe('error: the first argument of random() is greater than the second one');
   });
 
   test('has a text', () => {
@@ -153,7 +152,7 @@ describe('an expression', () => {
 
 test('an error is short, also with a long value of the request', () => {
   const body = Buffer.from(`{"a": "${'x'.repeat(1_000)}"}`);
-  expect(valueOf('request.json[request.json.a]', { body })).toBe(`error: there is no field ${'x'.repeat(282)}…`);
+  expect(evaluatedJson('request.json[request.json.a]', { body })).toBe(`error: there is no field ${'x'.repeat(282)}…`);
 });
 
 describe('an error', () => {

@@ -4,7 +4,7 @@ import { LIMITS } from '@standin/contract';
 import { Budget } from './budget.ts';
 import { compileExpression, evaluate, type Expression, type SyntaxTree } from './cel/compile-expression.ts';
 import { ExpressionError, ExpressionProblem } from './cel/expression-error.ts';
-import { convert } from './cel/functions.ts';
+import { convertValue } from './cel/functions.ts';
 import { RandomSequence } from './cel/random-sequence.ts';
 import { readJson } from './cel/read-json.ts';
 import { withRun, type Run } from './cel/run.ts';
@@ -101,7 +101,6 @@ export class RequestExpressions implements Run {
     return withRun(this, action);
   }
 
-  /** Returns the value of an expression, or why there is none. */
   evaluate(expression: Expression): CelValue | ExpressionError {
     return evaluate(expression, this);
   }
@@ -124,16 +123,16 @@ export class RequestExpressions implements Run {
       case 'request.path':
         return input.path;
       case 'request.headers':
-        return firstOf(this.facts.headers());
+        return firstValues(this.facts.headers());
       case 'request.headersAll':
         return celMap(this.facts.headers());
       case 'request.query':
-        return firstOf(this.facts.queries());
+        return firstValues(this.facts.queries());
       case 'request.queryAll':
         return celMap(this.facts.queries());
       case 'request.body':
         this.budget.chargeText(input.body.length);
-        return textOf(input.body);
+        return bodyAsUtf8(input.body);
       case 'request.json': {
         const text = this.variable('request.body');
         return typeof text === 'string' ? readJson(text, this.budget) : text;
@@ -145,7 +144,7 @@ export class RequestExpressions implements Run {
       case 'endpoint':
         return input.endpoint;
       case 'now':
-        return timestampOf(input.receivedAtUs);
+        return celTimestamp(input.receivedAtUs);
       case 'requestId':
         return input.id;
       default:
@@ -161,11 +160,11 @@ export class RequestExpressions implements Run {
       return new ExpressionError('request.form is absent: the content-type is not application/x-www-form-urlencoded');
     if (body.length > max) return new ExpressionError(`request.form is absent: the body has more than ${max} bytes`);
     this.budget.charge(formUnits(body));
-    return firstOf(formValues(Buffer.from(body).toString('latin1')));
+    return firstValues(formValues(Buffer.from(body).toString('latin1')));
   }
 }
 
-const firstOf = (values: ReadonlyMap<string, readonly string[]>): CelValue =>
+const firstValues = (values: ReadonlyMap<string, readonly string[]>): CelValue =>
   celMap(new Map([...values].map(([name, [first = '']]) => [name, first])));
 
 const AMPERSAND = 0x26;
@@ -178,15 +177,15 @@ const formUnits = (body: Uint8Array): number => {
   return units;
 };
 
-const textOf = (body: Uint8Array): string | ExpressionError => {
+const bodyAsUtf8 = (body: Uint8Array): string | ExpressionError => {
   const max = LIMITS.expressionTextLengthMax;
   if (body.length > max) return new ExpressionError(`request.body is absent: the body has more than ${max} bytes`);
   if (!isUtf8(body)) return new ExpressionError('request.body is absent: the body is not UTF-8');
   return Buffer.from(body.buffer, body.byteOffset, body.length).toString();
 };
 
-const timestampOf = (us: number): CelValue | ExpressionError => {
+const celTimestamp = (us: number): CelValue | ExpressionError => {
   const seconds = new Date(Math.floor(us / 1_000_000) * 1_000).toISOString().slice(0, 19);
   const text = `${seconds}.${String(us % 1_000_000).padStart(6, '0')}Z`;
-  return convert('timestamp', text) ?? new ExpressionError('now is out of range');
+  return convertValue('timestamp', text) ?? new ExpressionError('now is out of range');
 };

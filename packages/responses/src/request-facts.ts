@@ -27,7 +27,7 @@ export class RequestFacts {
     this.#input = input;
   }
 
-  /** Returns the decoded value of a path parameter. The segments of a `{name...}` parameter are joined with slashes. */
+  /** Decoded. The segments of a `{name...}` parameter are joined with slashes. */
   parameter(name: string): readonly string[] {
     const value = parameterText(this.#input.parameters, name);
     return value === undefined ? NONE : [value];
@@ -42,7 +42,7 @@ export class RequestFacts {
     return this.headers().get(name) ?? NONE;
   }
 
-  /** Returns the values of all headers. Names are in lower case. */
+  /** Names are in lower case. */
   headers(): ValuesByName {
     this.#headers ??= grouped(
       this.#input.headers
@@ -56,7 +56,7 @@ export class RequestFacts {
     return this.queries().get(name) ?? NONE;
   }
 
-  /** Returns the decoded values of all query parameters. Bytes that are not UTF-8 become replacement characters. */
+  /** Decoded. Bytes that are not UTF-8 become replacement characters. */
   queries(): ValuesByName {
     this.#query ??= formValues(this.#input.query);
     return this.#query;

@@ -7,7 +7,7 @@ const parse = (source: string) => {
   if (!parsed.ok) throw new Error(parsed.message);
   return parsed.template;
 };
-const expressionsOf = (source: string): string[] => parse(source).slots.map((slot) => slot.source);
+const expressionSources = (source: string): string[] => parse(source).slots.map((slot) => slot.source);
 
 describe('an expression', () => {
   test.each([
@@ -28,7 +28,7 @@ describe('an expression', () => {
     ['$a {b} $ {c}', []],
     ['"${request.headers["x"]}"', ['request.headers["x"]']],
   ])('in %s ends at its brace: %j', (source, expected) => {
-    expect(expressionsOf(source)).toEqual(expected);
+    expect(expressionSources(source)).toEqual(expected);
   });
 
   test.each([

@@ -69,14 +69,13 @@ export const parseTemplateText = (source: string): ParsedTemplateText => {
     texts.push(text);
     text = '';
     end = closing + 1;
-    skeleton += maskOf(source.slice(opening.index, end), isInString);
+    skeleton += slotMask(source.slice(opening.index, end), isInString);
     OPENING.lastIndex = end;
   }
   addText(source.length);
   return { ok: true, template: { texts: [...texts, text], slots, skeleton } };
 };
 
-/** Returns the index of the brace that ends an expression. */
 const closingBrace = (source: string, start: number): number | undefined => {
   const text = source.slice(start, start + LIMITS.expressionLengthMax + 1);
   let depth = 0;
@@ -91,10 +90,9 @@ const closingBrace = (source: string, start: number): number | undefined => {
 };
 
 /** Line breaks stay: in a JSON string, they are an error. */
-const maskOf = (slot: string, isInString: boolean): string =>
+const slotMask = (slot: string, isInString: boolean): string =>
   isInString ? slot.replaceAll(/[^\n]/g, 'x') : `[]${slot.slice(2).replaceAll(/[^\n]/g, ' ')}`;
 
-/** Returns a position as text, for example `line 2, column 5`. */
 export const positionIn = (text: string, index: number): string => {
   const before = text.slice(0, index);
   return `line ${before.split('\n').length}, column ${index - before.lastIndexOf('\n')}`;

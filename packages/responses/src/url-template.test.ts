@@ -1,19 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeSegment } from './parameter-value.ts';
-import { parsePathPattern, type PathPattern } from './path-pattern.ts';
-import { parametersOf } from './pattern-table.ts';
+import { validPattern } from './path-pattern.testing.ts';
+import { pathParameters } from './pattern-table.ts';
 import { expandUrl, expandUrlFor, parseUrlTemplate } from './url-template.ts';
 
 const SLUG = '/orders/{id}/{rest...}';
-const pattern = ((): PathPattern => {
-  const parsed = parsePathPattern(SLUG);
-  if (!parsed.ok) throw new Error(parsed.message);
-  return parsed.pattern;
-})();
+const pattern = validPattern(SLUG);
 const expand = (url: string, path: string): string => {
   const parsed = parseUrlTemplate(url, pattern);
-  return parsed.ok ? expandUrl(parsed.template, parametersOf(pattern, path)) : parsed.message;
+  return parsed.ok ? expandUrl(parsed.template, pathParameters(pattern, path)) : parsed.message;
 };
 
 describe('a URL', () => {

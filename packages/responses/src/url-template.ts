@@ -1,6 +1,6 @@
 import type { PathParameters } from './parameter-value.ts';
 import { hasParameters, parameterNames, parsePathPattern, type PathPattern } from './path-pattern.ts';
-import { matchesPattern, parametersOf } from './pattern-table.ts';
+import { matchesPattern, pathParameters } from './pattern-table.ts';
 import { parseTemplateText } from './template-text.ts';
 
 /** The parts of a URL: fixed text, and the names of path parameters between them. */
@@ -67,5 +67,5 @@ export const expandUrlFor = (slug: string, url: string, path: string): string | 
   const parsed = parsePathPattern(slug);
   const template = parsed.ok ? parseUrlTemplate(url, parsed.pattern) : parsed;
   if (!parsed.ok || !template.ok || !matchesPattern(parsed.pattern, path)) return undefined;
-  return expandUrl(template.template, parametersOf(parsed.pattern, path));
+  return expandUrl(template.template, pathParameters(parsed.pattern, path));
 };

@@ -21,7 +21,7 @@ import { areValidLines, decodeLines, requestHeaders, stripHopByHop } from '../..
 import { replayRequest } from '../../../packages/egress/src/replay-request.ts';
 import { joinUpstreamUrl, splitUpstreamUrl } from '../../../packages/egress/src/upstream-url.ts';
 import { decodeSegment } from '../../../packages/responses/src/parameter-value.ts';
-import { parametersOf } from '../../../packages/responses/src/pattern-table.ts';
+import { pathParameters } from '../../../packages/responses/src/pattern-table.ts';
 import type { GrowthEntry } from '../entry.ts';
 import { BYTES, framed, repeated, type Generators } from '../generators.ts';
 
@@ -196,9 +196,9 @@ export const GATEWAY: readonly GrowthEntry[] = [
     near: PATHS,
   },
   {
-    of: 'packages/responses/src/pattern-table.ts#parametersOf',
+    of: 'packages/responses/src/pattern-table.ts#pathParameters',
     limit: TARGET,
-    run: (text) => parametersOf([{ kind: 'rest', name: 'x' }], `/${text}`),
+    run: (text) => pathParameters([{ kind: 'rest', name: 'x' }], `/${text}`),
     near: { escapes: repeated('%41/') },
   },
   {

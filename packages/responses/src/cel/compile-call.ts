@@ -14,11 +14,11 @@ import type { Budget } from '../budget.ts';
 import { compileAppend } from './compile-macro.ts';
 import { ExpressionError } from './expression-error.ts';
 import { fakeNames, fakeValue, isFakeName } from './fake.ts';
-import { callerOf, displayName, mismatch, overloadsOf } from './functions.ts';
+import { chargedFunction, displayName, findOverloads, mismatchText } from './functions.ts';
 import {
+  evaluateSteps,
   problemAt,
   qualifiedName,
-  valuesOf,
   type Compiled,
   type Expr,
   type Part,
@@ -27,7 +27,7 @@ import {
   type Step,
 } from './program.ts';
 import { RandomSequence } from './random-sequence.ts';
-import { equals, isKey, valueAt } from './value-functions.ts';
+import { equals, isKey, keyText, valueAt } from './value-functions.ts';
 
 const { BOOL, DYN, INT, STRING, UINT } = CelScalar;
 
@@ -46,7 +46,7 @@ export const compileCall = (expr: Expr, call: Part<'callExpr'>, scope: Scope): C
   if (call.function === 'matches') return compileMatches(expr, call, scope);
   if (call.function === 'fake') return compileFake(expr, call, scope);
   const namespaced = `${qualifiedName(call.target, scope) ?? ''}.${call.function}`;
-  const isNamespaced = overloadsOf(namespaced).length > 0;
+  const isNamespaced = findOverloads(namespaced).length > 0;
   const operation: Operation = {
     expr,
     name: isNamespaced ? namespaced : call.function,
@@ -65,7 +65,7 @@ export const compileCall = (expr: Expr, call: Part<'callExpr'>, scope: Scope): C
     case '_[_]':
       return compileIndex(operation, scope);
     case '@not_strictly_false': {
-      const [step] = stepsOf(operation);
+      const [step] = argumentSteps(operation);
       return { type: BOOL, step: (frame) => step?.(frame) !== false };
     }
     default:
@@ -73,7 +73,7 @@ export const compileCall = (expr: Expr, call: Part<'callExpr'>, scope: Scope): C
   }
 };
 
-const stepsOf = ({ args }: Operation): Step[] => args.map(({ step }) => step);
+const argumentSteps = ({ args }: Operation): Step[] => args.map(({ step }) => step);
 
 const isDyn = (type: CelType): boolean => type === DYN;
 
@@ -89,7 +89,7 @@ const notBool = (value: CelValue): ExpressionError =>
 /** If one side has the value `decisive`, the result is this value, even if the other side is an error. */
 const compileLogic = (operation: Operation, scope: Scope, decisive: boolean): Compiled => {
   for (const operand of operation.args) demandBool(operand, operation.expr, scope);
-  const [left, right] = stepsOf(operation);
+  const [left, right] = argumentSteps(operation);
   return {
     type: BOOL,
     step: (frame) => {
@@ -136,23 +136,23 @@ const compileIndex = (operation: Operation, scope: Scope): Compiled => {
     throw problemAt(scope, operation.expr, `a value of type ${type.name} has no items: use [] with a list or a map`);
   if (type.kind === 'list' && ![INT, UINT].some((one) => areSame(key?.type ?? DYN, one)))
     throw problemAt(scope, operation.expr, `an index must have the type int, not ${key?.type.name ?? ''}`);
-  const steps = stepsOf(operation);
+  const steps = argumentSteps(operation);
   return {
     type: type.kind === 'list' ? type.element : type.kind === 'map' ? type.value : DYN,
     step: (frame) => {
-      const values = valuesOf(steps, frame);
+      const values = evaluateSteps(steps, frame);
       if (values instanceof ExpressionError) return values;
       const [from = null, at = null] = values;
-      return itemOf(from, at, frame.run.budget);
+      return indexedValue(from, at, frame.run.budget);
     },
   };
 };
 
-const itemOf = (container: CelValue, key: CelValue, budget: Budget): Result => {
+const indexedValue = (container: CelValue, key: CelValue, budget: Budget): Result => {
   if (isCelMap(container)) {
     if (!isKey(key)) return new ExpressionError(`a value of type ${celType(key).name} cannot be a key of a map`);
     const value = valueAt(container, key, budget);
-    return value === undefined ? new ExpressionError(`there is no field ${textOf(key)}`) : value;
+    return value === undefined ? new ExpressionError(`there is no field ${keyText(key)}`) : value;
   }
   if (!isCelList(container)) return new ExpressionError(`a value of type ${celType(container).name} has no items`);
   const index = isCelUint(key) ? key.value : key;
@@ -162,24 +162,21 @@ const itemOf = (container: CelValue, key: CelValue, budget: Budget): Result => {
   return item === undefined ? new ExpressionError(`there is no item ${at} in a list of ${container.size}`) : item;
 };
 
-const textOf = (key: string | bigint | number | boolean | { readonly value: bigint }): string =>
-  typeof key === 'object' ? String(key.value) : String(key);
-
 const compileFunction = (operation: Operation, scope: Scope): Compiled => {
   const { name, target } = operation;
-  const type = resultTypeOf(operation, scope);
-  const steps = stepsOf(operation);
+  const type = functionResultType(operation, scope);
+  const steps = argumentSteps(operation);
   const [left, right] = steps;
   if ((name === '_==_' || name === '_!=_') && left !== undefined && right !== undefined) {
     return { type, step: comparison(left, right, name === '_==_') };
   }
-  const call = callerOf(name);
+  const call = chargedFunction(name);
   return {
     type,
     step: (frame) => {
       const value = target?.step(frame);
       if (value instanceof ExpressionError) return value;
-      const values = valuesOf(steps, frame);
+      const values = evaluateSteps(steps, frame);
       return values instanceof ExpressionError ? values : call({ target: value, values }, frame.run);
     },
   };
@@ -196,14 +193,14 @@ const comparison =
   };
 
 /** Returns the type of a function's result. Throws an `ExpressionProblem` if no overload matches. */
-const resultTypeOf = ({ expr, name, target, args }: Operation, scope: Scope): CelType => {
-  const overloads = overloadsOf(name);
+const functionResultType = ({ expr, name, target, args }: Operation, scope: Scope): CelType => {
+  const overloads = findOverloads(name);
   if (overloads.length === 0) throw problemAt(scope, expr, `there is no function ${displayName(name)}`);
   const types = [...(target === undefined ? [] : [target]), ...args].map(({ type }) => type);
   const fitting = overloads.filter((one) => fits(one, types, target !== undefined));
   const [left = DYN, right = DYN] = types;
   if (fitting.length === 0 || (/^_[=!]=_$/.test(name) && !areComparable(left, right)))
-    throw problemAt(scope, expr, mismatch(name, types));
+    throw problemAt(scope, expr, mismatchText(name, types));
   const [first] = fitting;
   return first !== undefined && fitting.every(({ result }) => result.name === first.result.name) ? first.result : DYN;
 };
@@ -232,14 +229,14 @@ const compileMatches = (expr: Expr, { target, args }: Part<'callExpr'>, scope: S
   if (source === undefined || others.length > 0)
     throw problemAt(scope, expr, 'matches() needs one regular expression in quotes, such as "^[a-z]+$"');
   const { type, step } = scope.compile(text, scope);
-  if (!areSame(type, STRING)) throw problemAt(scope, expr, mismatch('matches', [type, STRING]));
+  if (!areSame(type, STRING)) throw problemAt(scope, expr, mismatchText('matches', [type, STRING]));
   const { automaton } = compilePattern(source, pattern ?? expr, scope);
   return {
     type: BOOL,
     step: (frame) => {
       const value = step(frame);
       if (value instanceof ExpressionError) return value;
-      if (typeof value !== 'string') return new ExpressionError(mismatch('matches', [celType(value), STRING]));
+      if (typeof value !== 'string') return new ExpressionError(mismatchText('matches', [celType(value), STRING]));
       // As in CEL, the expression can match any part of the text.
       return automaton.matchesPart(value, frame.run.budget);
     },

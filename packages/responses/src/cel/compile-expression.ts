@@ -75,14 +75,14 @@ const parsed = (source: string, tree: SyntaxTree | undefined): Parsed => {
     if (tree !== undefined) tree.encoded = toBinary(ExprSchema, expr);
     return { expr, positions: sourceInfo?.positions ?? {} };
   } catch (error) {
-    throw problemOf(source, error);
+    throw parserProblem(source, error);
   }
 };
 
 const decoded = (encoded: Uint8Array): Parsed => ({ expr: fromBinary(ExprSchema, encoded), positions: {} });
 
 /** Describes an error of the library's parser, which does not export the class. */
-const problemOf = (source: string, error: unknown): ExpressionProblem => {
+const parserProblem = (source: string, error: unknown): ExpressionProblem => {
   if (!(error instanceof Error)) throw error;
   const { location, rawMessage, found } = error as Partial<ParserError>;
   const offset = location?.start.offset ?? 0;
@@ -123,7 +123,6 @@ interface ParserError {
   readonly found: string;
 }
 
-/** Returns the value of an expression, or why there is none. */
 export const evaluate = ({ units, step }: Expression, run: Run): Result => {
   try {
     return withRun(run, () => {

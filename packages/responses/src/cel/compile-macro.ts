@@ -19,7 +19,7 @@ export const compileMacro = (expr: Expr, loop: Part<'comprehensionExpr'>, scope:
     locals: new Map([
       ...scope.locals,
       [loop.accuVar, { slot: resultSlot, type: initial.type }],
-      [loop.iterVar, { slot: itemSlot, type: itemTypeOf(range.type, expr, scope) }],
+      [loop.iterVar, { slot: itemSlot, type: rangeItemType(range.type, expr, scope) }],
     ]),
   };
   const stepsBefore = counts.steps;
@@ -32,7 +32,7 @@ export const compileMacro = (expr: Expr, loop: Part<'comprehensionExpr'>, scope:
     step: (frame) => {
       const from = range.step(frame);
       if (from instanceof ExpressionError) return from;
-      const items = itemsOf(from);
+      const items = rangeItems(from);
       if (items === undefined) return new ExpressionError(`a value of type ${celType(from).name} has no items`);
       frame.lists[resultSlot] = [];
       frame.locals[resultSlot] = isList(initial.type) ? celList(frame.lists[resultSlot]) : initial.step(frame);
@@ -52,10 +52,10 @@ export const compileMacro = (expr: Expr, loop: Part<'comprehensionExpr'>, scope:
 
 const isList = (type: CelType): boolean => type.kind === 'list';
 
-const itemsOf = (value: CelValue): Iterable<CelValue> | undefined =>
+const rangeItems = (value: CelValue): Iterable<CelValue> | undefined =>
   isCelMap(value) ? value.keys() : isCelList(value) ? value : undefined;
 
-const itemTypeOf = (type: CelType, expr: Expr, scope: Scope): CelType => {
+const rangeItemType = (type: CelType, expr: Expr, scope: Scope): CelType => {
   if (type.kind === 'list') return type.element;
   if (type.kind === 'map') return type.key;
   if (type === DYN) return DYN;

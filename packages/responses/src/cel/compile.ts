@@ -13,14 +13,15 @@ import {
   type CelUint,
   type CelValue,
 } from '@bufbuild/cel';
+import { listText } from '@standin/contract';
 import { compileCall } from './compile-call.ts';
 import { compileMacro } from './compile-macro.ts';
 import { ExpressionError } from './expression-error.ts';
 import {
-  offsetOf,
+  evaluateSteps,
   problemAt,
   qualifiedName,
-  valuesOf,
+  sourceOffset,
   type Compiled,
   type Expr,
   type Frame,
@@ -48,7 +49,7 @@ export const compile = (expr: Expr | undefined, scope: Scope): Compiled => {
   const { exprKind } = expr;
   switch (exprKind.case) {
     case 'constExpr':
-      return constant(valueOf(expr, exprKind.value, scope));
+      return constant(constantValue(expr, exprKind.value, scope));
     case 'identExpr':
       return compileName(expr, exprKind.value.name, scope);
     case 'selectExpr':
@@ -68,7 +69,7 @@ export const compile = (expr: Expr | undefined, scope: Scope): Compiled => {
 
 const constant = (value: CelValue): Compiled => ({ type: celType(value), step: () => value });
 
-const valueOf = (expr: Expr, { constantKind }: Part<'constExpr'>, scope: Scope): CelValue => {
+const constantValue = (expr: Expr, { constantKind }: Part<'constExpr'>, scope: Scope): CelValue => {
   switch (constantKind.case) {
     case 'int64Value':
       if (BigInt.asIntN(64, constantKind.value) === constantKind.value) return constantKind.value;
@@ -97,7 +98,7 @@ const WRONG_ESCAPE = /^(?:[^\\]|\\[^uUxX]|\\[xX][0-9a-fA-F]{2})*\\(?:[uU]|[xX](?
 
 /** The library's parser decodes characters after U+FFFF, escapes of Unicode characters and incomplete escapes to other bytes. */
 const checkBytes = (expr: Expr, scope: Scope): void => {
-  BYTES_LITERAL.lastIndex = offsetOf(expr, scope);
+  BYTES_LITERAL.lastIndex = sourceOffset(expr, scope);
   const [, , raw = '', , escaped = ''] = BYTES_LITERAL.exec(scope.source) ?? [];
   if (SURROGATES.test(raw + escaped) || WRONG_ESCAPE.test(escaped))
     throw problemAt(
@@ -122,18 +123,15 @@ const compileGlobal = (name: string, { variables }: Scope): Compiled | undefined
 };
 
 const refuseName = (expr: Expr, name: string, scope: Scope): never => {
-  const fields = fieldsOf(name, scope);
-  if (fields.length > 0) throw problemAt(scope, expr, `${name} is not a value: use ${alternatives(fields)}`);
+  const fields = variablesBelow(name, scope);
+  if (fields.length > 0) throw problemAt(scope, expr, `${name} is not a value: use ${listText(fields, 'or')}`);
   const roots = [...new Set([...scope.variables.keys()].map((one) => one.split('.', 1)[0] ?? ''))];
-  throw problemAt(scope, expr, `there is no variable ${name}: use ${alternatives(roots)}`);
+  throw problemAt(scope, expr, `there is no variable ${name}: use ${listText(roots, 'or')}`);
 };
 
 /** Returns the variables whose names begin with this name and a dot. */
-const fieldsOf = (name: string, { variables }: Scope): string[] =>
+const variablesBelow = (name: string, { variables }: Scope): string[] =>
   [...variables.keys()].filter((one) => one.startsWith(`${name}.`));
-
-const alternatives = (names: readonly string[]): string =>
-  names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} or ${names.at(-1) ?? ''}`;
 
 const compileField = (expr: Expr, { operand, field, testOnly }: Part<'selectExpr'>, scope: Scope): Compiled => {
   const name = qualifiedName(expr, scope);
@@ -141,9 +139,9 @@ const compileField = (expr: Expr, { operand, field, testOnly }: Part<'selectExpr
   if (global !== undefined)
     return testOnly ? { type: BOOL, step: (frame) => !(global.step(frame) instanceof ExpressionError) } : global;
   const parent = qualifiedName(operand, scope);
-  const fields = parent === undefined || scope.variables.has(parent) ? [] : fieldsOf(parent, scope);
+  const fields = parent === undefined || scope.variables.has(parent) ? [] : variablesBelow(parent, scope);
   if (fields.length > 0)
-    throw problemAt(scope, expr, `${parent ?? ''} has no field ${field}: use ${alternatives(fields)}`);
+    throw problemAt(scope, expr, `${parent ?? ''} has no field ${field}: use ${listText(fields, 'or')}`);
   const { type, step } = compile(operand, scope);
   if (type.kind !== 'map' && type !== DYN)
     throw problemAt(scope, expr, `a value of type ${type.name} has no field ${field}`);
@@ -174,7 +172,7 @@ const compileList = ({ elements }: Part<'listExpr'>, scope: Scope): Compiled => 
   return {
     type: LIST,
     step: (frame) => {
-      const items = valuesOf(steps, frame);
+      const items = evaluateSteps(steps, frame);
       return items instanceof ExpressionError ? items : celList(items);
     },
   };
@@ -192,15 +190,15 @@ const compileMap = (expr: Expr, { entries, messageName }: Part<'structExpr'>, sc
   return {
     type: MAP,
     step: (frame) => {
-      const names = valuesOf(keys, frame);
+      const names = evaluateSteps(keys, frame);
       if (names instanceof ExpressionError) return names;
-      const values = valuesOf(steps, frame);
-      return values instanceof ExpressionError ? values : mapOf(names, values);
+      const values = evaluateSteps(steps, frame);
+      return values instanceof ExpressionError ? values : buildMap(names, values);
     },
   };
 };
 
-const mapOf = (keys: readonly CelValue[], values: readonly CelValue[]): Result => {
+const buildMap = (keys: readonly CelValue[], values: readonly CelValue[]): Result => {
   const entries = new Map<bigint | string | boolean | CelUint, CelValue>();
   // Numbers of different types are the same key.
   const known = new Set<CelValue>();

@@ -62,12 +62,12 @@ interface Case extends Pick<IncrementalTest, 'original'> {
 }
 type Value = Extract<IncrementalTest['original']['resultMatcher'], { case: 'value' }>['value'];
 
-const casesOf = (suite: IncrementalTestSuite, path = ''): Case[] => [
+const suiteCases = (suite: IncrementalTestSuite, path = ''): Case[] => [
   ...suite.tests.map(({ original, name }) => ({ original, path: `${path}/${name}` })),
-  ...suite.suites.flatMap((part) => casesOf(part, path === '' ? part.name : `${path}/${part.name}`)),
+  ...suite.suites.flatMap((part) => suiteCases(part, path === '' ? part.name : `${path}/${part.name}`)),
 ];
 
-const celOf = ({ kind }: Value): CelValue => {
+const toCelValue = ({ kind }: Value): CelValue => {
   switch (kind.case) {
     case 'uint64Value':
       return celUint(kind.value);
@@ -80,18 +80,18 @@ const celOf = ({ kind }: Value): CelValue => {
     case 'bytesValue':
       return kind.value;
     case 'listValue':
-      return celList(kind.value.values.map(celOf));
+      return celList(kind.value.values.map(toCelValue));
     case 'mapValue':
       return celMap(
         new Map(
           kind.value.entries.map(({ key, value }) => [
-            (key === undefined ? null : celOf(key)) as string,
-            value === undefined ? null : celOf(value),
+            (key === undefined ? null : toCelValue(key)) as string,
+            value === undefined ? null : toCelValue(value),
           ]),
         ),
       );
     case 'objectValue':
-      return timeOf(kind.value);
+      return toCelTime(kind.value);
     default:
       throw new NoSuchValue(kind.case);
   }
@@ -100,19 +100,18 @@ const celOf = ({ kind }: Value): CelValue => {
 class NoSuchValue extends Error {}
 
 /** Returns a time or a duration. Throws `NoSuchValue` for other messages. */
-const timeOf = ({ typeUrl, value }: { readonly typeUrl: string; readonly value: Uint8Array }): CelValue => {
+const toCelTime = ({ typeUrl, value }: { readonly typeUrl: string; readonly value: Uint8Array }): CelValue => {
   for (const schema of [TimestampSchema, DurationSchema])
     if (typeUrl.endsWith(`/${schema.typeName}`)) return reflect(schema, fromBinary(schema, value));
   throw new NoSuchValue(typeUrl);
 };
 
-/** Returns text that is the same for the same values. */
-const textOf = (value: CelValue): string => {
+const comparableText = (value: CelValue): string => {
   if (isCelUint(value)) return `${value.value}u`;
-  if (isCelList(value)) return `[${[...value].map(textOf).join()}]`;
+  if (isCelList(value)) return `[${[...value].map(comparableText).join()}]`;
   if (isCelMap(value))
     return `{${[...value]
-      .map(([key, item]) => `${textOf(key)}:${textOf(item)}`)
+      .map(([key, item]) => `${comparableText(key)}:${comparableText(item)}`)
       .toSorted()
       .join()}}`;
   if (value instanceof Uint8Array) return `bytes ${Buffer.from(value).toString('hex')}`;
@@ -127,16 +126,16 @@ const textOf = (value: CelValue): string => {
 const expectedText = (value: Value): string => {
   const { kind } = value;
   if (kind.case === 'typeValue') return `type ${kind.value}`;
-  return textOf(celOf(value));
+  return comparableText(toCelValue(value));
 };
 
 /** Returns the value as text, `error`, or `refused` if the error is reported before the first request. */
-const resultOf = ({ original: { expr, bindings, typeEnv } }: Case): string => {
+const resultText = ({ original: { expr, bindings, typeEnv } }: Case): string => {
   const names = [...typeEnv.map(({ name }) => name), ...Object.keys(bindings)];
   const variables = new Map(names.map((name) => [name, CelScalar.DYN]));
   try {
     const values = new Map(
-      Object.entries(bindings).map(([name, { kind }]) => [name, kind.case === 'value' ? celOf(kind.value) : null]),
+      Object.entries(bindings).map(([name, { kind }]) => [name, kind.case === 'value' ? toCelValue(kind.value) : null]),
     );
     const tree: SyntaxTree = { encoded: undefined };
     compileExpression(expr, { variables, macrosMax: Infinity, tree });
@@ -147,7 +146,7 @@ const resultOf = ({ original: { expr, bindings, typeEnv } }: Case): string => {
       random: new RandomSequence(''),
       variable: (name) => values.get(name) ?? (values.has(name) ? null : new ExpressionError('absent')),
     });
-    return value instanceof ExpressionError ? `error` : textOf(value);
+    return value instanceof ExpressionError ? `error` : comparableText(value);
   } catch (error) {
     if (error instanceof ExpressionProblem || error instanceof NoSuchValue) return 'refused';
     throw error;
@@ -158,7 +157,7 @@ const expectsValue = ({ original: { resultMatcher } }: Case): boolean =>
   [undefined, 'value', 'typedResult'].includes(resultMatcher.case);
 
 /** Returns the value that the suite expects as text, or undefined if any value is correct. */
-const expectedOf = ({ original: { resultMatcher: matcher } }: Case): string | undefined => {
+const expectedResult = ({ original: { resultMatcher: matcher } }: Case): string | undefined => {
   switch (matcher.case) {
     case 'value':
       return expectedText(matcher.value);
@@ -172,19 +171,19 @@ const expectedOf = ({ original: { resultMatcher: matcher } }: Case): string | un
 const beginsWith = ({ path }: Case, name: string): boolean => path.startsWith(name);
 
 const mayBeRefused = (one: Case): boolean => Object.keys(REFUSED).some((name) => beginsWith(one, name));
-const cases = casesOf(getConformanceSuite());
+const cases = suiteCases(getConformanceSuite());
 
 describe('the conformance suite of CEL', () => {
   test.each(cases)('$path', (one) => {
-    const result = resultOf(one);
+    const result = resultText(one);
     if (!expectsValue(one)) expect(['error', 'refused']).toContain(result);
     else if (result === 'refused') expect(one.path).toSatisfy(() => mayBeRefused(one));
-    else if (beginsWith(one, NO_CONTAINER)) expect(result).not.toBe(expectedOf(one));
-    else expect(result).toBe(expectedOf(one) ?? result);
+    else if (beginsWith(one, NO_CONTAINER)) expect(result).not.toBe(expectedResult(one));
+    else expect(result).toBe(expectedResult(one) ?? result);
   });
 
   test('has cases that are refused for each reason', () => {
-    const refused = cases.filter((one) => resultOf(one) === 'refused' && expectsValue(one));
+    const refused = cases.filter((one) => resultText(one) === 'refused' && expectsValue(one));
     expect(Object.keys(REFUSED).filter((name) => !refused.some((one) => beginsWith(one, name)))).toEqual([]);
     expect(cases.length).toBeGreaterThan(2_300);
   });

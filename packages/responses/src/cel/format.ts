@@ -34,7 +34,7 @@ export const format = (text: string, values: CelList): string => {
     result += text.slice(end, at);
     end = at + clause.length;
     if (kind === '%' && decimals === undefined) result += '%';
-    else result += formatted(kind, valueAt(values, index++), decimals === undefined ? PRECISION : Number(decimals));
+    else result += formatted(kind, clauseValue(values, index++), decimals === undefined ? PRECISION : Number(decimals));
     checkLength(result.length);
   }
   if (index < values.size) throw new Error(`format() has more values than clauses: ${values.size} and ${index}`);
@@ -43,7 +43,7 @@ export const format = (text: string, values: CelList): string => {
 
 const CLAUSE = /%(?:\.(\d{1,6}))?([^])/uy;
 
-const valueAt = (values: CelList, index: number): CelValue => {
+const clauseValue = (values: CelList, index: number): CelValue => {
   const value = values.get(index);
   if (value === undefined) throw new Error('format() has fewer values than clauses');
   return value;
@@ -59,7 +59,7 @@ const formatted = (kind: string, value: CelValue, precision: number): string => 
   const number = isCelUint(value) ? value.value : value;
   switch (kind) {
     case 's':
-      return textOf(value);
+      return plainText(value);
     case 'd':
       if (typeof number === 'bigint' || typeof number === 'number') return plainNumber(number);
       break;
@@ -97,7 +97,7 @@ const hexadecimal = (value: CelValue): string => {
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Returns a value as text. Only the budget limits its length, because a list can contain the same list many times. */
-const textOf = (value: CelValue): string => {
+const plainText = (value: CelValue): string => {
   const { budget } = currentRun();
   budget.charge(CONTENT_UNITS);
   if (typeof value === 'string') return charged(value);
@@ -106,8 +106,8 @@ const textOf = (value: CelValue): string => {
   if (typeof value === 'boolean' || value === null) return String(value);
   if (isCelUint(value)) return String(value.value);
   if (isCelType(value)) return value.name;
-  if (isCelList(value)) return `[${[...value].map(textOf).join(', ')}]`;
-  if (isCelMap(value)) return `{${membersOf(value).join(', ')}}`;
+  if (isCelList(value)) return `[${[...value].map(plainText).join(', ')}]`;
+  if (isCelMap(value)) return `{${memberTexts(value).join(', ')}}`;
   const text = libraryString?.call(0, undefined, [value]);
   if (typeof text === 'string') return text;
   throw new Error(`%s cannot format a value of type ${celType(value).name}`);
@@ -121,9 +121,9 @@ const charged = (text: string): string => {
 };
 
 /** Sorted by the text of the keys. */
-const membersOf = (map: CelMap): string[] =>
+const memberTexts = (map: CelMap): string[] =>
   [...map]
-    .map(([key, value]) => [textOf(key), textOf(value)] as const)
+    .map(([key, value]) => [plainText(key), plainText(value)] as const)
     .toSorted(([one], [other]) => compareTexts(one, other))
     .map(([key, value]) => `${key}: ${value}`);
 

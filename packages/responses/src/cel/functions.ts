@@ -12,10 +12,10 @@ import { chargeContent, VALUE_FUNCTIONS } from './value-functions.ts';
 const { funcs } = celEnv({ funcs: [...strings, ...STRING_FUNCTIONS, ...TIME_FUNCTIONS, ...VALUE_FUNCTIONS] });
 
 /** Returns the functions, or the variants of an operator, with this name. Operators have names such as `_+_`. */
-export const overloadsOf = (name: string): readonly CelFunc[] => [...(funcs.find(name) ?? [])];
+export const findOverloads = (name: string): readonly CelFunc[] => [...(funcs.find(name) ?? [])];
 
 /** Calls a function of one argument without charging for it. Returns undefined if the function cannot be applied. */
-export const convert = (name: string, value: CelValue): CelValue | undefined => {
+export const convertValue = (name: string, value: CelValue): CelValue | undefined => {
   const result = funcs.find(name)?.call(0, undefined, [value]);
   return isCelError(result) ? undefined : result;
 };
@@ -40,12 +40,12 @@ type Charge = (call: Call, budget: Budget) => void;
 const perCharacter =
   (units: number): Charge =>
   ({ target, values }, budget) => {
-    for (const value of [target, ...values]) budget.charge(units * lengthOf(value));
+    for (const value of [target, ...values]) budget.charge(units * stringLength(value));
   };
 
 const chargeTexts: Charge = ({ target, values }, budget) => {
-  budget.chargeText(lengthOf(target));
-  for (const value of values) budget.chargeText(lengthOf(value));
+  budget.chargeText(stringLength(target));
+  for (const value of values) budget.chargeText(stringLength(value));
 };
 
 const chargeConversion: Charge = (call, budget) => {
@@ -73,32 +73,32 @@ const CHARGES: ReadonlyMap<string, Charge> = new Map<string, Charge>([
   ['join', ({ target }, budget) => (target === undefined ? undefined : chargeContent(target, budget))],
 ]);
 
-const lengthOf = (value: CelValue | undefined): number =>
+const stringLength = (value: CelValue | undefined): number =>
   typeof value === 'string' || value instanceof Uint8Array ? value.length : 0;
 
 /** Returns a function that charges for a call before it makes the call. Throws `BudgetExhausted`. */
-export const callerOf = (name: string): ((call: Call, run: Run) => CelValue | ExpressionError) => {
+export const chargedFunction = (name: string): ((call: Call, run: Run) => CelValue | ExpressionError) => {
   const group = funcs.find(name);
   const charge = CHARGES.get(name) ?? chargeTexts;
   return (call, { budget }) => {
     budget.charge(CALL_UNITS);
     charge(call, budget);
     const result = group?.call(0, call.target, call.values);
-    if (result === undefined) return new ExpressionError(mismatch(name, typesOf(call)));
+    if (result === undefined) return new ExpressionError(mismatchText(name, callTypes(call)));
     if (isCelError(result)) {
       // The library catches BudgetExhausted, too. This line throws it again.
       budget.charge(ERROR_UNITS);
       return new ExpressionError(result.message);
     }
-    return lengthOf(result) > LIMITS.expressionTextLengthMax ? new ExpressionError(TOO_LONG) : result;
+    return stringLength(result) > LIMITS.expressionTextLengthMax ? new ExpressionError(TOO_LONG) : result;
   };
 };
 
-const typesOf = ({ target, values }: Call): CelType[] =>
+const callTypes = ({ target, values }: Call): CelType[] =>
   [...(target === undefined ? [] : [target]), ...values].map((value) => celType(value));
 
 /** Explains that no overload of a function or operator takes these types. The type of the target is the first one. */
-export const mismatch = (name: string, types: readonly CelType[]): string =>
+export const mismatchText = (name: string, types: readonly CelType[]): string =>
   `${displayName(name)} does not take (${types.map((type) => type.name).join(', ')}): convert a value, for example with string() or double()`;
 
 /** Returns the name of a function or operator as it is written in expressions. */

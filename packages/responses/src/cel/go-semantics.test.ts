@@ -4,8 +4,7 @@ import { expressionsFor } from '../request-expressions.testing.ts';
 import { ExpressionError } from './expression-error.ts';
 import { celToJson } from './value-text.ts';
 
-/** Returns the value as JSON, or `error`. */
-const valueOf = (source: string): string => {
+const evaluatedJson = (source: string): string => {
   const parsed = parseExpression(source, []);
   if (!parsed.ok) return 'refused';
   const value = expressionsFor().evaluate(parsed.expression);
@@ -46,7 +45,7 @@ describe('as in cel-go,', () => {
     ['duration("-9223372036854775808ns") < duration("0")', 'true'],
     ['duration(9223372037)', 'error'],
   ])('%s is %s', (source, expected) => {
-    expect(valueOf(source)).toBe(expected);
+    expect(evaluatedJson(source)).toBe(expected);
   });
 
   test.each([
@@ -73,7 +72,7 @@ describe('as in cel-go,', () => {
     ['string(b"\\xef\\xbb\\xbfa")', '"\ufeffa"'],
     ['"%s".format([b"\\xef\\xbb\\xbfa"])', '"\ufeffa"'],
   ])('characters after U+FFFF count once: %s is %s', (source, expected) => {
-    expect(valueOf(source)).toBe(expected);
+    expect(evaluatedJson(source)).toBe(expected);
   });
 
   test.each([
@@ -94,7 +93,7 @@ describe('as in cel-go,', () => {
     ['"%q".format([1])', 'error'],
     ['"%d".format(["1"])', 'error'],
   ])('numbers are formatted independently of the locale: %s is %s', (source, expected) => {
-    expect(valueOf(source)).toBe(expected);
+    expect(evaluatedJson(source)).toBe(expected);
   });
 
   test.each([
@@ -134,7 +133,7 @@ describe('as in cel-go,', () => {
     ['[{1u: "a", "1": "b"}]', 'error'],
     ['{1: "a", "1": "b"}["1"]', '"b"'],
   ])('%s is %s', (source, expected) => {
-    expect(valueOf(source)).toBe(expected);
+    expect(evaluatedJson(source)).toBe(expected);
   });
 
   describe('the calendar depends on the argument, not on the time zone of the process:', () => {
@@ -170,7 +169,7 @@ describe('as in cel-go,', () => {
     ])('%s is %s', (source, expected) => {
       for (const zone of ['UTC', 'America/New_York', 'Asia/Kathmandu']) {
         process.env['TZ'] = zone;
-        expect(valueOf(source)).toBe(expected);
+        expect(evaluatedJson(source)).toBe(expected);
       }
     });
   });

@@ -9,19 +9,19 @@ import { celToJson } from './value-text.ts';
 const CPU_MS_MAX = 50;
 
 const many = (count: number, text: string, separator: string): string => Array(count).fill(text).join(separator);
-const listOf = <T>(length: number, item: (index: number) => T): T[] =>
+const generate = <T>(length: number, item: (index: number) => T): T[] =>
   Array.from({ length }, (_, index) => item(index));
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const KI = 1_024;
 
-const NUMBERS = listOf(9_000, (index) => index);
+const NUMBERS = generate(9_000, (index) => index);
 const A = 'a'.repeat(500 * KI);
 const PAIRS = '💡'.repeat(240 * KI);
 /** A string that the quadratic search of V8 compares with almost every part of A. */
 const NEEDLE = `${'a'.repeat(100 * KI)}b${'a'.repeat(100 * KI)}`;
 
 const EXPRESSIONS: readonly (readonly [name: string, source: string, body: Buffer])[] = [
-  ['search in a loop', `request.json.l.all(x, !request.body.contains('ab'))`, json({ l: listOf(200, Number), a: A })],
+  ['search in a loop', `request.json.l.all(x, !request.body.contains('ab'))`, json({ l: generate(200, Number), a: A })],
   ['concatenation of a body', `size(${many(60, 'request.body', ' + ')}) > 0`, json(A)],
   [
     'an absorbed error',
@@ -38,15 +38,15 @@ const EXPRESSIONS: readonly (readonly [name: string, source: string, body: Buffe
   ],
   ['many replacements', `request.body.replace('a', 'bb').size() > 0`, json(A)],
   ['long replacements', 'request.json.replace("a", request.json).size() > 0', json('a'.repeat(5_000))],
-  ['a long separator', 'request.json.l.join(request.json.a).size() > 0', json({ l: listOf(9_000, () => ''), a: A })],
+  ['a long separator', 'request.json.l.join(request.json.a).size() > 0', json({ l: generate(9_000, () => ''), a: A })],
   ['many formats', `request.json.l.all(x, '%.100f %.100e'.format([1.5, 1.5]) != '')`, json({ l: NUMBERS })],
   ['formats of a list in a list', `'%s'.format([[${many(60, 'request.json', ',')}]]).size() > 0`, json(NUMBERS)],
   ['comparison of lists', 'request.json.l.all(x, request.json.l + [] == request.json.l)', json({ l: NUMBERS })],
-  ['search in a list', 'request.json.l.all(x, !(x in request.json.l))', json({ l: listOf(4_500, () => [1]) })],
+  ['search in a list', 'request.json.l.all(x, !(x in request.json.l))', json({ l: generate(4_500, () => [1]) })],
   [
     'numbers as keys',
     'request.json.l.all(x, x in request.json.m || true)',
-    json({ l: NUMBERS.slice(0, 4_000), m: Object.fromEntries(listOf(5_000, (x) => [`k${x}`, x])) }),
+    json({ l: NUMBERS.slice(0, 4_000), m: Object.fromEntries(generate(5_000, (x) => [`k${x}`, x])) }),
   ],
   ['missing fields', `request.json.l.all(x, ${many(120, 'x.a', ' || ')} || true)`, json({ l: NUMBERS })],
   ['failing functions', `request.json.l.all(x, ${many(40, "int('x') == 1", ' || ')} || true)`, json({ l: NUMBERS })],
@@ -55,7 +55,7 @@ const EXPRESSIONS: readonly (readonly [name: string, source: string, body: Buffe
   ['lists in a list', `request.json.l.map(x, [${many(450, 'x', ',')}]).size() > 0`, json({ l: NUMBERS })],
   [
     'maps in a list',
-    `request.json.l.map(x, {${listOf(90, (x) => `'${x}':x`).join(',')}}).size() > 0`,
+    `request.json.l.map(x, {${generate(90, (x) => `'${x}':x`).join(',')}}).size() > 0`,
     json({ l: NUMBERS }),
   ],
   [
@@ -103,13 +103,13 @@ const EXPRESSIONS: readonly (readonly [name: string, source: string, body: Buffe
   [
     'matches in a loop',
     `request.json.l.all(x, !x.matches('^([a-z]+)*[0-9]{1,50}$'))`,
-    json({ l: listOf(9_000, () => 'a'.repeat(90)) }),
+    json({ l: generate(9_000, () => 'a'.repeat(90)) }),
   ],
   ['sums', `request.json.l.all(x, ${many(480, 'x', '+')} >= 0)`, json({ l: NUMBERS })],
   [
     'fields of fields',
     `request.json.l.all(x, x${'.a'.repeat(90)} == 1)`,
-    json({ l: listOf(100, () => JSON.parse(`${'{"a":'.repeat(90)}1${'}'.repeat(90)}`) as unknown) }),
+    json({ l: generate(100, () => JSON.parse(`${'{"a":'.repeat(90)}1${'}'.repeat(90)}`) as unknown) }),
   ],
   [
     'positions in a text of surrogate pairs',
@@ -157,7 +157,7 @@ const EXPRESSIONS: readonly (readonly [name: string, source: string, body: Buffe
   [
     'a format of a map',
     `request.json.l.all(x, '%s'.format([request.json.m]) != '')`,
-    json({ l: NUMBERS, m: Object.fromEntries(listOf(500, (x) => [`${'k'.repeat(900)}${x}`, x])) }),
+    json({ l: NUMBERS, m: Object.fromEntries(generate(500, (x) => [`${'k'.repeat(900)}${x}`, x])) }),
   ],
   ['a long duration', `duration(request.json) > duration('1s') || true`, json('1s'.repeat(500_000))],
   ['a long fraction', `duration('1.' + request.json + 's') > duration('1s') || true`, json('1'.repeat(1_000_000))],
@@ -209,8 +209,8 @@ test.each([
 });
 
 test.each([
-  ['8,000 items', 'request.json.exists(i, i == "x")', json(listOf(8_000, String))],
-  ['3,000 objects', 'request.json.exists(i, i.sku == "x")', json(listOf(3_000, (x) => ({ sku: String(x), n: x })))],
+  ['8,000 items', 'request.json.exists(i, i == "x")', json(generate(8_000, String))],
+  ['3,000 objects', 'request.json.exists(i, i.sku == "x")', json(generate(3_000, (x) => ({ sku: String(x), n: x })))],
   ['1 MB of text', 'request.body.contains("needle")', Buffer.alloc(1_000_000, 'The quick brown fox. ')],
 ])('%s are within the budget', (_name, source, body) => {
   const parsed = parseExpression(source, []);

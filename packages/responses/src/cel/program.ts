@@ -50,11 +50,11 @@ export interface Scope {
   readonly counts: { steps: number; locals: number; macros: number; patternSize: number };
 }
 
-export const offsetOf = ({ id }: Pick<Expr, 'id'>, { positions }: Scope): number =>
+export const sourceOffset = ({ id }: Pick<Expr, 'id'>, { positions }: Scope): number =>
   ownMember(positions, String(id)) ?? 0;
 
 export const problemAt = (scope: Scope, expr: Pick<Expr, 'id'>, message: string): ExpressionProblem =>
-  new ExpressionProblem(offsetOf(expr, scope), message);
+  new ExpressionProblem(sourceOffset(expr, scope), message);
 
 /** No name has more parts, so longer chains of fields are not compared with names. */
 const NAME_PARTS_MAX = 8;
@@ -71,8 +71,7 @@ export const qualifiedName = (expr: Expr | undefined, { locals }: Scope): string
   return [part.exprKind.value.name.replace(/^\./, ''), ...names].join('.');
 };
 
-/** Returns the values of several parts, or the first error. */
-export const valuesOf = (steps: readonly Step[], frame: Frame): CelValue[] | ExpressionError => {
+export const evaluateSteps = (steps: readonly Step[], frame: Frame): CelValue[] | ExpressionError => {
   const values: CelValue[] = [];
   for (const step of steps) {
     const value = step(frame);

@@ -46,14 +46,12 @@ export class RandomSequence {
     return ((this.next() >>> 5) * 2 ** 26 + (this.next() >>> 6)) / 2 ** 53;
   }
 
-  /** Returns a UUID of version 4. */
   uuid(): string {
     const [a, b, c, d] = [this.#word(), this.#word(), this.#word(), this.#word()];
     const variant = '89ab'.charAt(Number(`0x${c.charAt(0)}`) % 4);
     return `${a}-${b.slice(0, 4)}-4${b.slice(5)}-${variant}${c.slice(1, 4)}-${c.slice(4)}${d}`;
   }
 
-  /** Returns 32 bits as 8 hexadecimal digits. */
   #word(): string {
     return this.next().toString(16).padStart(8, '0');
   }

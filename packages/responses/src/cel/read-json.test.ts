@@ -5,7 +5,6 @@ import { ExpressionError } from './expression-error.ts';
 import { readJson } from './read-json.ts';
 import { celToJson } from './value-text.ts';
 
-/** Returns the text of the value that a document has, or the error. */
 const echo = (text: string): string => {
   const value = readJson(text, new Budget());
   const json = value instanceof ExpressionError ? value : celToJson(value);

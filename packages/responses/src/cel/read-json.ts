@@ -96,7 +96,7 @@ class JsonReader {
     if (word !== null) return ownMember(WORDS, word[0]) ?? null;
     const number = this.#skip(NUMBER);
     if (number === null) throw new Fault(NOT_JSON);
-    return numberOf(number);
+    return jsonNumber(number);
   }
 
   #object(depth: number): CelValue {
@@ -132,7 +132,7 @@ class JsonReader {
   }
 }
 
-const numberOf = ([text, fraction, exponent]: RegExpExecArray): CelValue => {
+const jsonNumber = ([text, fraction, exponent]: RegExpExecArray): CelValue => {
   if (fraction !== undefined || exponent !== undefined || text.length > INTEGER_LENGTH_MAX) return Number(text);
   const integer = BigInt(text);
   if (BigInt.asIntN(64, integer) === integer) return integer;

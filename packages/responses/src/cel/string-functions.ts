@@ -8,7 +8,7 @@ import { TextSearch } from './text-search.ts';
 const { BOOL, DYN, INT, STRING } = CelScalar;
 const LIST = listType(DYN);
 
-const positionsOf = (text: string, wanted: string, options?: Parameters<TextSearch['positions']>[1]) =>
+const findPositions = (text: string, wanted: string, options?: Parameters<TextSearch['positions']>[1]) =>
   new TextSearch(wanted, currentRun().budget).positions(text, options);
 
 /** Only characters after U+FFFF have two units in V8. */
@@ -17,8 +17,8 @@ const SCANNED_CHARACTERS_PER_UNIT = 4;
 
 const chargeScan = (length: number): void => currentRun().budget.charge(length / SCANNED_CHARACTERS_PER_UNIT);
 
-/** Returns the number of Unicode characters. */
-const sizeOf = (text: string): bigint => {
+/** Counts Unicode characters, not units of V8. */
+const characterCount = (text: string): bigint => {
   chargeScan(text.length);
   if (!SURROGATES.test(text)) return BigInt(text.length);
   let size = text.length;
@@ -59,34 +59,34 @@ const reverse = (text: string): string => {
 
 const contains = (text: string, wanted: string): boolean => {
   if (wanted === '') return true;
-  for (const _ of positionsOf(text, wanted)) return true;
+  for (const _ of findPositions(text, wanted)) return true;
   return false;
 };
 
-const indexOf = (text: string, wanted: string, start = 0n): bigint => {
+const firstPosition = (text: string, wanted: string, start = 0n): bigint => {
   const from = indexIn(text, start);
   if (wanted === '') return start;
-  const [index] = positionsOf(text, wanted, { from });
-  return index === undefined ? -1n : sizeOf(text.slice(0, index));
+  const [index] = findPositions(text, wanted, { from });
+  return index === undefined ? -1n : characterCount(text.slice(0, index));
 };
 
-const lastIndexOf = (text: string, wanted: string, start?: bigint): bigint => {
-  if (wanted === '' && start === undefined) return sizeOf(text);
+const lastPosition = (text: string, wanted: string, start?: bigint): bigint => {
+  if (wanted === '' && start === undefined) return characterCount(text);
   const last = start === undefined ? text.length : indexIn(text, start);
   if (wanted === '') return start ?? 0n;
   // As in cel-go, nothing begins at the end.
   if (start !== undefined && last === text.length) return -1n;
   let found: number | undefined;
-  for (const index of positionsOf(text.slice(0, last + wanted.length), wanted, { overlapping: true })) found = index;
-  return found === undefined ? -1n : sizeOf(text.slice(0, found));
+  for (const index of findPositions(text.slice(0, last + wanted.length), wanted, { overlapping: true })) found = index;
+  return found === undefined ? -1n : characterCount(text.slice(0, found));
 };
 
 /** Returns the text before, between and after the first occurrences, at most `max` of them. */
-const partsOf = (text: string, wanted: string, max: number): string[] => {
-  if (wanted === '') return charactersOf(text, max);
+const splitParts = (text: string, wanted: string, max: number): string[] => {
+  if (wanted === '') return splitCharacters(text, max);
   const parts: string[] = [];
   let end = 0;
-  for (const position of max > 0 ? positionsOf(text, wanted) : []) {
+  for (const position of max > 0 ? findPositions(text, wanted) : []) {
     currentRun().budget.charge(PART_UNITS);
     parts.push(text.slice(end, position));
     end = position + wanted.length;
@@ -98,7 +98,7 @@ const partsOf = (text: string, wanted: string, max: number): string[] => {
 const PART_UNITS = 10;
 
 /** Returns the first characters, at most `max`, and the rest of the text. */
-const charactersOf = (text: string, max: number): string[] => {
+const splitCharacters = (text: string, max: number): string[] => {
   const characters: string[] = [];
   let end = 0;
   for (const character of max > 0 ? text : '') {
@@ -121,16 +121,16 @@ export const TOO_LONG = `the result has more than ${LIMITS.expressionTextLengthM
 const split = (text: string, separator: string, limit = -1n): CelList => {
   if (limit === 0n) return celList([]);
   const max = LIMITS.expressionItemsMax;
-  const parts = partsOf(text, separator, limit < 0n ? max : Math.min(Number(limit) - 1, max));
+  const parts = splitParts(text, separator, limit < 0n ? max : Math.min(Number(limit) - 1, max));
   checkItems(parts.length);
   return celList(parts);
 };
 
 const replace = (text: string, wanted: string, replacement: string, limit = -1n): string => {
   const max = limit < 0n ? Infinity : Number(limit);
-  if (wanted !== '' || max === 0) return joined(partsOf(text, wanted, max), replacement);
+  if (wanted !== '' || max === 0) return joined(splitParts(text, wanted, max), replacement);
   // As in Go, an empty string is found before each character and at the end.
-  const parts = ['', ...partsOf(text, '', max - 1)];
+  const parts = ['', ...splitParts(text, '', max - 1)];
   if (parts.length <= max) parts.push('');
   return joined(parts, replacement);
 };
@@ -169,9 +169,9 @@ const quote = (text: string): string =>
 
 /** The library's functions that take quadratic time, create a character as a string, or count in the units of V8 are replaced by these. */
 export const STRING_FUNCTIONS: CelFunc[] = [
-  celFunc('size', [STRING], INT, sizeOf),
+  celFunc('size', [STRING], INT, characterCount),
   celMethod('size', STRING, [], INT, function () {
-    return sizeOf(this);
+    return characterCount(this);
   }),
   celMethod('contains', STRING, [STRING], BOOL, function (wanted) {
     return contains(this, wanted);
@@ -189,16 +189,16 @@ export const STRING_FUNCTIONS: CelFunc[] = [
     return reverse(this);
   }),
   celMethod('indexOf', STRING, [STRING], INT, function (wanted) {
-    return indexOf(this, wanted);
+    return firstPosition(this, wanted);
   }),
   celMethod('indexOf', STRING, [STRING, INT], INT, function (wanted, start) {
-    return indexOf(this, wanted, start);
+    return firstPosition(this, wanted, start);
   }),
   celMethod('lastIndexOf', STRING, [STRING], INT, function (wanted) {
-    return lastIndexOf(this, wanted);
+    return lastPosition(this, wanted);
   }),
   celMethod('lastIndexOf', STRING, [STRING, INT], INT, function (wanted, start) {
-    return lastIndexOf(this, wanted, start);
+    return lastPosition(this, wanted, start);
   }),
   celMethod('split', STRING, [STRING], LIST, function (separator) {
     return split(this, separator);

@@ -7,7 +7,6 @@ import { TextSearch } from './text-search.ts';
 const letters = (maxLength: number, minLength = 0) =>
   fc.array(fc.constantFrom('a', 'b'), { minLength, maxLength }).map((all) => all.join(''));
 
-/** Returns the positions that the engine finds. */
 const expectedPositions = (text: string, wanted: string, from: number, overlapping: boolean): number[] => {
   const positions: number[] = [];
   for (

@@ -19,7 +19,7 @@ const timestampAt = (seconds: bigint, nanos = 0): Timestamp => {
 const RFC_3339 =
   /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))$/;
 
-const timestampOf = (text: string): Timestamp => {
+const parseCelTimestamp = (text: string): Timestamp => {
   const [, year, month, day, hour, minute, second, fraction = '', sign, offsetHours = 0, offsetMinutes = 0] =
     RFC_3339.exec(text) ?? [];
   const date = new Date(0);
@@ -59,7 +59,7 @@ const nanosIn = (unit: string): bigint => {
   }
 };
 
-const durationOf = (text: string): Duration => {
+const parseCelDuration = (text: string): Duration => {
   if (!DURATION_TEXT.test(text)) throw new Error('the string is not a duration such as 1h30m or 1.5s');
   let nanos = 0n;
   for (const [, whole = '', fraction = '', unit = ''] of text.matchAll(DURATION_PART)) {
@@ -99,20 +99,20 @@ const DAY_MS = 86_400_000;
 
 const dayOfYear = (date: Date): number => (date.getTime() - new Date(date).setUTCMonth(0, 1)) / DAY_MS;
 
-const calendarFunctions = (name: string, fieldOf: (date: Date) => number): CelFunc[] => [
+const calendarFunctions = (name: string, readField: (date: Date) => number): CelFunc[] => [
   celMethod(name, TIMESTAMP, [], INT, function () {
-    return BigInt(fieldOf(dateIn(this, 'UTC')));
+    return BigInt(readField(dateIn(this, 'UTC')));
   }),
   celMethod(name, TIMESTAMP, [STRING], INT, function (zone) {
-    return BigInt(fieldOf(dateIn(this, zone)));
+    return BigInt(readField(dateIn(this, zone)));
   }),
 ];
 
 /** Functions that the library makes depend on the time zone of the process, or that accept more, or count in other units, than CEL does. */
 export const TIME_FUNCTIONS: CelFunc[] = [
-  celFunc('timestamp', [STRING], TIMESTAMP, timestampOf),
+  celFunc('timestamp', [STRING], TIMESTAMP, parseCelTimestamp),
   celFunc('timestamp', [INT], TIMESTAMP, (seconds) => timestampAt(seconds)),
-  celFunc('duration', [STRING], DURATION, durationOf),
+  celFunc('duration', [STRING], DURATION, parseCelDuration),
   celFunc('duration', [INT], DURATION, (seconds) => durationIn(seconds * NANOS_PER_SECOND)),
   ...calendarFunctions('getFullYear', (date) => date.getUTCFullYear()),
   ...calendarFunctions('getMonth', (date) => date.getUTCMonth()),

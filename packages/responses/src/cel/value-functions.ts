@@ -32,6 +32,9 @@ type Key = Parameters<CelMap['get']>[0];
 export const isKey = (value: CelValue): value is Key =>
   ['string', 'bigint', 'boolean', 'number'].includes(typeof value) || isCelUint(value);
 
+/** The name of a key in JSON and in messages. */
+export const keyText = (key: Key): string => String(isCelUint(key) ? key.value : key);
+
 /** Returns the value of a key. To find a number, the library compares all keys. */
 export const valueAt = (map: CelMap, key: Key, budget: Budget): CelValue | undefined => {
   if (typeof key === 'string') budget.chargeText(key.length);
@@ -125,19 +128,19 @@ const parsed = (text: string, type: string, pattern: RegExp): string => {
 
 const INT_BITS = 64;
 
-const intOf = (text: string): bigint => {
+const parseCelInt = (text: string): bigint => {
   const value = BigInt(parsed(text, 'int', INTEGER).replace('+', ''));
   if (BigInt.asIntN(INT_BITS, value) !== value) throw new Error('the number is out of range of the type int');
   return value;
 };
 
-const uintOf = (text: string) => {
+const parseCelUint = (text: string) => {
   const value = BigInt(parsed(text, 'uint', UNSIGNED_INTEGER));
   if (BigInt.asUintN(INT_BITS, value) !== value) throw new Error('the number is out of range of the type uint');
   return celUint(value);
 };
 
-const doubleOf = (text: string): number => {
+const parseCelDouble = (text: string): number => {
   if (NAN.test(text)) return NaN;
   if (INFINITE.test(text)) return text.startsWith('-') ? -Infinity : Infinity;
   const value = Number(parsed(text, 'double', DECIMAL));
@@ -145,7 +148,7 @@ const doubleOf = (text: string): number => {
   return value;
 };
 
-const boolOf = (text: string): boolean => {
+const parseCelBool = (text: string): boolean => {
   if (['1', 't', 'T', 'true', 'TRUE', 'True'].includes(text)) return true;
   if (['0', 'f', 'F', 'false', 'FALSE', 'False'].includes(text)) return false;
   throw new Error('the string is not a bool, such as true or false');
@@ -153,7 +156,7 @@ const boolOf = (text: string): boolean => {
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-const textOf = (bytes: Uint8Array): string => {
+const bytesAsUtf8 = (bytes: Uint8Array): string => {
   try {
     return decoder.decode(bytes);
   } catch {
@@ -199,11 +202,11 @@ export const VALUE_FUNCTIONS: CelFunc[] = [
   celFunc('_+_', [LIST, LIST], LIST, concatenated),
   celFunc('_%_', [INT, INT], INT, remainder),
   celFunc('_/_', [UINT, UINT], UINT, quotient),
-  celFunc('int', [STRING], INT, intOf),
-  celFunc('uint', [STRING], UINT, uintOf),
-  celFunc('double', [STRING], DOUBLE, doubleOf),
-  celFunc('bool', [STRING], BOOL, boolOf),
-  celFunc('string', [BYTES], STRING, textOf),
+  celFunc('int', [STRING], INT, parseCelInt),
+  celFunc('uint', [STRING], UINT, parseCelUint),
+  celFunc('double', [STRING], DOUBLE, parseCelDouble),
+  celFunc('bool', [STRING], BOOL, parseCelBool),
+  celFunc('string', [BYTES], STRING, bytesAsUtf8),
   celFunc('uuid', [], STRING, () => currentRun().random.uuid()),
   celFunc('random', [INT, INT], INT, randomInteger),
   celFunc('random', [DOUBLE, DOUBLE], DOUBLE, randomDouble),

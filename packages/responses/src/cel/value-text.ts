@@ -2,7 +2,8 @@ import { celType, isCelList, isCelMap, isCelUint, type CelMap, type CelValue } f
 import { LIMITS } from '@standin/contract';
 import { Budget, BudgetExhausted } from '../budget.ts';
 import { ExpressionError, OUT_OF_BUDGET } from './expression-error.ts';
-import { convert } from './functions.ts';
+import { convertValue } from './functions.ts';
+import { keyText } from './value-functions.ts';
 
 /**
  * Returns a value as JSON. Strings and 64-bit integers are exact. Other numbers are the shortest text that is read as the same
@@ -51,7 +52,7 @@ const WRITE_UNITS = 6;
 
 /** Returns a string as it is, null, lists and maps as JSON, and other values as the function `string()` does. */
 export const celToText = (value: CelValue, budget?: Budget): string | ExpressionError =>
-  value === null || isCelList(value) || isCelMap(value) ? celToJson(value, budget) : textOf(value);
+  value === null || isCelList(value) || isCelMap(value) ? celToJson(value, budget) : scalarText(value);
 
 interface Writer {
   /** Adds a string. Returns false if the result is too long. */
@@ -64,23 +65,21 @@ const TOO_LONG = new ExpressionError(`the value has more than ${LIMITS.expressio
 const write = (value: CelValue, writer: Writer): ExpressionError | undefined => {
   if (isCelList(value)) return writeAll(value, ['[', ']'], writer, write);
   if (isCelMap(value)) return repeatedName(value) ?? writeAll(value, ['{', '}'], writer, writeMember);
-  const text = jsonOf(value, writer.budget);
+  const text = scalarJson(value, writer.budget);
   if (text instanceof ExpressionError) return text;
   return writer.add(text) ? undefined : TOO_LONG;
 };
 
 const writeMember = ([key, value]: Member, writer: Writer): ExpressionError | undefined =>
-  writer.add(`${jsonString(nameOf(key), writer.budget)}:`) ? write(value, writer) : TOO_LONG;
+  writer.add(`${jsonString(keyText(key), writer.budget)}:`) ? write(value, writer) : TOO_LONG;
 
 type Member = CelMap extends Iterable<infer M> ? M : never;
-
-const nameOf = (key: Member[0]): string => (isCelUint(key) ? String(key.value) : String(key));
 
 /** Returns an error if keys of different types, such as 1 and "1", have the same name in JSON. */
 const repeatedName = (map: CelMap): ExpressionError | undefined => {
   for (const key of map.keys())
-    if (typeof key !== 'string' && map.get(nameOf(key)) !== undefined)
-      return new ExpressionError(`a map has several keys with the name "${nameOf(key)}" in JSON`);
+    if (typeof key !== 'string' && map.get(keyText(key)) !== undefined)
+      return new ExpressionError(`a map has several keys with the name "${keyText(key)}" in JSON`);
   return undefined;
 };
 
@@ -100,7 +99,7 @@ const writeAll = <T>(
 };
 
 /** Returns the JSON of a value that is neither a list nor a map. */
-const jsonOf = (value: CelValue, budget: Budget): string | ExpressionError => {
+const scalarJson = (value: CelValue, budget: Budget): string | ExpressionError => {
   if (typeof value === 'string') return jsonString(value, budget);
   if (typeof value === 'boolean' || value === null) return String(value);
   if (typeof value === 'bigint') return String(value);
@@ -108,11 +107,11 @@ const jsonOf = (value: CelValue, budget: Budget): string | ExpressionError => {
   if (typeof value === 'number')
     return Number.isFinite(value) ? JSON.stringify(value) : new ExpressionError(`${value} is not a number in JSON`);
   if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString('base64'));
-  const text = textOf(value);
+  const text = scalarText(value);
   return typeof text === 'string' ? JSON.stringify(text) : text;
 };
 
-const textOf = (value: CelValue): string | ExpressionError => {
-  const text = convert('string', value);
+const scalarText = (value: CelValue): string | ExpressionError => {
+  const text = convertValue('string', value);
   return typeof text === 'string' ? text : new ExpressionError(`a value of type ${celType(value).name} has no text`);
 };
