@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { STREAM_SERVER_NAME } from '@standin/contract';
 import { resourcePath } from '@standin/kube';
-import { bodyBytesOf } from '@standin/exchange';
+import { bodyAsBuffer } from '@standin/exchange';
 import { EVERY_PROJECT, openLogStore, type LogStore } from '@standin/logstore';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
@@ -214,7 +214,7 @@ describe('operators', () => {
       () => store.list({ projectUid: EVERY_PROJECT, namespace: tenant.namespace, endpoint: 'steady', limit: 10_000 }),
       { accept: (entries) => entries.length >= traffic.answered.length },
     );
-    const logged = summaries.map(({ request }) => bodyBytesOf(request).toString());
+    const logged = summaries.map(({ request }) => bodyAsBuffer(request).toString());
     expect(logged.sort()).toEqual([...traffic.answered].sort());
     await leader.process.restart();
     await leader.process.waitForUrl(`${leader.adminUrl}/readyz`);

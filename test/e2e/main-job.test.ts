@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
-import { bodyBytesOf, type LogEntry } from '@standin/exchange';
+import { bodyAsBuffer, type LogEntry } from '@standin/exchange';
 import { EVERY_PROJECT, openLogStore, type LogStore } from '@standin/logstore';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -105,7 +105,7 @@ const fromAll = async (path: string): Promise<string[]> =>
 /** Returns the entries with this request body. */
 const entriesWith = async (body: Buffer | string): Promise<LogEntry[]> => {
   const entries = await store.list({ projectUid: EVERY_PROJECT, namespace: NAMESPACE, limit: 1_000 });
-  return entries.filter((entry) => bodyBytesOf(entry.request).equals(Buffer.from(body)));
+  return entries.filter((entry) => bodyAsBuffer(entry.request).equals(Buffer.from(body)));
 };
 
 beforeAll(async () => {

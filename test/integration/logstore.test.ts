@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { formatTime, type LogRow } from '@standin/contract';
-import { bodyBytesOf, type LogEntry } from '@standin/exchange';
+import { bodyAsBuffer, type LogEntry } from '@standin/exchange';
 import { EVERY_PROJECT, encodeRow, LOG_COLUMNS, openLogStore, tailLog, type LogStore } from '@standin/logstore';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -86,8 +86,8 @@ describe('an entry', () => {
       delayMs: 1.5,
       templateError: row.templateError,
     });
-    expect(bodyBytesOf((entry as LogEntry).request)).toEqual(byteValues);
-    expect(bodyBytesOf((entry as LogEntry).response)).toEqual(row.responseBody);
+    expect(bodyAsBuffer((entry as LogEntry).request)).toEqual(byteValues);
+    expect(bodyAsBuffer((entry as LogEntry).response)).toEqual(row.responseBody);
   });
 
   test('keeps bodies of 10 MiB in both directions', async () => {
@@ -95,8 +95,8 @@ describe('an entry', () => {
     const row = newLogRow({ ...newProject(), requestBody: body, responseBody: body });
     await insert([row]);
     const entry = (await store.get(row.id)) as LogEntry;
-    expect(bodyBytesOf(entry.request).equals(body)).toBe(true);
-    expect(bodyBytesOf(entry.response).equals(body)).toBe(true);
+    expect(bodyAsBuffer(entry.request).equals(body)).toBe(true);
+    expect(bodyAsBuffer(entry.response).equals(body)).toBe(true);
   });
 
   test('keeps any valid row', async () => {
@@ -111,7 +111,7 @@ describe('an entry', () => {
       const entry = await store.get(row.id);
       expect(entry?.request.headers).toEqual(row.requestHeaders);
       expect(entry?.projectUid).toBe(row.projectUid);
-      expect(entry && bodyBytesOf(entry.request)).toEqual(row.requestBody);
+      expect(entry && bodyAsBuffer(entry.request)).toEqual(row.requestBody);
     }
   });
 

@@ -1,5 +1,5 @@
 import { LIMITS, METHODS, type HeaderPair } from '@standin/contract';
-import { bodyBytesOf } from '@standin/exchange';
+import { bodyAsBuffer } from '@standin/exchange';
 import { ask } from '../torture/raw-client.ts';
 import { forward, json, Stand } from '../torture/stand.ts';
 import { answerOf, startUpstream } from '../torture/upstream.ts';
@@ -37,10 +37,10 @@ const isExact = async (
   return (
     request.target === target &&
     isSame(request.headers, [['Host', 'gateway'], ['x-api-key', stand.own.storedKey], ...HEADERS]) &&
-    hex(bodyBytesOf(request)) === hex(ALL_BYTES) &&
+    hex(bodyAsBuffer(request)) === hex(ALL_BYTES) &&
     (action === 'mock' || hex(seen()) === hex(ALL_BYTES)) &&
     hex(answer?.body ?? Buffer.alloc(0)) === hex(expected) &&
-    hex(bodyBytesOf(response)) === hex(expected)
+    hex(bodyAsBuffer(response)) === hex(expected)
   );
 };
 
@@ -51,7 +51,7 @@ const proveLimits = async (stand: Stand): Promise<Finding> => {
   const marker = stand.marker();
   const answer = await ask(stand.port, stand.head('GET', stand.target('/large', marker)));
   const { response } = await stand.row(marker);
-  const stored = bodyBytesOf(response).length;
+  const stored = bodyAsBuffer(response).length;
   const received = answer?.body.length ?? 0;
   return {
     output:

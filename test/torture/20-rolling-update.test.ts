@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { bodyBytesOf } from '@standin/exchange';
+import { bodyAsBuffer } from '@standin/exchange';
 import { EVERY_PROJECT, openLogStore, type LogStore } from '@standin/logstore';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -128,7 +128,7 @@ test('20: no request fails or is lost while three gateways are replaced one by o
     () => store.list({ projectUid: EVERY_PROJECT, namespace: tenant.namespace, endpoint: 'orders', limit: 10_000 }),
     { accept: ({ length }) => length >= answered.length, timeoutMs: 30_000 },
   );
-  expect(logged.map(({ request: sent }) => bodyBytesOf(sent).toString()).sort()).toEqual(answered.sort());
+  expect(logged.map(({ request: sent }) => bodyAsBuffer(sent).toString()).sort()).toEqual(answered.sort());
   await agent.close();
   await service.stop();
 }, 180_000);

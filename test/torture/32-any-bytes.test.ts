@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { METHODS, type HeaderPair, type Method } from '@standin/contract';
-import { bodyBytesOf } from '@standin/exchange';
+import { bodyAsBuffer } from '@standin/exchange';
 import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Upstream } from './upstream.ts';
@@ -50,7 +50,7 @@ const expectExact = async (
   );
   expect(row.request.headers).toEqual(masked);
   expect(row.request.target).toBe(sent.target);
-  expect(sha(bodyBytesOf(row.request))).toBe(sha(sent.body));
+  expect(sha(bodyAsBuffer(row.request))).toBe(sha(sent.body));
   return row;
 };
 
@@ -121,9 +121,9 @@ test('every row matches its request and response exactly', async () => {
           : undefined
         : ['Content-Type', request.type],
     );
-    expect(sha(bodyBytesOf(row.request))).toBe(sha(request.body));
+    expect(sha(bodyAsBuffer(row.request))).toBe(sha(request.body));
     const answer = row.path === '/any' ? Buffer.from(MOCK) : ALL_BYTES;
-    expect(sha(bodyBytesOf(row.response))).toBe(sha(answer));
+    expect(sha(bodyAsBuffer(row.response))).toBe(sha(answer));
     if (row.path === '/any')
       expect(row.response.headers).toEqual(expect.arrayContaining(MOCK_HEADERS.map((pair) => [...pair])));
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LIMITS } from '@standin/contract';
-import { bodyBytesOf } from '@standin/exchange';
+import { bodyAsBuffer } from '@standin/exchange';
 import { ask, RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
 
@@ -38,7 +38,7 @@ describe('bodies', () => {
     const answer = await ask(stand.port, Buffer.concat([Buffer.from(post(marker, String(body.length))), body]));
     expect(answer?.status).toBe(200);
     stand.accept(marker);
-    expect(sha(bodyBytesOf((await stand.row(marker)).request))).toBe(sha(body));
+    expect(sha(bodyAsBuffer((await stand.row(marker)).request))).toBe(sha(body));
   });
 
   test('that announce one byte over the limit are rejected before they are sent', async () => {

@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LIMITS, type Outcome } from '@standin/contract';
-import { bodyBytesOf } from '@standin/exchange';
+import { bodyAsBuffer } from '@standin/exchange';
 import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
 import { answerOf, startUpstream, type Behavior, type Upstream } from './upstream.ts';
@@ -139,7 +139,7 @@ describe('502 or 504 for an upstream that', () => {
     const row = await stand.row(marker);
     expect(row).toMatchObject({ status, outcome, upstreamUrl: `${upstream.url}/?${marker}` });
     expect(row.upstreamError).not.toBe('');
-    expect(bodyBytesOf(row.response)).toEqual(answer?.body);
+    expect(bodyAsBuffer(row.response)).toEqual(answer?.body);
     expect(upstream.requests).toHaveLength(1);
   });
 
@@ -201,7 +201,7 @@ describe('an incomplete response reaches the client as incomplete when it is tru
     expect(text).not.toMatch(/0\r\n\r\n$/);
     const row = await stand.row(marker);
     expect(row).toMatchObject({ status: 200, outcome });
-    expect(bodyBytesOf(row.response).toString()).toBe('abc');
+    expect(bodyAsBuffer(row.response).toString()).toBe('abc');
     expect(row.upstreamError).not.toBe('');
   });
 });
@@ -283,7 +283,7 @@ describe('unusual but valid responses', () => {
     client[Symbol.dispose]();
     const row = await stand.row(marker);
     expect(row.response.truncated).toBe(true);
-    expect(bodyBytesOf(row.response)).toHaveLength(LIMITS.responseCaptureBytesMax);
+    expect(bodyAsBuffer(row.response)).toHaveLength(LIMITS.responseCaptureBytesMax);
     expect(row.response.bodyBytes).toBeGreaterThan(40 * 1024 * 1024);
     await expect.poll(() => upstream.open(), { timeout: 10_000 }).toBe(0);
   });

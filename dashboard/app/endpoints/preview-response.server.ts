@@ -1,6 +1,6 @@
 import { isRecord, LIMITS, parseInstant } from '@standin/contract';
 import { jsonMockOf, parseObject, responsesOf } from '@standin/crds';
-import { bodyBytesOf } from '@standin/exchange';
+import { bodyAsBuffer } from '@standin/exchange';
 import type { ExplainedRequest } from '@standin/responses';
 import type { DashboardContext } from '../../src/dashboard-context.ts';
 import { exampleRequest } from '../../src/endpoints/example-request.ts';
@@ -113,7 +113,7 @@ const capturedRequest = async (
     query,
     headers,
     project,
-    body: bodyBytesOf(request),
+    body: bodyAsBuffer(request),
     receivedAtUs: parseInstant(receivedAt) ?? 0,
   };
 };

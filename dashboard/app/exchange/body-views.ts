@@ -1,4 +1,4 @@
-import { boundaryOf, fromBase64, utf8Bytes } from '@standin/exchange/formats';
+import { fromBase64, multipartBoundary, utf8Bytes } from '@standin/exchange/formats';
 import type { BodyView } from './exchange-view.ts';
 import { isJson } from '../../src/captured/format-json.ts';
 
@@ -60,7 +60,7 @@ export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
   const text = bodyText(view);
   const isWhole = view.bytesShown === view.bytes;
   if (IMAGE_TYPES.has(type)) return ['image', 'hex'];
-  if (boundaryOf(view.contentType) !== undefined)
+  if (multipartBoundary(view.contentType) !== undefined)
     return text === undefined ? ['parts', 'hex'] : ['parts', 'raw', 'hex'];
   if (text === undefined) return ['hex'];
   // JSON often has a different media type. For example, curl -d declares a form.

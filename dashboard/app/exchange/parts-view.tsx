@@ -1,7 +1,7 @@
 import {
-  boundaryOf,
   decodeUtf8,
   latin1Text,
+  multipartBoundary,
   parseMultipart,
   wireText,
   type MultipartItem,
@@ -28,7 +28,10 @@ export interface PartsViewProps {
 /** Shows the parts of a multipart body. */
 export const PartsView = ({ exchange, part, body }: PartsViewProps) => {
   const bytes = useMemo(() => bodyBytes(body), [body]);
-  const items = useMemo(() => parseMultipart(latin1Text(bytes), boundaryOf(body.contentType) ?? ''), [bytes, body]);
+  const items = useMemo(
+    () => parseMultipart(latin1Text(bytes), multipartBoundary(body.contentType) ?? ''),
+    [bytes, body],
+  );
   if (items.length === 0)
     return (
       <p className="text-muted">

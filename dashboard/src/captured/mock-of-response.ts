@@ -1,6 +1,6 @@
 import { LIMITS, type HeaderPair } from '@standin/contract';
 import { stripHopByHop } from '@standin/egress';
-import { bodyBytesOf, type LogEntry } from '@standin/exchange';
+import { bodyAsBuffer, type LogEntry } from '@standin/exchange';
 import { contentCodings, decodeContent } from '../diff/decode-content.ts';
 
 /** `spec.json`, or the part of a response with conditions that is returned. Only the latter can have `bodyBase64`. */
@@ -70,7 +70,7 @@ const bytesOf = ({ response }: LogEntry): Bytes => {
       reason: `A mock needs the whole response, but only part of this response is stored. Its full size is ${kilobytes(bodyBytes)}`,
     };
   const codings = contentCodings(headers);
-  const bytes = decodeContent(headers, bodyBytesOf(response), LIMITS.mockBodyBytesMax);
+  const bytes = decodeContent(headers, bodyAsBuffer(response), LIMITS.mockBodyBytesMax);
   if (bytes === undefined)
     return {
       reason: `This response is compressed (${codings.join(', ')}) and cannot be decompressed within the limit of ${max}`,

@@ -1,5 +1,5 @@
 import { formatTime, type HeaderPair, type LogRow } from '@standin/contract';
-import { bodyBytesOf } from '@standin/exchange';
+import { bodyAsBuffer } from '@standin/exchange';
 import type { ReplayedExchange } from '@standin/logstore';
 import type { ComparedResponse, ResponseDiff } from '../diff/response-diff.ts';
 import { decodeContent } from '../diff/decode-content.ts';
@@ -64,7 +64,7 @@ const ofReplay = ({ response, durationMs }: ReplayedExchange, body: Uint8Array):
 /** Returns the view of a result, with the captured exchange if it is still stored. */
 export const resultView = (row: LogRow | undefined, answer: ReplayedExchange): ResultView => {
   const { requestId, sentAt, method, url, status, durationMs, error, request, response } = answer;
-  const body = bodyBytesOf(response);
+  const body = bodyAsBuffer(response);
   const shown = textOf(response.headers, body);
   return {
     requestId,

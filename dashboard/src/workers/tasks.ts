@@ -6,7 +6,13 @@ import type { LogRow } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import { toLogEntry } from '@standin/exchange';
 import type { ReplayedExchange } from '@standin/logstore';
-import { boundaryOf, latin1Text, parseMultipart, type Snippet, type SnippetOptions } from '@standin/exchange/formats';
+import {
+  latin1Text,
+  multipartBoundary,
+  parseMultipart,
+  type Snippet,
+  type SnippetOptions,
+} from '@standin/exchange/formats';
 import { defaultRedaction, type RedactionRules } from '@standin/exchange/redact';
 import { isWorkerThread, move } from 'piscina';
 import { snippetOf, type SnippetFormat } from '../captured/exchange-formats.ts';
@@ -111,7 +117,7 @@ export const multipartItem = ({
   readonly contentType: string;
   readonly index: number;
 }): Uint8Array<ArrayBuffer> | undefined => {
-  const boundary = boundaryOf(contentType);
+  const boundary = multipartBoundary(contentType);
   const item = boundary === undefined ? undefined : parseMultipart(latin1Text(body), boundary)[index];
   return item && moved(new Uint8Array(body.subarray(item.start, item.end)));
 };

@@ -1,6 +1,6 @@
 import { parseInstant, SourceError, type HeaderPair, type ResourceObject } from '@standin/contract';
 import { replayRequest, type Egress, type ReplayRequest, type RequestEdit } from '@standin/egress';
-import { bodyBytesOf, type LogEntry } from '@standin/exchange';
+import { bodyAsBuffer, type LogEntry } from '@standin/exchange';
 import type { ReplayResult } from '@standin/logstore';
 import type { ReplaySpec } from '@standin/crds';
 import { Destinations, type Destination, type DestinationParts } from './destination.ts';
@@ -137,5 +137,5 @@ const capturedOf = ({ id, method, request }: LogEntry) => ({
   method,
   target: request.target,
   headers: request.headers,
-  body: bodyBytesOf(request),
+  body: bodyAsBuffer(request),
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bodyBytesOf, toLogEntry } from './log-entry.ts';
+import { bodyAsBuffer, toLogEntry } from './log-entry.ts';
 import { anyLogRow } from './log-row.testing.ts';
 
 const [sample] = fc.sample(anyLogRow, { numRuns: 1, seed: 1 });
@@ -29,15 +29,15 @@ describe('toLogEntry', () => {
     const requestBody = Buffer.from(hex, 'hex');
     const { request } = toLogEntry({ ...sample, requestBody });
     expect(request.bodyEncoding).toBe(bodyEncoding);
-    expect(bodyBytesOf(request).toString('hex')).toBe(hex);
+    expect(bodyAsBuffer(request).toString('hex')).toBe(hex);
   });
 
   test('keeps every byte in JSON', () => {
     fc.assert(
       fc.property(anyLogRow, (row) => {
         const entry = JSON.parse(JSON.stringify(toLogEntry(row))) as ReturnType<typeof toLogEntry>;
-        expect(bodyBytesOf(entry.request).equals(row.requestBody)).toBe(true);
-        expect(bodyBytesOf(entry.response).equals(row.responseBody)).toBe(true);
+        expect(bodyAsBuffer(entry.request).equals(row.requestBody)).toBe(true);
+        expect(bodyAsBuffer(entry.response).equals(row.responseBody)).toBe(true);
         expect(entry.request.headers).toEqual(row.requestHeaders);
         expect(entry.request.target).toBe(row.target);
       }),

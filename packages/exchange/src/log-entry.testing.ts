@@ -50,7 +50,7 @@ const entry: LogEntry = {
   expiresAt: '2026-12-21T10:00:00.000Z',
 };
 
-export interface TestExchange {
+export interface TestEntryParts {
   readonly query?: string;
   readonly path?: string;
   readonly upstreamUrl?: string;
@@ -63,8 +63,8 @@ export interface TestExchange {
 }
 
 /** Returns an entry that has the given parts and default values for the rest. Bodies are UTF-8. */
-export const testEntry = (exchange: TestExchange): LogEntry => {
-  const { query = '', path = entry.path, upstreamUrl = '', clientAddress = entry.clientAddress } = exchange;
+export const testEntry = (parts: TestEntryParts): LogEntry => {
+  const { query = '', path = entry.path, upstreamUrl = '', clientAddress = entry.clientAddress } = parts;
   return {
     ...entry,
     path,
@@ -74,15 +74,15 @@ export const testEntry = (exchange: TestExchange): LogEntry => {
     request: {
       ...entry.request,
       target: `/g95gprojecturi${path}${query === '' ? '' : `?${query}`}`,
-      headers: exchange.headers ?? [],
-      body: exchange.body ?? '',
+      headers: parts.headers ?? [],
+      body: parts.body ?? '',
     },
     response: {
       ...entry.response,
-      headers: exchange.responseHeaders ?? [],
-      body: exchange.responseBody ?? '',
-      bodyBytes: Buffer.byteLength(exchange.responseBody ?? ''),
-      truncated: exchange.truncated ?? false,
+      headers: parts.responseHeaders ?? [],
+      body: parts.responseBody ?? '',
+      bodyBytes: Buffer.byteLength(parts.responseBody ?? ''),
+      truncated: parts.truncated ?? false,
     },
   };
 };

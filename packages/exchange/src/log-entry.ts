@@ -123,7 +123,6 @@ export interface LogSummary {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Returns a body as text if it is valid UTF-8, and as base64 otherwise. */
 export const decodeBody = (bytes: Uint8Array): { body: string; bodyEncoding: BodyEncoding } => {
   try {
     return { body: utf8.decode(bytes), bodyEncoding: 'utf8' };
@@ -135,8 +134,7 @@ export const decodeBody = (bytes: Uint8Array): { body: string; bodyEncoding: Bod
   }
 };
 
-/** Returns the bytes of a body as they were on the wire. */
-export const bodyBytesOf = (part: { readonly body: string; readonly bodyEncoding: BodyEncoding }): Buffer =>
+export const bodyAsBuffer = (part: { readonly body: string; readonly bodyEncoding: BodyEncoding }): Buffer =>
   Buffer.from(part.body, part.bodyEncoding);
 
 export const toLogEntry = (row: LogRow): LogEntry => ({

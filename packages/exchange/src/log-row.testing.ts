@@ -59,7 +59,6 @@ export const anyLogRow: fc.Arbitrary<LogRow> = fc.record({
   deliveryId: latin1,
 });
 
-/** Returns a UUIDv7 for this time. */
 const newId = (ms: number): string => {
   const time = ms.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;

@@ -5,7 +5,7 @@ import { encodeRow } from '../../../packages/logstore/src/encode-row.ts';
 import { curlCommand } from '../../../packages/exchange/src/formats/curl-command.ts';
 import { fetchSnippet } from '../../../packages/exchange/src/formats/fetch-snippet.ts';
 import { harEntry } from '../../../packages/exchange/src/formats/har.ts';
-import { boundaryOf, parseMultipart, splitMultipart } from '../../../packages/exchange/src/formats/multipart.ts';
+import { multipartBoundary, parseMultipart, splitMultipart } from '../../../packages/exchange/src/formats/multipart.ts';
 import { requestMessage } from '../../../packages/exchange/src/formats/request-message.ts';
 import { isPasteable, shellQuote, shellWord } from '../../../packages/exchange/src/formats/shell-quote.ts';
 import {
@@ -96,9 +96,9 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     },
   },
   {
-    of: 'packages/exchange/src/formats/multipart.ts#boundaryOf',
+    of: 'packages/exchange/src/formats/multipart.ts#multipartBoundary',
     limit: LIMITS.upstreamHeadBytesMax,
-    run: (text) => boundaryOf(`multipart/mixed${text}`),
+    run: (text) => multipartBoundary(`multipart/mixed${text}`),
     near: {
       'many boundaries': repeated('; boundary'),
       'spaces after boundaries': repeated('; boundary   '),

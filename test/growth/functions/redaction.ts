@@ -4,7 +4,7 @@ import { defaultRedaction } from '../../../packages/exchange/src/redact/default-
 import { HiddenValues } from '../../../packages/exchange/src/redact/hidden-values.ts';
 import { parseJsonTree } from '../../../packages/exchange/src/redact/json-tree.ts';
 import { redact, REDACTED_BODY_CHARS_MAX } from '../../../packages/exchange/src/redact/redact.ts';
-import { testEntry, type TestExchange } from '@standin/exchange/entry-testing';
+import { testEntry, type TestEntryParts } from '@standin/exchange/entry-testing';
 import { redactText } from '../../../packages/exchange/src/redact/redact-text.ts';
 import {
   formatJsonName,
@@ -118,7 +118,7 @@ const ECHOES: Generators = {
     JSON.stringify(Array.from({ length: 60 }, (_, index) => ({ token: 'ab'.repeat((length / 7_500) * (index + 1)) }))),
 };
 
-const exchange = (of: (text: string) => TestExchange) => (text: string) => {
+const exchange = (of: (text: string) => TestEntryParts) => (text: string) => {
   const entry = testEntry(of(text));
   return redact(entry, defaultRedaction(entry));
 };

@@ -86,14 +86,16 @@ const sample = (count: number, prefix: string): AnyRequest[] =>
     return { ...entry, request: { ...entry.request, headers } };
   });
 
-const indexOf = ({ request }: AnyRequest): string => request.headers.at(-1)?.[1] ?? '';
+const requestIndex = ({ request }: AnyRequest): string => request.headers.at(-1)?.[1] ?? '';
 
 const sendAll = async (shell: Shell, entries: readonly AnyRequest[]): Promise<void> => {
   const script = entries.map((entry) => `${curlCommand(entry, { baseUrl: server.url }).text}\n`).join('');
   const said = await runShell(shell, script);
   const arrived = received();
   for (const entry of entries)
-    expect(arrived.get(indexOf(entry)), `${curlCommand(entry).text}\n${said.slice(-2000)}`).toEqual(expected(entry));
+    expect(arrived.get(requestIndex(entry)), `${curlCommand(entry).text}\n${said.slice(-2000)}`).toEqual(
+      expected(entry),
+    );
 };
 
 describe('a copied curl command', () => {

@@ -3,8 +3,8 @@ import type { RequestEntry } from './request-message.ts';
 import { isPasteable, shellQuote, shellWord } from './shell-quote.ts';
 import {
   API_KEY_VARIABLE,
-  baseUrlOf,
-  headerOf,
+  requestBaseUrl,
+  headerValue,
   isApiKeyHeader,
   requestBodyFile,
   SNIPPET_BODY_BYTES_MAX,
@@ -35,8 +35,8 @@ const PLAIN_TARGET = /^\/[\w\-.~!$&'()*+,;=:@/?%[\]{}|"]*$/;
  */
 export const curlCommand = (entry: RequestEntry & { readonly id: string }, options: SnippetOptions = {}): Snippet => {
   const { method, request } = entry;
-  const baseUrl = baseUrlOf(entry, options);
-  const body = bodyOf(entry);
+  const baseUrl = requestBaseUrl(entry, options);
+  const body = curlBody(entry);
   const isPlain = PLAIN_TARGET.test(request.target);
   const version = request.httpVersion === '1.0' ? '--http1.0' : '--http1.1';
   const args = [
@@ -70,7 +70,7 @@ const headerArgs = (
 ): readonly string[] => {
   // Expect is left out for an empty chunked body, because RFC 9110 section 10.1.1 forbids Expect without content. With chunked
   // encoding, the server cannot know that the body is empty, so curl would wait forever.
-  const isEndless = bodyBytes === 0 && headerOf(headers, 'transfer-encoding') !== undefined;
+  const isEndless = bodyBytes === 0 && headerValue(headers, 'transfer-encoding') !== undefined;
   const isSent = ([name, value]: HeaderPair): boolean => {
     const known = name.toLowerCase();
     return (known !== 'host' || value !== host) && (known !== 'expect' || !isEndless);
@@ -80,7 +80,7 @@ const headerArgs = (
   if (bodyBytes > ASKS_FIRST_BYTES) own.push('Expect');
   return [
     ...headers.filter(isSent).map(headerArg),
-    ...own.filter((name) => headerOf(headers, name.toLowerCase()) === undefined).map((name) => `-H '${name}:'`),
+    ...own.filter((name) => headerValue(headers, name.toLowerCase()) === undefined).map((name) => `-H '${name}:'`),
   ];
 };
 
@@ -92,13 +92,16 @@ interface CurlBody {
   readonly notes: readonly string[];
 }
 
-const bodyOf = (entry: RequestEntry & { readonly id: string }): CurlBody => {
+const curlBody = (entry: RequestEntry & { readonly id: string }): CurlBody => {
   const { id, request } = entry;
   const bytes = wireBytes(request);
   const common = { bytes: bytes.length, before: '', notes: [] };
   // For an empty chunked body, curl needs an explicit body. Otherwise, curl waits for a body.
   if (bytes.length === 0)
-    return { ...common, args: headerOf(request.headers, 'transfer-encoding') === undefined ? [] : ["--data-raw ''"] };
+    return {
+      ...common,
+      args: headerValue(request.headers, 'transfer-encoding') === undefined ? [] : ["--data-raw ''"],
+    };
   if (bytes.length > SNIPPET_BODY_BYTES_MAX) {
     const file = requestBodyFile(id);
     const notes = [

@@ -3,7 +3,7 @@ import { listText } from '@standin/contract/list-text';
 import type { RequestEntry } from './request-message.ts';
 import {
   API_KEY_VARIABLE,
-  baseUrlOf,
+  requestBaseUrl,
   isApiKeyHeader,
   requestBodyFile,
   SNIPPET_BODY_BYTES_MAX,
@@ -34,7 +34,7 @@ interface FetchBody {
   readonly notes: readonly string[];
 }
 
-const bodyOf = ({ id, request }: RequestEntry & { readonly id: string }): FetchBody => {
+const fetchBody = ({ id, request }: RequestEntry & { readonly id: string }): FetchBody => {
   if (request.body === '') return { lines: [], notes: [] };
   const bytes = wireBytes(request);
   if (bytes.length > SNIPPET_BODY_BYTES_MAX) {
@@ -61,14 +61,14 @@ const isSentUnchanged = (baseUrl: string, target: string, captured: string): boo
 /** Returns a call to fetch for Node, Deno, Bun or a browser, as JavaScript statements that need top-level await. */
 export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, options: SnippetOptions = {}): Snippet => {
   const { method, request } = entry;
-  const body = bodyOf(entry);
+  const body = fetchBody(entry);
   const hasKey = request.headers.some(([name]) => isApiKeyHeader(name));
   // A target consists of bytes. Bytes outside ASCII are percent-encoded, as in a URL, and `#`, because a fragment is not sent.
   const target = request.target.replace(
     /[^!-~]|#/g,
     (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
   );
-  const baseUrl = baseUrlOf(entry, options);
+  const baseUrl = requestBaseUrl(entry, options);
   const rejected = new Map(
     request.headers
       .filter(([name]) => REJECTED_BY_FETCH.has(name.toLowerCase()))

@@ -1,6 +1,6 @@
 import type { HeaderPair } from '@standin/contract';
 import type { LogEntry } from '../log-entry.ts';
-import { baseUrlOf, headerOf } from './snippet.ts';
+import { headerValue, requestBaseUrl } from './snippet.ts';
 import type { SnippetOptions } from './snippet.ts';
 import { wireLength } from './wire-bytes.ts';
 
@@ -74,7 +74,7 @@ export interface HarEntry {
 
 const UNKNOWN_SIZE = -1;
 
-const pairsOf = (headers: readonly HeaderPair[]): readonly HarPair[] =>
+const harHeaders = (headers: readonly HeaderPair[]): readonly HarPair[] =>
   headers.map(([name, value]) => ({ name, value }));
 
 const splitPair = (text: string): HarPair => {
@@ -82,7 +82,7 @@ const splitPair = (text: string): HarPair => {
   return equals === -1 ? { name: text, value: '' } : { name: text.slice(0, equals), value: text.slice(equals + 1) };
 };
 
-const cookiesOf = (headers: readonly HeaderPair[], name: 'cookie' | 'set-cookie'): readonly HarPair[] =>
+const harCookies = (headers: readonly HeaderPair[], name: 'cookie' | 'set-cookie'): readonly HarPair[] =>
   headers
     .filter(([known]) => known.toLowerCase() === name)
     .flatMap(([, value]) => (name === 'cookie' ? value.split(';') : value.split(';', 1)))
@@ -96,7 +96,7 @@ const decode = (text: string): string => {
     return text;
   }
 };
-const queryOf = (query: string): readonly HarPair[] =>
+const harQuery = (query: string): readonly HarPair[] =>
   query
     .split('&')
     .filter((text) => text !== '')
@@ -108,17 +108,17 @@ const trailersComment = (trailers: readonly HeaderPair[]): { readonly comment?: 
     ? {}
     : { comment: `Trailers: ${trailers.map(([name, value]) => `${name}: ${value}`).join(', ')}` };
 
-const requestOf = (entry: LogEntry, options: SnippetOptions): HarEntry['request'] => {
+const harRequest = (entry: LogEntry, options: SnippetOptions): HarEntry['request'] => {
   const { method, query, request } = entry;
-  const mimeType = headerOf(request.headers, 'content-type') ?? '';
+  const mimeType = headerValue(request.headers, 'content-type') ?? '';
   const isBinary = request.bodyEncoding === 'base64';
   return {
     method,
-    url: baseUrlOf(entry, options) + request.target,
+    url: requestBaseUrl(entry, options) + request.target,
     httpVersion: `HTTP/${request.httpVersion}`,
-    cookies: cookiesOf(request.headers, 'cookie'),
-    headers: pairsOf(request.headers),
-    queryString: queryOf(query),
+    cookies: harCookies(request.headers, 'cookie'),
+    headers: harHeaders(request.headers),
+    queryString: harQuery(query),
     ...(request.body !== '' && {
       postData: {
         mimeType,
@@ -132,20 +132,20 @@ const requestOf = (entry: LogEntry, options: SnippetOptions): HarEntry['request'
   };
 };
 
-const responseOf = ({ status, request, response }: LogEntry): HarEntry['response'] => {
+const harResponse = ({ status, request, response }: LogEntry): HarEntry['response'] => {
   const { headers, body, bodyEncoding, bodyBytes, truncated, trailers } = response;
   return {
     status,
     statusText: '',
     httpVersion: `HTTP/${request.httpVersion}`,
-    cookies: cookiesOf(headers, 'set-cookie'),
-    headers: pairsOf(headers),
-    redirectURL: headerOf(headers, 'location') ?? '',
+    cookies: harCookies(headers, 'set-cookie'),
+    headers: harHeaders(headers),
+    redirectURL: headerValue(headers, 'location') ?? '',
     headersSize: UNKNOWN_SIZE,
     bodySize: bodyBytes,
     content: {
       size: bodyBytes,
-      mimeType: headerOf(headers, 'content-type') ?? '',
+      mimeType: headerValue(headers, 'content-type') ?? '',
       ...(body !== '' && { text: body, ...(bodyEncoding === 'base64' && { encoding: 'base64' }) }),
       ...(truncated && { comment: `Captured ${wireLength(response)} of ${bodyBytes} bytes.` }),
     },
@@ -166,8 +166,8 @@ export const harEntry = (entry: LogEntry, options: SnippetOptions = {}): HarEntr
   return {
     startedDateTime: entry.receivedAt,
     time: durationMs,
-    request: requestOf(entry, options),
-    response: responseOf(entry),
+    request: harRequest(entry, options),
+    response: harResponse(entry),
     cache: {},
     timings: { send, wait, receive: rest - wait },
     ...(status === 0 && { comment: 'No response was recorded.' }),

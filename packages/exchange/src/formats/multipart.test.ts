@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { boundaryOf, parseMultipart } from './multipart.ts';
+import { multipartBoundary, parseMultipart } from './multipart.ts';
 
-describe('boundaryOf', () => {
+describe('multipartBoundary', () => {
   it.each([
     ['multipart/form-data; boundary=abc', 'abc'],
     ['Multipart/Mixed; charset=x; Boundary="a b;c"', 'a b;c'],
@@ -10,7 +10,7 @@ describe('boundaryOf', () => {
     ['text/plain; boundary=abc', undefined],
     [`multipart/form-data; boundary=${'a'.repeat(201)}`, undefined],
   ])('reads the boundary of %s', (contentType, expected) => {
-    expect(boundaryOf(contentType)).toBe(expected);
+    expect(multipartBoundary(contentType)).toBe(expected);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { HeaderPair } from '@standin/contract';
+import { headerValue } from './snippet.ts';
 
 /** The text between two delimiters in a multipart body (RFC 2046 section 5.1). All positions are indexes into the body's text. */
 export interface MultipartSection {
@@ -50,8 +51,8 @@ const parameter = (value: string, name: string): string | undefined => {
   return match?.[1]?.replace(/\\(["\\])/g, '$1') ?? match?.[2];
 };
 
-/** Returns the boundary in a Content-Type, or `undefined` if the type is not multipart. */
-export const boundaryOf = (contentType: string): string | undefined => {
+/** Returns `undefined` if the type is not multipart. */
+export const multipartBoundary = (contentType: string): string | undefined => {
   const boundary = /^\s*multipart\//i.test(contentType) ? parameter(contentType, 'boundary') : undefined;
   return boundary === undefined || boundary.length > BOUNDARY_LENGTH_MAX ? undefined : boundary;
 };
@@ -101,16 +102,14 @@ const endOfHead = (section: string, lineEnd: string): number | undefined => {
   return headEnd === -1 ? undefined : headEnd + 2 * lineEnd.length;
 };
 
-/** Returns the headers in a part's head. */
 export const partHeaders = (head: string): readonly HeaderPair[] =>
   head
     .split('\n')
     .filter((line) => line.includes(':'))
     .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as const);
 
-/** Returns `name` and `filename` from a part's Content-Disposition. */
 export const partNames = (headers: readonly HeaderPair[]): Pick<MultipartItem, 'name' | 'fileName'> => {
-  const disposition = headers.find(([name]) => name.toLowerCase() === 'content-disposition')?.[1] ?? '';
+  const disposition = headerValue(headers, 'content-disposition') ?? '';
   return { name: parameter(disposition, 'name'), fileName: parameter(disposition, 'filename') };
 };
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { headerValue } from './snippet.ts';
 
 /** A request as sent on the wire. */
 interface RawRequest {
@@ -47,10 +48,9 @@ const parse = (bytes: Buffer): RawRequest | undefined => {
   if (headEnd === -1) return undefined;
   const [requestLine = '', ...lines] = bytes.toString('latin1', 0, headEnd).split('\r\n');
   const headers = parseHeaders(lines);
-  const value = (name: string): string | undefined => headers.find(([known]) => known.toLowerCase() === name)?.[1];
   const rest = bytes.subarray(headEnd + HEAD_END.length);
-  const length = Number(value('content-length') ?? 0);
-  const body = value('transfer-encoding') === undefined ? rest : unchunk(rest);
+  const length = Number(headerValue(headers, 'content-length') ?? 0);
+  const body = headerValue(headers, 'transfer-encoding') === undefined ? rest : unchunk(rest);
   if (body === undefined || body.length < length) return undefined;
   return { requestLine, headers, body };
 };

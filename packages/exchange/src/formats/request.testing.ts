@@ -7,7 +7,7 @@ export type AnyRequest = RequestEntry & { readonly id: string };
 
 const latin1 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1');
 const byte = (from: number, to: number): fc.Arbitrary<number> => fc.integer({ min: from, max: to });
-const bytesOf = (one: fc.Arbitrary<number>, maxLength: number): fc.Arbitrary<string> =>
+const byteStrings = (one: fc.Arbitrary<number>, maxLength: number): fc.Arbitrary<string> =>
   fc.array(one, { maxLength }).map((list) => latin1(Uint8Array.from(list)));
 
 /** Text that a shell or curl interprets if it is not quoted correctly. */
@@ -53,14 +53,14 @@ const utf8AsLatin1 = (text: string): string => Buffer.from(text).toString('latin
 /** Node accepts all of these characters in a target. */
 const target = fc
   .oneof(
-    bytesOf(fc.oneof(byte(0x21, 0x7e), byte(0x80, 0xff)), 40),
+    byteStrings(fc.oneof(byte(0x21, 0x7e), byte(0x80, 0xff)), 40),
     fc.constantFrom(...HOSTILE.map(utf8AsLatin1), '../x/./', '/evil/x?', '?', '?a=b&c', '#x'),
   )
   .map((text) => `/${text.replaceAll(' ', '%20')}`);
 
 const value = fc
   .oneof(
-    { arbitrary: bytesOf(fc.oneof(byte(0x20, 0x7e), byte(0x80, 0xff), fc.constant(9)), 60), weight: 3 },
+    { arbitrary: byteStrings(fc.oneof(byte(0x20, 0x7e), byte(0x80, 0xff), fc.constant(9)), 60), weight: 3 },
     { arbitrary: fc.constantFrom(...HOSTILE.map(utf8AsLatin1), 'a\tb', ''), weight: 2 },
   )
   // Node's parser removes spaces and tabs around a value.

@@ -21,24 +21,24 @@ export const API_KEY_VARIABLE = 'STANDIN_API_KEY';
 const API_KEY_HEADER = 'x-api-key';
 export const isApiKeyHeader = (name: string): boolean => name.toLowerCase() === API_KEY_HEADER;
 
-export const headerOf = (headers: readonly HeaderPair[], name: string): string | undefined =>
+/** @param name in lowercase */
+export const headerValue = (headers: readonly HeaderPair[], name: string): string | undefined =>
   headers.find(([known]) => known.toLowerCase() === name)?.[1];
 
 const HOST = /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i;
 
 /** Returns the caller's host if it is valid, and `localhost` otherwise, because the host becomes part of a URL. */
-const hostOf = ({ request: { headers } }: RequestEntry): string => {
-  const host = headerOf(headers, 'host') ?? '';
+const callerHost = ({ request: { headers } }: RequestEntry): string => {
+  const host = headerValue(headers, 'host') ?? '';
   return HOST.test(host) && URL.canParse(`http://${host}`) ? host : 'localhost';
 };
 
-export const baseUrlOf = (entry: RequestEntry, { baseUrl }: SnippetOptions): string =>
-  baseUrl ?? `http://${hostOf(entry)}`;
+export const requestBaseUrl = (entry: RequestEntry, { baseUrl }: SnippetOptions): string =>
+  baseUrl ?? `http://${callerHost(entry)}`;
 
 export const TRAILERS_NOTE = 'The request had trailers, which cannot be sent this way.';
 
 /** A larger body is too long to paste. The user downloads it, and the snippet names the file. */
 export const SNIPPET_BODY_BYTES_MAX = 1024 * 1024;
 
-/** Returns the name of a downloaded file with a request body, as in the dashboard. */
 export const requestBodyFile = (id: string): string => `${id}-request.bin`;

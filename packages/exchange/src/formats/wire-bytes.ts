@@ -4,7 +4,7 @@ import type { BodyEncoding } from '../log-entry.ts';
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** Returns one byte per character, which is how headers and targets are represented. */
+/** One byte per character, which is how headers and targets are represented. */
 export const latin1Bytes = (text: string): Uint8Array<ArrayBuffer> => {
   // `Uint8Array.from` with a function is a hundred times slower.
   const bytes = new Uint8Array(text.length);
@@ -43,11 +43,10 @@ export interface EncodedBody {
   readonly bodyEncoding: BodyEncoding;
 }
 
-/** Returns the bytes of a body as sent on the wire. */
 export const wireBytes = ({ body, bodyEncoding }: EncodedBody): Uint8Array<ArrayBuffer> =>
   bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
 
-/** Returns the number of bytes of a body as sent on the wire. Does not decode base64. */
+/** Does not decode base64. */
 export const wireLength = ({ body, bodyEncoding }: EncodedBody): number => {
   if (bodyEncoding === 'utf8') return utf8Bytes(body).length;
   const padding = body.endsWith('==') ? 2 : body.endsWith('=') ? 1 : 0;

@@ -1,6 +1,12 @@
 import type { LogEntry } from '../log-entry.ts';
 import { redactFields } from './redact.ts';
-import { ALWAYS_HIDDEN, anywhere, type FieldMatcher, type JsonCursor, type RedactionRules } from './redaction-rules.ts';
+import {
+  ALWAYS_HIDDEN,
+  pathAtAnyDepth,
+  type FieldMatcher,
+  type JsonCursor,
+  type RedactionRules,
+} from './redaction-rules.ts';
 import { Redactor } from './redactor.ts';
 import { isCredentialCode, isSensitiveName, isSensitiveQueryName } from './sensitive-names.ts';
 
@@ -50,13 +56,13 @@ const globsFor = (names: readonly string[]): readonly string[] => {
   return globs.length > NAMES_MAX ? ['*'] : [...new Set(globs)].sort();
 };
 
-/** Returns rules that hide every field in the exchange whose name is typical of secrets. */
+/** Returns rules that hide every field in the captured request whose name is typical of secrets. */
 export const defaultRedaction = (entry: LogEntry): RedactionRules => {
   const names = new NameCollector();
   redactFields(new Redactor(names), entry);
   return {
     headers: globsFor(without(names.headers, ALWAYS_HIDDEN)),
     query: globsFor([...names.query]),
-    jsonPaths: globsFor(without(names.keys, ALWAYS_HIDDEN)).map(anywhere),
+    jsonPaths: globsFor(without(names.keys, ALWAYS_HIDDEN)).map(pathAtAnyDepth),
   };
 };

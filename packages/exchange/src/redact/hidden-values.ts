@@ -72,7 +72,7 @@ const UTF8_BYTES_MAX = 3;
 const NON_ASCII = /[^\0-\x7f]/;
 const NON_LATIN1 = /[^\0-\xff]/;
 
-const bytesOf = (text: string, encoding: TextEncoding): Bytes => {
+const indexedBytes = (text: string, encoding: TextEncoding): Bytes => {
   if (!(encoding === 'latin1' ? NON_LATIN1 : NON_ASCII).test(text)) {
     const starts = new Int32Array(text.length);
     for (let at = 0; at < text.length; at += 1) starts[at] = at;
@@ -159,7 +159,7 @@ const readings = (bytes: Bytes, depth = 0): readonly Bytes[] => {
 
 /** Returns the bytes of a value in every reading. Most values have no escapes and therefore only one reading. */
 const spellings = (value: string, encoding: TextEncoding): readonly string[] => {
-  if (/[%\\&]/.test(value)) return readings(bytesOf(value, encoding)).map(({ chars }) => chars);
+  if (/[%\\&]/.test(value)) return readings(indexedBytes(value, encoding)).map(({ chars }) => chars);
   return [encoding === 'latin1' || !NON_ASCII.test(value) ? value : utf8(value)];
 };
 
@@ -178,7 +178,6 @@ const base64Forms = (bytes: Buffer): string[] =>
     return [standard, standard.replaceAll('+', '-').replaceAll('/', '_')];
   });
 
-/** Returns the base64 and hexadecimal forms of a value. */
 const encodedForms = (needle: string): string[] => {
   const bytes = Buffer.from(needle, 'latin1');
   if (bytes.length < BASE64_LENGTH_MIN) return [];
@@ -187,8 +186,8 @@ const encodedForms = (needle: string): string[] => {
 };
 
 /**
- * All values that were removed from an exchange. They must not appear anywhere else in it, in plain form or in one of the encodings
- * that `sweep` knows.
+ * All values that were removed from a captured request. They must not appear anywhere else in it, in plain form or in one of the
+ * encodings that `sweep` knows.
  */
 export class HiddenValues {
   readonly #needles = new Set<string>();
@@ -244,7 +243,7 @@ export class HiddenValues {
     if (this.#needles.size === 0 || text.length < LENGTH_MIN) return text;
     this.#search ??= this.#makeSearch();
     const ranges: [start: number, end: number][] = [];
-    for (const { chars, starts, ends } of readings(bytesOf(text, encoding))) {
+    for (const { chars, starts, ends } of readings(indexedBytes(text, encoding))) {
       const begun = this.#search.search(toSearch(chars), (start, end) => {
         ranges.push([starts[start] ?? 0, ends[end - 1] ?? 0]);
       });

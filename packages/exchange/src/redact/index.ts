@@ -1,5 +1,5 @@
 /**
- * Determines what a shared exchange hides. Runs only on servers, because the code needs Buffer, and because hidden data must not
+ * Determines what a shared request hides. Runs only on servers, because the code needs Buffer, and because hidden data must not
  * reach a browser.
  */
 export { defaultRedaction } from './default-redaction.ts';

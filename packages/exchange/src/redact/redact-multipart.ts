@@ -1,5 +1,11 @@
-import { boundaryOf, partHeaders, partNames, splitMultipart, type MultipartSection } from '../formats/multipart.ts';
-import { headerOf } from '../formats/snippet.ts';
+import {
+  multipartBoundary,
+  partHeaders,
+  partNames,
+  splitMultipart,
+  type MultipartSection,
+} from '../formats/multipart.ts';
+import { headerValue } from '../formats/snippet.ts';
 import type { Redactor } from './redactor.ts';
 
 export interface MultipartOptions {
@@ -17,7 +23,7 @@ const WITHHELD = '[not shown: it cannot be searched for secrets]';
  * types. Returns `undefined` if the text is not multipart, has a preamble, or ends too early.
  */
 export const redactMultipart = (redactor: Redactor, text: string, options: MultipartOptions): string | undefined => {
-  const boundary = boundaryOf(options.type);
+  const boundary = multipartBoundary(options.type);
   const body = boundary === undefined ? undefined : splitMultipart(text, boundary);
   if (boundary === undefined || body === undefined) return undefined;
   const { first, sections, last, isClosed } = body;
@@ -45,8 +51,8 @@ const redactPart = (
   const body = text.slice(start, end);
   const headers = partHeaders(head);
   const { name = '' } = partNames(headers);
-  const type = headerOf(headers, 'content-type') ?? 'text/plain';
-  const encoding = headerOf(headers, 'content-transfer-encoding') ?? 'binary';
+  const type = headerValue(headers, 'content-type') ?? 'text/plain';
+  const encoding = headerValue(headers, 'content-transfer-encoding') ?? 'binary';
   const shownHead = redactor.text(head, 'utf8');
   if (body !== '' && redactor.hidesField(name)) return `${shownHead}${redactor.hide('field', name, body, 'utf8')}`;
   const shown = /^(?:7bit|8bit|binary)$/i.test(encoding) ? byType(body, type, isPrefix) : undefined;

@@ -34,7 +34,6 @@ const matchAt = (pattern: RegExp, text: string, at: number): RegExpExecArray | n
   return pattern.exec(text);
 };
 
-/** Returns the end of the value that begins at `at`. */
 const endOfValue = (text: string, at: number, separator: string, quote: string | undefined): number => {
   if (quote !== undefined) {
     for (let end = text.indexOf(quote, at); end !== -1; end = text.indexOf(quote, end + 1))

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import type { LogEntry } from '../log-entry.ts';
 import { defaultRedaction } from './default-redaction.ts';
 import { redact, REDACTED_BODY_CHARS_MAX, type RedactedEntry } from './redact.ts';
-import { testEntry, type TestExchange } from '../log-entry.testing.ts';
+import { testEntry, type TestEntryParts } from '../log-entry.testing.ts';
 
 const NONE = { headers: [], query: [], jsonPaths: [] };
 const JSON_TYPE = [['content-type', 'application/json']] as const;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 const byDefault = (entry: LogEntry): RedactedEntry => redact(entry, defaultRedaction(entry));
-const bodyOf = (body: string, type?: string): string =>
+const redactedBody = (body: string, type?: string): string =>
   byDefault(testEntry({ body, ...(type !== undefined && { headers: [['content-type', type]] }) })).entry.request.body;
 
 describe('by default', () => {
@@ -96,14 +96,14 @@ describe('by default', () => {
       '{"id":4242424242424241,"at":1795285035121,"order":"A-4242424242424242"}',
     ],
   ])('hides in a body: %s', (_, body, shown) => {
-    expect(bodyOf(body)).toBe(shown);
+    expect(redactedBody(body)).toBe(shown);
   });
 
   it('withholds multipart bodies that are nested three levels deep', () => {
     const type = (boundary: number): string => `multipart/mixed; boundary=b${boundary}.`;
     const nested = (depth: number): string =>
       `--b${depth}.\r\nContent-Type: ${type(depth + 1)}\r\n\r\n${depth === 9 ? 'x' : nested(depth + 1)}\r\n--b${depth}.--`;
-    const shown = bodyOf(nested(0), type(0));
+    const shown = redactedBody(nested(0), type(0));
     expect(shown).toContain('--b3.');
     expect(shown).not.toContain('--b4.\r');
     expect(shown).toContain('[not shown: it cannot be searched for secrets]');
@@ -115,7 +115,7 @@ describe('by default', () => {
       `--B\r\nContent-Disposition: form-data; ${head}\r\n\r\n${body}\r\n`;
     const file = `--B\r\nContent-Disposition: form-data; name="f"; filename="f.json"\r\nContent-Type: application/json\r\n\r\n`;
     const body = `${part('name="password"', 'x')}${part('name="a"', '1')}${file}{"token":"t"}\r\n${file}{oh\r\n--B--\r\n`;
-    expect(bodyOf(body, type)).toBe(
+    expect(redactedBody(body, type)).toBe(
       `${part('name="password"', '[redacted]')}${part('name="a"', '1')}${file}{"token":"[redacted]"}\r\n${file}[not shown: it cannot be searched for secrets]\r\n--B--`,
     );
   });
@@ -271,8 +271,8 @@ describe('a body that cannot be searched', () => {
       { body: '+AHQ-oken=x', headers: [['content-type', 'text/plain; charset=utf-7']] },
       'unreadable',
     ],
-  ] as const)('is not shown: %s', (name, exchange, reason) => {
-    const entry = testEntry(exchange);
+  ] as const)('is not shown: %s', (name, parts, reason) => {
+    const entry = testEntry(parts);
     const { request } = name === 'binary' ? { request: { ...entry.request, bodyEncoding: 'base64' as const } } : entry;
     const redacted = redact({ ...entry, request }, NONE);
     expect([redacted.request.withheld, redacted.entry.request.body]).toEqual([reason, '']);
@@ -340,7 +340,7 @@ describe('rules', () => {
     expect([entry.query, entry.request.body]).toEqual(['token=ghi', '{"secret":"[redacted]"}']);
   });
 
-  it('fit in a Share even for an exchange with very many fields', () => {
+  it('fit in a Share even for a request with very many fields', () => {
     const secrets = Object.fromEntries(
       Array.from({ length: 1_000 }, (_, index) => [`token-"${index}"`, `value-${index}`]),
     );
@@ -366,7 +366,7 @@ describe('rules', () => {
   });
 });
 
-/** Allows for hundreds of exchanges on a machine that may be busy. */
+/** Allows for hundreds of requests on a machine that may be busy. */
 const PROPERTY_MS = 30_000;
 
 describe('a planted secret', { timeout: PROPERTY_MS }, () => {
@@ -384,8 +384,8 @@ describe('a planted secret', { timeout: PROPERTY_MS }, () => {
   const html = (text: string): string =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
   const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
-  /** The places where an exchange can contain a secret. */
-  const sources: readonly ((value: string) => TestExchange)[] = [
+  /** The places where a request can contain a secret. */
+  const sources: readonly ((value: string) => TestEntryParts)[] = [
     (value) => ({ headers: [['authorization', `Bearer ${latin1(value).replaceAll(/[\s"]/g, '_')}`]] }),
     (value) => ({ headers: [['x-hub-signature', latin1(value)]] }),
     (value) => ({ headers: [['authorization', `Basic ${base64(`user:${value}`)}`]] }),

@@ -129,7 +129,6 @@ const redactTarget = (redactor: Redactor, target: string): string => {
 const redactHeaders = (redactor: Redactor, headers: readonly HeaderPair[]): readonly HeaderPair[] =>
   headers.map(([name, value]) => [name, redactor.header(name, value)]);
 
-/** Returns the parts of an exchange without the fields that `redactor` hides. */
 export const redactFields = (redactor: Redactor, entry: LogEntry) => {
   const { request, response } = entry;
   return {

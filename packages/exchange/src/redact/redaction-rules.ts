@@ -112,7 +112,7 @@ export const formatJsonName = (name: string): string =>
   PLAIN_NAME.test(name) ? `.${name}` : `["${name.replaceAll(/["\\]/g, '*')}"]`;
 
 /** Returns the path of every field with this name at any depth, such as `$..token` or `$..["odd key"]`. */
-export const anywhere = (name: string): string => `$${formatJsonName(name).replace(/^\.?/, '..')}`;
+export const pathAtAnyDepth = (name: string): string => `$${formatJsonName(name).replace(/^\.?/, '..')}`;
 
 /** The maximum number of characters shown per step. Keys come from captured data and can have any length. */
 const SHOWN_NAME_LENGTH_MAX = 128;
@@ -154,7 +154,7 @@ class PathCursor implements JsonCursor {
  * (`parseJsonPath`).
  */
 export const compileRules = ({ headers, query, jsonPaths }: RedactionRules): FieldMatcher => {
-  const paths = [...jsonPaths, ...ALWAYS_HIDDEN.map(anywhere)].flatMap((text) => {
+  const paths = [...jsonPaths, ...ALWAYS_HIDDEN.map(pathAtAnyDepth)].flatMap((text) => {
     const steps = parseJsonPath(text);
     return steps === undefined ? [] : [steps];
   });

@@ -19,8 +19,8 @@ const FIELDS_MAX = 200;
 const SCHEME = /^(basic|bearer|digest|negotiate|apikey|token|aws4-hmac-sha256)\s/i;
 const BASE64 = /^[A-Za-z0-9+/_-]{16,}={0,2}$/;
 
-/** Returns the address in a string such as `192.0.2.1:4711` or `[2001:db8::1]:4711`, with or without a port. */
-const addressOf = (text: string): string => {
+/** Takes a string such as `192.0.2.1:4711` or `[2001:db8::1]:4711`, with or without a port. */
+const addressWithoutPort = (text: string): string => {
   if (isIP(text) !== 0) return text;
   const host = text.replace(/:\d+$/, '');
   return host.startsWith('[') ? host.slice(1, -1) : host;
@@ -39,7 +39,7 @@ interface Edit {
   readonly text: string;
 }
 
-/** Replaces the values of fields in the parts of one exchange, and remembers these values. */
+/** Replaces the values of fields in the parts of one captured request, and remembers these values. */
 export class Redactor {
   readonly values = new HiddenValues();
   readonly #matcher: FieldMatcher;
@@ -53,7 +53,7 @@ export class Redactor {
     return [...this.#fields.values()];
   }
 
-  /** Returns whether the rules hide a field. For `queryValue`, see `FieldMatcher`. */
+  /** For `queryValue`, see `FieldMatcher`. */
   hidesField(name: string, queryValue?: string): boolean {
     return this.#matcher.field(name, queryValue) || this.#matcher.header(name);
   }
@@ -94,7 +94,7 @@ export class Redactor {
   /** Works like `hide`, except that the words and host names next to the addresses (`unknown`, `host=`) may appear elsewhere. */
   #hideAddresses(name: string, value: string): string {
     this.#note('header', name);
-    for (const part of value.split(/[\s,;="]+/)) this.address(addressOf(part));
+    for (const part of value.split(/[\s,;="]+/)) this.address(addressWithoutPort(part));
     return REDACTED;
   }
 
@@ -249,7 +249,7 @@ export class Redactor {
     const source = text.slice(node.start, node.end);
     if (source === 'null' || source === '""') return;
     const shown = this.hide('json', formatJsonPath(keys), node.kind === 'string' ? node.text : source, 'utf8');
-    for (const leaf of leavesOf(node)) this.values.addPart(leaf, 'utf8');
+    for (const leaf of jsonStrings(node)) this.values.addPart(leaf, 'utf8');
     edits.push({ start: node.start, end: node.end, text: JSON.stringify(shown) });
   }
 }
@@ -265,10 +265,10 @@ interface Visit {
 const NAME_KEYS: ReadonlySet<string> = new Set(['name', 'key', 'header', 'field', 'id']);
 const VALUE_KEYS: ReadonlySet<string> = new Set(['value', 'values', 'content', 'val']);
 
-const leavesOf = (node: JsonNode): readonly string[] => {
+const jsonStrings = (node: JsonNode): readonly string[] => {
   if (node.kind === 'string') return [node.text];
-  if (node.kind === 'array') return node.items.flatMap(leavesOf);
-  return node.kind === 'object' ? node.members.flatMap(({ value }) => leavesOf(value)) : [];
+  if (node.kind === 'array') return node.items.flatMap(jsonStrings);
+  return node.kind === 'object' ? node.members.flatMap(({ value }) => jsonStrings(value)) : [];
 };
 
 const applyEdits = (text: string, edits: readonly Edit[]): string => {

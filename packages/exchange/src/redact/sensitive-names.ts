@@ -36,7 +36,7 @@ const WORDS: ReadonlySet<string> = new Set([
   'ssn',
 ]);
 
-const wordsOf = (name: string): string[] =>
+const nameWords = (name: string): string[] =>
   name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
     .toLowerCase()
@@ -46,7 +46,7 @@ const wordsOf = (name: string): string[] =>
  * Returns whether a value with this name is usually a secret. If in doubt, returns true, because users can show the value again.
  */
 export const isSensitiveName = (name: string): boolean => {
-  const words = wordsOf(name);
+  const words = nameWords(name);
   const plain = words.join('');
   return PARTS.some((part) => plain.includes(part)) || words.some((word) => WORDS.has(word));
 };

@@ -164,7 +164,7 @@ const distance = (a: string, b: string): number => {
 const NAME_LENGTH_MAX = 40;
 
 /** Returns the closest name among `names`, if one is close enough. */
-export const nearest = (name: string, names: readonly string[]): string | undefined => {
+export const nearestName = (name: string, names: readonly string[]): string | undefined => {
   if (name.length > NAME_LENGTH_MAX) return undefined;
   const slipsMax = name.length <= 4 ? 1 : 2;
   const [best] = names
@@ -184,7 +184,7 @@ export const suggestField = (name: string): string | undefined => {
   for (const [other, prefix] of OTHER_PREFIXES) {
     if (lower.startsWith(other)) return prefix + lower.slice(other.length);
   }
-  const near = nearest(lower, Object.keys(FIELDS));
+  const near = nearestName(lower, Object.keys(FIELDS));
   // No field has a hyphen, but most headers have one.
   return near ?? (lower.includes('-') && headerNameText.test(lower) ? `header.${lower}` : undefined);
 };

@@ -24,4 +24,4 @@ export { formatFilter } from './format-filter.ts';
 export { parseFilter } from './parse-filter.ts';
 export type { ParseResult } from './parse-filter.ts';
 export type { FilterProblem } from './problem.ts';
-export { latin1Bytes, lowerAscii, utf8Bytes } from './text-bytes.ts';
+export { filterLatin1Bytes, filterUtf8Bytes, lowerAscii } from './text-bytes.ts';

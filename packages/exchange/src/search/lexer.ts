@@ -27,7 +27,6 @@ const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' };
 const LITERAL_ESCAPES = '"\\*()-: ';
 
 const isSpace = (char: string): boolean => /\s/.test(char);
-/** Returns whether the character ends a word. */
 const endsWord = (char: string): boolean => char === '(' || char === ')' || char === '"' || isSpace(char);
 
 /** Matches `field:` at the beginning of a word. A header name may contain more kinds of characters, but not at the beginning. */

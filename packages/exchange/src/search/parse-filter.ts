@@ -110,7 +110,6 @@ class Parser {
     return true;
   }
 
-  /** Returns the error for a missing term. */
   #missing(token: Token | undefined): FilterSyntaxError {
     const before = this.#tokens[this.#at - 1];
     if (before === undefined || (token !== undefined && token.kind !== 'close')) {

@@ -66,11 +66,11 @@ const parseAmount = (
   field: NumberField,
   text: string,
   form: RegExp,
-  millionthsOf: (match: RegExpExecArray) => bigint | undefined,
+  toMillionths: (match: RegExpExecArray) => bigint | undefined,
 ): ParsedAmount => {
   const read = (part: string): bigint | undefined => {
     const match = form.exec(part);
-    const millionths = match === null ? undefined : millionthsOf(match);
+    const millionths = match === null ? undefined : toMillionths(match);
     return millionths !== undefined && Number.isSafeInteger(ceil(millionths)) ? millionths : undefined;
   };
   // No number in the log is negative.

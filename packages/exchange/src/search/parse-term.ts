@@ -1,6 +1,14 @@
 import type { Action, Credential, Method, Outcome } from '@standin/contract';
 import { listText } from '@standin/contract/list-text';
-import { FIELDS, HEADER_PREFIXES, headerField, headerNameText, isPlainField, nearest, suggestField } from './fields.ts';
+import {
+  FIELDS,
+  HEADER_PREFIXES,
+  headerField,
+  headerNameText,
+  isPlainField,
+  nearestName,
+  suggestField,
+} from './fields.ts';
 import type { ChoiceField, Field, PlainField } from './fields.ts';
 import { FILTER_LIMITS } from './filter.ts';
 import type { ContainsField, NumberField, Pattern, PatternField, Term } from './filter.ts';
@@ -17,8 +25,8 @@ import { hasBytes } from './text-bytes.ts';
 
 type TermToken = Extract<Token, { kind: 'term' }>;
 
-/** Returns the value as one string, in which a wildcard is a literal `*`, for fields that do not support wildcards. */
-const textOf = (value: ValueToken): string => value.pieces.join('*');
+/** A wildcard is a literal `*`, for fields that do not support wildcards. */
+const valueAsText = (value: ValueToken): string => value.pieces.join('*');
 
 const EMPTY_QUOTES = 'The quotes are empty. Enter the text to search for.';
 
@@ -29,8 +37,8 @@ export const parseTerm = (token: TermToken, text: string): Term => {
     throw new FilterSyntaxError(String.raw`There is an invalid character here; write bytes as \xe9.`, value);
   }
   if (field === undefined) {
-    if (textOf(value) === '') throw new FilterSyntaxError(EMPTY_QUOTES, value);
-    return { kind: 'text', text: textOf(value) };
+    if (valueAsText(value) === '') throw new FilterSyntaxError(EMPTY_QUOTES, value);
+    return { kind: 'text', text: valueAsText(value) };
   }
   if (isPlainField(field.name)) {
     assertValue(token, FIELDS[field.name]);
@@ -40,7 +48,7 @@ export const parseTerm = (token: TermToken, text: string): Term => {
   if (header === undefined || !headerNameText.test(header.header)) throw unknownField(token, field, text);
   const { side, example } = HEADER_PREFIXES[header.prefix];
   assertValue(token, { example });
-  return { kind: 'header', side, name: header.header.toLowerCase(), pattern: patternOf(value) };
+  return { kind: 'header', side, name: header.header.toLowerCase(), pattern: valuePattern(value) };
 };
 
 const assertValue = ({ field, value, from, to }: TermToken, { example }: Pick<Field, 'example'>): void => {
@@ -64,7 +72,7 @@ const unknownField = (token: TermToken, field: { readonly name: string; from: nu
 
 const quote = (text: string): string => `"${text.replace(/["\\]/g, String.raw`\$&`)}"`;
 
-const patternOf = (value: ValueToken): Pattern => {
+const valuePattern = (value: ValueToken): Pattern => {
   if (value.pieces.length - 1 > FILTER_LIMITS.wildcardsMax) {
     throw new FilterSyntaxError(`A value can have at most ${FILTER_LIMITS.wildcardsMax} wildcards (*).`, value);
   }
@@ -76,20 +84,20 @@ const patternOf = (value: ValueToken): Pattern => {
 
 const parseField = (name: PlainField, token: TermToken, text: string): Term => {
   const { value } = token;
-  const written = textOf(value);
+  const written = valueAsText(value);
   switch (FIELDS[name].kind) {
     case 'choice':
       return parseChoice(name as ChoiceField, value);
     case 'status':
-      return amountOf(parseStatusValue(written), token) ?? refuse(value, statusAdvice(written));
+      return checkedAmount(parseStatusValue(written), token) ?? refuse(value, statusAdvice(written));
     case 'duration':
       return (
-        withoutEquality(amountOf(parseDurationValue(written), token), { value, written }) ??
+        withoutEquality(checkedAmount(parseDurationValue(written), token), { value, written }) ??
         refuse(value, 'A duration needs a comparison and a unit (us, ms, s or m), as in dur:>250ms or dur:100ms-2s.')
       );
     case 'size':
       return (
-        amountOf(parseSizeValue(name as NumberField, written), token) ??
+        checkedAmount(parseSizeValue(name as NumberField, written), token) ??
         refuse(
           value,
           `A size is a number of bytes, or a number with a unit (b, kb, mb, kib or mib), as in ${name}:>10kb.`,
@@ -114,14 +122,14 @@ const emptyAdvice = (name: PlainField): string => {
   return `The quotes are empty. To find empty bodies, search for ${size}:0.`;
 };
 
-/** Rejects a range that ends before it begins. It matches nothing, and is probably a mistake. */
-const amountOf = (parsed: ParsedAmount, { field, value }: TermToken): Amount | undefined => {
+/** Refuses a range that ends before it begins. It matches nothing, and is probably a mistake. */
+const checkedAmount = (parsed: ParsedAmount, { field, value }: TermToken): Amount | undefined => {
   if (parsed !== 'reversed') return parsed;
-  const [from = '', to = ''] = textOf(value).split('-');
+  const [from = '', to = ''] = valueAsText(value).split('-');
   return refuse(value, `The range ends before it begins. Did you mean ${field?.name ?? ''}:${to}-${from}?`);
 };
 
-/** Rejects an exact duration, because users do not know durations to the microsecond. */
+/** Refuses an exact duration, because users do not know durations to the microsecond. */
 const withoutEquality = (
   amount: Amount | undefined,
   { value, written }: { readonly value: ValueToken; readonly written: string },
@@ -139,11 +147,11 @@ const statusAdvice = (written: string): string => {
 };
 
 const parseChoice = (field: ChoiceField, value: ValueToken): Term => {
-  const written = textOf(value);
+  const written = valueAsText(value);
   const values = FIELDS[field].values ?? [];
   const found = values.find((choice) => choice.toLowerCase() === written.toLowerCase());
   if (found === undefined) {
-    const meant = nearest(written, values);
+    const meant = nearestName(written, values);
     const advice = meant === undefined ? '' : ` Did you mean ${meant}?`;
     return refuse(value, `${field} must be ${listText(values, 'or')}.${advice}`);
   }
@@ -162,7 +170,7 @@ const parseChoice = (field: ChoiceField, value: ValueToken): Term => {
 const wholeId = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const parsePattern = (field: PatternField, value: ValueToken, text: string): Term => {
-  const pattern = patternOf(value);
+  const pattern = valuePattern(value);
   if (field !== 'id') return { kind: 'matches', field, pattern };
   const [first, ...rest] = pattern.map((piece) => piece.toLowerCase()) as [string, ...string[]];
   if (rest.length === 0 && !wholeId.test(first)) {

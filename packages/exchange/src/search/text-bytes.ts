@@ -19,8 +19,8 @@ export const hasBytes = (text: string): boolean =>
 
 const encoder = new TextEncoder();
 
-/** Returns the text as UTF-8, with escaped bytes unchanged. */
-export const utf8Bytes = (text: string): Uint8Array => {
+/** Escaped bytes stay unchanged. */
+export const filterUtf8Bytes = (text: string): Uint8Array => {
   const bytes: number[] = [];
   for (const char of text) {
     const byte = byteOfEscape(char);
@@ -34,7 +34,7 @@ export const utf8Bytes = (text: string): Uint8Array => {
  * Returns the bytes that the text can mean on the wire, or `undefined` if only UTF-8 is possible. Targets and headers are shown
  * with one character per byte, so a user who types or copies `Ã©` or `é` may mean bytes with these numbers.
  */
-export const latin1Bytes = (text: string): Uint8Array | undefined => {
+export const filterLatin1Bytes = (text: string): Uint8Array | undefined => {
   if (!nonAscii.test(text)) return undefined;
   const bytes: number[] = [];
   for (const char of text) {

@@ -1,7 +1,7 @@
 import { CONTAINS_COLUMNS, HEADER_COLUMNS, NUMBER_COLUMNS, PATTERN_COLUMNS, TEXT_COLUMNS } from './columns.ts';
 import type { Column } from './columns.ts';
 import type { Condition, Filter, Pattern, Term } from '@standin/exchange/search';
-import { latin1Bytes, lowerAscii, utf8Bytes } from '@standin/exchange/search';
+import { filterLatin1Bytes, filterUtf8Bytes, lowerAscii } from '@standin/exchange/search';
 
 /** One condition in a WHERE clause. */
 interface CompiledCondition {
@@ -104,8 +104,8 @@ const compileTerm = (term: Term, params: Params): CompiledCondition => {
 
 /** Returns the byte strings that a search text can mean in a column, without duplicates. */
 const meanings = (text: string, latin1: boolean): Uint8Array[] => {
-  const utf8 = utf8Bytes(text);
-  const bytes = latin1 ? latin1Bytes(text) : undefined;
+  const utf8 = filterUtf8Bytes(text);
+  const bytes = latin1 ? filterLatin1Bytes(text) : undefined;
   const same = bytes?.length === utf8.length && bytes.every((byte, index) => byte === utf8[index]);
   return bytes === undefined || same ? [utf8] : [utf8, bytes];
 };
@@ -140,9 +140,9 @@ const valueMatches = (sql: string, pattern: Pattern, latin1: boolean, params: Pa
       .map((bytes) => `${sql} = ${params.bytes(bytes)}`)
       .join(' OR ')})`;
   }
-  const utf8 = likePattern(pattern.map(utf8Bytes));
-  const bytes = latin1 ? pattern.map((piece) => latin1Bytes(piece) ?? utf8Bytes(piece)) : undefined;
-  const hasOther = latin1 && pattern.some((piece) => latin1Bytes(piece) !== undefined);
+  const utf8 = likePattern(pattern.map(filterUtf8Bytes));
+  const bytes = latin1 ? pattern.map((piece) => filterLatin1Bytes(piece) ?? filterUtf8Bytes(piece)) : undefined;
+  const hasOther = latin1 && pattern.some((piece) => filterLatin1Bytes(piece) !== undefined);
   const patterns = [utf8, ...(hasOther && bytes !== undefined ? [likePattern(bytes)] : [])];
   return `(${patterns.map((pieces) => `${sql} LIKE ${params.bytes(pieces)}`).join(' OR ')})`;
 };
