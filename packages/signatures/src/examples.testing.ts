@@ -117,7 +117,10 @@ export const EXAMPLES = {
 } as const satisfies Readonly<Record<string, Example>>;
 
 /** Returns the delivery id and the index of the secret, or the reason why a request is refused. */
-export const verdictOf = ({ config, secret, headers, body, signedAt = 0 }: Example, more: Partial<Verify> = {}) => {
+export const exampleVerdict = (
+  { config, secret, headers, body, signedAt = 0 }: Example,
+  more: Partial<Verify> = {},
+) => {
   const request = { headers, body: Buffer.from(body), nowMs: signedAt * 1_000, ...more.request };
   const result = verify(config, request, more.secrets ?? [Buffer.from(secret)]);
   return result.ok ? { deliveryId: result.deliveryId, secretIndex: result.secretIndex } : result.reason;

@@ -32,22 +32,23 @@ const SHOPIFY: BodyHmac = { header: 'x-shopify-hmac-sha256', ...SHA256_BASE64, p
 const TIMESTAMP = /^[1-9][0-9]{0,11}$/;
 const PRINTABLE = /^[!-~]+$/;
 
-const valuesOf = (headers: readonly HeaderPair[], name: string): string[] =>
+const headerValues = (headers: readonly HeaderPair[], name: string): string[] =>
   headers.filter((header) => header[0].toLowerCase() === name).map(([, value]) => value);
 
-/** Returns the values of headers of which each must occur once. Names are in lowercase. */
+/** Each header must occur once. Names are in lowercase. */
 const onlyValues = (headers: readonly HeaderPair[], ...names: string[]): readonly string[] | NoClaim => {
-  const values = names.map((name) => valuesOf(headers, name));
+  const values = names.map((name) => headerValues(headers, name));
   if (values.some((found) => found.length > 1)) return 'repeated';
   return values.some((found) => found.length === 0) ? 'missing' : values.flat();
 };
 
-const timestampMsOf = (text: string): number | undefined => (TIMESTAMP.test(text) ? Number(text) * 1_000 : undefined);
+const parseTimestampMs = (text: string): number | undefined =>
+  TIMESTAMP.test(text) ? Number(text) * 1_000 : undefined;
 
 const isDeliveryId = (text: string): boolean => text.length <= LIMITS.deliveryIdLengthMax && PRINTABLE.test(text);
 
 const unsignedDeliveryId = (headers: readonly HeaderPair[], name: string): string | undefined => {
-  const [id, second] = valuesOf(headers, name);
+  const [id, second] = headerValues(headers, name);
   return id !== undefined && second === undefined && isDeliveryId(id) ? id : undefined;
 };
 
@@ -101,7 +102,7 @@ const timedClaim = (
   signedPrefix: string,
   deliveryId?: string,
 ): Claim | NoClaim => {
-  const timestampMs = timestampMsOf(timestamp);
+  const timestampMs = parseTimestampMs(timestamp);
   if (timestampMs === undefined || digests === undefined) return 'malformed';
   return { kind: 'hmac', algorithm: 'SHA256', signedPrefix, digests, timestampMs, deliveryId };
 };
@@ -131,7 +132,7 @@ const readSlack = (headers: readonly HeaderPair[]): Claim | NoClaim => {
  * stop separates the signed parts, so an id must not contain one.
  */
 const readStandardWebhooks = (headers: readonly HeaderPair[]): Claim | NoClaim => {
-  const family = valuesOf(headers, 'webhook-signature').length > 0 ? 'webhook' : 'svix';
+  const family = headerValues(headers, 'webhook-signature').length > 0 ? 'webhook' : 'svix';
   const values = onlyValues(headers, `${family}-signature`, `${family}-timestamp`, `${family}-id`);
   if (typeof values === 'string') return values;
   const [signatures = '', timestamp = '', id = ''] = values;

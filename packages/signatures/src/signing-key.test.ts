@@ -1,15 +1,17 @@
 import { SIGNATURE_SCHEMES } from '@standin/contract';
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { EXAMPLES, verdictOf } from './examples.testing.ts';
+import { EXAMPLES, exampleVerdict } from './examples.testing.ts';
 import { signingKey } from './signing-key.ts';
 
 const RAW_SCHEMES = SIGNATURE_SCHEMES.filter((scheme) => scheme !== 'StandardWebhooks');
-const keyOf = (scheme: (typeof SIGNATURE_SCHEMES)[number], secret: string | Buffer): string | undefined =>
+const latin1Key = (scheme: (typeof SIGNATURE_SCHEMES)[number], secret: string | Buffer): string | undefined =>
   signingKey(scheme, Buffer.from(secret))?.toString('latin1');
 
 test.each(RAW_SCHEMES)('the secret of %s is used as it is', (scheme) => {
-  const found = ['a', ' a\n', 'whsec_YQ==', '\xff\0', ''].map((secret) => keyOf(scheme, Buffer.from(secret, 'latin1')));
+  const found = ['a', ' a\n', 'whsec_YQ==', '\xff\0', ''].map((secret) =>
+    latin1Key(scheme, Buffer.from(secret, 'latin1')),
+  );
   expect(found).toEqual(['a', ' a\n', 'whsec_YQ==', '\xff\0', undefined]);
 });
 
@@ -28,15 +30,15 @@ test.each([
   [' whsec_YQ==', undefined],
   ['', undefined],
 ])('the secret %j of Standard Webhooks stands for %j', (secret, key) => {
-  expect(keyOf('StandardWebhooks', secret)).toBe(key);
+  expect(latin1Key('StandardWebhooks', secret)).toBe(key);
 });
 
 // Anyone can sign with an empty key.
 test('a signature with an empty key is refused', () => {
   const digest = createHmac('sha256', '').update(EXAMPLES.HmacHex.body).digest('hex');
   const signed = { ...EXAMPLES.HmacHex, headers: [['x-sig', `hmac ${digest}`]] as const };
-  expect(verdictOf(signed, { secrets: [Buffer.alloc(0), Buffer.from('a')] })).toBe('mismatch');
-  expect(verdictOf({ ...EXAMPLES.Token, headers: [['x-gitlab-token', '']] }, { secrets: [Buffer.alloc(0)] })).toBe(
+  expect(exampleVerdict(signed, { secrets: [Buffer.alloc(0), Buffer.from('a')] })).toBe('mismatch');
+  expect(exampleVerdict({ ...EXAMPLES.Token, headers: [['x-gitlab-token', '']] }, { secrets: [Buffer.alloc(0)] })).toBe(
     'malformed',
   );
 });

@@ -1,7 +1,7 @@
 import type { HeaderPair } from '@standin/contract';
 import { LIMITS } from '@standin/contract';
 import { describe, expect, test } from 'vitest';
-import { EXAMPLES, verdictOf, type Example } from './examples.testing.ts';
+import { EXAMPLES, exampleVerdict, type Example } from './examples.testing.ts';
 import { startVerifying } from './verify.ts';
 
 const NAMED: readonly (readonly [string, Example])[] = Object.entries(EXAMPLES);
@@ -20,7 +20,7 @@ describe.each(NAMED)('the published example of %s', (_, example) => {
   const accepted = { deliveryId: example.deliveryId, secretIndex: 0 };
 
   test('is accepted', () => {
-    expect(verdictOf(example)).toEqual(accepted);
+    expect(exampleVerdict(example)).toEqual(accepted);
   });
 
   test('is accepted in parts', () => {
@@ -33,27 +33,29 @@ describe.each(NAMED)('the published example of %s', (_, example) => {
 
   test('is accepted with names of headers in upper case and among other headers', () => {
     const headers = example.headers.map(([name, value]): HeaderPair => [name.toUpperCase(), value]);
-    expect(verdictOf({ ...example, headers: [['Host', 'a'], ...headers, ['Accept', '*/*']] })).toEqual(accepted);
+    expect(exampleVerdict({ ...example, headers: [['Host', 'a'], ...headers, ['Accept', '*/*']] })).toEqual(accepted);
   });
 
   test('is accepted with any of the secrets, and reports which', () => {
     const [own, other] = [Buffer.from(example.secret), Buffer.from('b3RoZXI=')];
-    expect(verdictOf(example, { secrets: [other, own] })).toEqual({ ...accepted, secretIndex: 1 });
-    expect(verdictOf(example, { secrets: [own, own] })).toEqual(accepted);
-    expect(verdictOf(example, { secrets: [other] })).toBe('mismatch');
+    expect(exampleVerdict(example, { secrets: [other, own] })).toEqual({ ...accepted, secretIndex: 1 });
+    expect(exampleVerdict(example, { secrets: [own, own] })).toEqual(accepted);
+    expect(exampleVerdict(example, { secrets: [other] })).toBe('mismatch');
   });
 
   test('is refused without secrets', () => {
-    expect(verdictOf(example, { secrets: [] })).toBe('mismatch');
+    expect(exampleVerdict(example, { secrets: [] })).toBe('mismatch');
   });
 
   test('is refused if a header is missing, repeated or empty', () => {
     const needed = example.headers.filter(([name]) => !/delivery|event-id/i.test(name));
     for (const header of needed) {
-      expect(verdictOf({ ...example, headers: example.headers.filter((other) => other !== header) })).toBe('missing');
+      expect(exampleVerdict({ ...example, headers: example.headers.filter((other) => other !== header) })).toBe(
+        'missing',
+      );
       // Even if the same value is repeated.
-      expect(verdictOf({ ...example, headers: [...example.headers, header] })).toBe('repeated');
-      expect(verdictOf(withHeader(example, header[0].toLowerCase(), ''))).toBe('malformed');
+      expect(exampleVerdict({ ...example, headers: [...example.headers, header] })).toBe('repeated');
+      expect(exampleVerdict(withHeader(example, header[0].toLowerCase(), ''))).toBe('malformed');
     }
   });
 });
@@ -61,7 +63,7 @@ describe.each(NAMED)('the published example of %s', (_, example) => {
 describe('a timestamp', () => {
   const toleranceMs = 300_000;
   const shifted = (example: Example & { signedAt: number }, ms: number) =>
-    verdictOf(
+    exampleVerdict(
       { ...example, config: { ...example.config, toleranceMs } as Example['config'] },
       { request: { nowMs: example.signedAt * 1_000 + ms } },
     );
@@ -81,17 +83,17 @@ describe('a timestamp', () => {
         stripe(`t=${text},v1=${STRIPE.digest}`),
         withHeader(SLACK, 'x-slack-request-timestamp', text),
         withHeader(STANDARD, 'webhook-timestamp', text),
-      ].map((example) => verdictOf(example));
+      ].map((example) => exampleVerdict(example));
       expect(found).toEqual(['malformed', 'malformed', 'malformed']);
     },
   );
 
   test.each(['9'.repeat(13), '9'.repeat(400), `0${'0'.repeat(20)}1531420618`])('%s is malformed', (text) => {
-    expect(verdictOf(withHeader(SLACK, 'x-slack-request-timestamp', text))).toBe('malformed');
+    expect(exampleVerdict(withHeader(SLACK, 'x-slack-request-timestamp', text))).toBe('malformed');
   });
 
   test('far in the future is stale', () => {
-    expect(verdictOf(withHeader(SLACK, 'x-slack-request-timestamp', '9'.repeat(12)))).toBe('stale');
+    expect(exampleVerdict(withHeader(SLACK, 'x-slack-request-timestamp', '9'.repeat(12)))).toBe('stale');
   });
 });
 
@@ -99,8 +101,8 @@ describe('a digest', () => {
   const digest = GITHUB.digest;
 
   test('in hex may be in upper case, but not in both', () => {
-    const verdict = (text: string) => verdictOf(withHeader(GITHUB, 'x-hub-signature-256', `sha256=${text}`));
-    expect(verdict(digest.toUpperCase())).toEqual(verdictOf(GITHUB));
+    const verdict = (text: string) => exampleVerdict(withHeader(GITHUB, 'x-hub-signature-256', `sha256=${text}`));
+    expect(verdict(digest.toUpperCase())).toEqual(exampleVerdict(GITHUB));
     expect(verdict(`${digest.slice(0, 32)}${digest.slice(32).toUpperCase()}`)).toBe('malformed');
   });
 
@@ -116,7 +118,7 @@ describe('a digest', () => {
     `sha256=${Buffer.from(digest, 'hex').toString('base64')}`,
     'sha256=',
   ])('%j is malformed for GitHub', (text) => {
-    expect(verdictOf(withHeader(GITHUB, 'x-hub-signature-256', text))).toBe('malformed');
+    expect(exampleVerdict(withHeader(GITHUB, 'x-hub-signature-256', text))).toBe('malformed');
   });
 
   test.each([
@@ -126,11 +128,11 @@ describe('a digest', () => {
     ` ${STANDARD.digest}`,
     '',
   ])('%j is malformed as Base64', (text) => {
-    expect(verdictOf(withHeader(STANDARD, 'webhook-signature', `v1,${text}`))).toBe('malformed');
+    expect(exampleVerdict(withHeader(STANDARD, 'webhook-signature', `v1,${text}`))).toBe('malformed');
   });
 
   test('of another algorithm is malformed', () => {
-    expect(verdictOf({ ...HMAC, config: { ...HMAC.config, algorithm: 'SHA512' } })).toBe('malformed');
+    expect(exampleVerdict({ ...HMAC, config: { ...HMAC.config, algorithm: 'SHA512' } })).toBe('malformed');
   });
 });
 
@@ -142,37 +144,40 @@ describe('a list of signatures', () => {
       `t=1492774577,v1=${other},v1=${STRIPE.digest}`,
       `v1=${STRIPE.digest},v1=${other},v0=${other},t=1492774577`,
     ])
-      expect(verdictOf(stripe(list))).toEqual({ deliveryId: undefined, secretIndex: 0 });
+      expect(exampleVerdict(stripe(list))).toEqual({ deliveryId: undefined, secretIndex: 0 });
     const wrong = Buffer.from(other, 'hex').toString('base64');
     for (const list of [`v1,${wrong} v1,${STANDARD.digest}`, `v1a,c2ln v1,${STANDARD.digest} v1,${wrong}`])
-      expect(verdictOf(withHeader(STANDARD, 'webhook-signature', list))).toEqual(verdictOf(STANDARD));
+      expect(exampleVerdict(withHeader(STANDARD, 'webhook-signature', list))).toEqual(exampleVerdict(STANDARD));
   });
 
   test('is refused if the correct one has another version', () => {
-    expect(verdictOf(stripe(`t=1492774577,v0=${STRIPE.digest}`))).toBe('malformed');
-    expect(verdictOf(stripe(`t=1492774577,v0=${STRIPE.digest},v1=${other}`))).toBe('mismatch');
-    expect(verdictOf(withHeader(STANDARD, 'webhook-signature', `v1a,${STANDARD.digest}`))).toBe('malformed');
+    expect(exampleVerdict(stripe(`t=1492774577,v0=${STRIPE.digest}`))).toBe('malformed');
+    expect(exampleVerdict(stripe(`t=1492774577,v0=${STRIPE.digest},v1=${other}`))).toBe('mismatch');
+    expect(exampleVerdict(withHeader(STANDARD, 'webhook-signature', `v1a,${STANDARD.digest}`))).toBe('malformed');
   });
 
   test.each([`v1=${STRIPE.digest}`, `t=1492774577`, `t=1492774577,t=1492774577,v1=${STRIPE.digest}`, 't', ',', 'v1'])(
     '%s is malformed for Stripe',
     (list) => {
-      expect(verdictOf(stripe(list))).toBe('malformed');
+      expect(exampleVerdict(stripe(list))).toBe('malformed');
     },
   );
 
   test('is malformed if one of them is, also next to a correct one', () => {
-    expect(verdictOf(stripe(`t=1492774577,v1=${STRIPE.digest},v1=x`))).toBe('malformed');
-    expect(verdictOf(withHeader(STANDARD, 'webhook-signature', `v1,${STANDARD.digest} v1,x`))).toBe('malformed');
+    expect(exampleVerdict(stripe(`t=1492774577,v1=${STRIPE.digest},v1=x`))).toBe('malformed');
+    expect(exampleVerdict(withHeader(STANDARD, 'webhook-signature', `v1,${STANDARD.digest} v1,x`))).toBe('malformed');
   });
 
   test('has a limit', () => {
     const list = (elements: number): string => `t=1492774577${`,v1=${STRIPE.digest}`.repeat(elements - 1)}`;
-    expect(verdictOf(stripe(list(LIMITS.signatureElementsMax)))).toEqual({ deliveryId: undefined, secretIndex: 0 });
-    expect(verdictOf(stripe(list(LIMITS.signatureElementsMax + 1)))).toBe('malformed');
-    expect(verdictOf(stripe(list(10_000)))).toBe('malformed');
+    expect(exampleVerdict(stripe(list(LIMITS.signatureElementsMax)))).toEqual({
+      deliveryId: undefined,
+      secretIndex: 0,
+    });
+    expect(exampleVerdict(stripe(list(LIMITS.signatureElementsMax + 1)))).toBe('malformed');
+    expect(exampleVerdict(stripe(list(10_000)))).toBe('malformed');
     const elements = Array.from({ length: 10_000 }, () => `v1,${STANDARD.digest}`).join(' ');
-    expect(verdictOf(withHeader(STANDARD, 'webhook-signature', elements))).toBe('malformed');
+    expect(exampleVerdict(withHeader(STANDARD, 'webhook-signature', elements))).toBe('malformed');
   });
 });
 
@@ -180,13 +185,16 @@ describe('a delivery id', () => {
   test.each(['', 'a b', 'é', 'a\x7f', 'a'.repeat(LIMITS.deliveryIdLengthMax + 1)])(
     '%j is not recorded, and is malformed where it is signed',
     (id) => {
-      expect(verdictOf(withHeader(GITHUB, 'x-github-delivery', id))).toEqual({ deliveryId: undefined, secretIndex: 0 });
-      expect(verdictOf(withHeader(STANDARD, 'webhook-id', id))).toBe('malformed');
+      expect(exampleVerdict(withHeader(GITHUB, 'x-github-delivery', id))).toEqual({
+        deliveryId: undefined,
+        secretIndex: 0,
+      });
+      expect(exampleVerdict(withHeader(STANDARD, 'webhook-id', id))).toBe('malformed');
     },
   );
 
   test('that is repeated is not recorded', () => {
-    expect(verdictOf({ ...GITHUB, headers: [...GITHUB.headers, GITHUB.headers[0]] })).toEqual({
+    expect(exampleVerdict({ ...GITHUB, headers: [...GITHUB.headers, GITHUB.headers[0]] })).toEqual({
       deliveryId: undefined,
       secretIndex: 0,
     });
@@ -194,7 +202,7 @@ describe('a delivery id', () => {
 
   // `a.1.2.x` could otherwise be read as the id `a` with the timestamp 1, and as the id `a.1` with the timestamp 2.
   test('that is signed must not contain a full stop', () => {
-    expect(verdictOf(withHeader(STANDARD, 'webhook-id', 'msg_1.1614265330'))).toBe('malformed');
+    expect(exampleVerdict(withHeader(STANDARD, 'webhook-id', 'msg_1.1614265330'))).toBe('malformed');
   });
 });
 
@@ -202,18 +210,18 @@ describe('the headers of Standard Webhooks', () => {
   test('of one name are not combined with those of the other', () => {
     const [id, timestamp] = STANDARD.headers as readonly [HeaderPair, HeaderPair, HeaderPair];
     const signature = EXAMPLES.Svix.headers[2] as HeaderPair;
-    expect(verdictOf({ ...STANDARD, headers: [id, timestamp, signature] })).toBe('missing');
+    expect(exampleVerdict({ ...STANDARD, headers: [id, timestamp, signature] })).toBe('missing');
   });
 });
 
 describe('a token', () => {
   test.each(['a-toke', 'a-token2', 'A-token', ' a-token', 'b', 'x'.repeat(8_000)])('%s is refused', (token) => {
-    expect(verdictOf(withHeader(TOKEN, 'x-gitlab-token', token))).toBe('mismatch');
+    expect(exampleVerdict(withHeader(TOKEN, 'x-gitlab-token', token))).toBe('mismatch');
   });
 
   test('is compared by its bytes', () => {
     const secret = Buffer.from('é', 'utf8');
     const sent = withHeader(TOKEN, 'x-gitlab-token', secret.toString('latin1'));
-    expect(verdictOf(sent, { secrets: [secret] })).toEqual({ deliveryId: undefined, secretIndex: 0 });
+    expect(exampleVerdict(sent, { secrets: [secret] })).toEqual({ deliveryId: undefined, secretIndex: 0 });
   });
 });
