@@ -88,6 +88,5 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'packages/egress/src/address-class.ts#matchesAny',
     'packages/egress/src/refused-targets.ts#parseTarget',
     'packages/engine/src/login.ts#readLogin',
-    'packages/engine/src/statement.ts#formatOf',
   ],
 };

@@ -73,7 +73,7 @@ test.for([
 });
 
 describe('an insert followed by its data', () => {
-  const partsOf = (sql: string): string[] | undefined => {
+  const insertParts = (sql: string): string[] | undefined => {
     const { insert } = check(sql);
     return insert && [sql.slice(0, insert.fileAt), sql.slice(insert.fileAt, insert.end), sql.slice(insert.end)];
   };
@@ -86,7 +86,7 @@ describe('an insert followed by its data', () => {
     ["INSERT INTO t/* SETTINGS ' */ FORMAT CSV", "INSERT INTO t/* SETTINGS ' */ ", 'FORMAT CSV', ''],
     ['INSERT INTO s.values FORMAT CSV', 'INSERT INTO s.values ', 'FORMAT CSV', ''],
   ] as const)('is divided into its parts: %j', ([sql, ...parts]) => {
-    expect(partsOf(sql)).toEqual(parts);
+    expect(insertParts(sql)).toEqual(parts);
   });
 
   test.for([

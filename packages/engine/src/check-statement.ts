@@ -1,5 +1,5 @@
-import { exception } from './engine-exception.ts';
-import { tokensOf, type Token } from './tokens.ts';
+import { engineException } from './engine-exception.ts';
+import { sqlTokens, type Token } from './tokens.ts';
 
 /** Determines which statements the engine accepts. */
 export interface StatementRules {
@@ -69,7 +69,7 @@ const TABLE_FUNCTIONS: ReadonlySet<string> = new Set([
 const SQL_IN_TEXT: ReadonlySet<string> = new Set(['format', 'generaterandom', 'null', 'values']);
 const CLUSTER_FUNCTIONS: ReadonlySet<string> = new Set(['cluster', 'clusterallreplicas']);
 /**
- * Functions that read files, run models or call other servers. They are rejected wherever their names appear, as in `arrayMap(file,
+ * Functions that read files, run models or call other servers. They are refused wherever their names appear, as in `arrayMap(file,
  * …)` and `* APPLY(file)`. The two `structureTo…` functions compute the defaults of the columns that they accept as text.
  */
 const FUNCTIONS_REFUSED: ReadonlySet<string> = new Set([
@@ -85,8 +85,8 @@ const isWord = (token: Token | undefined, ...words: readonly string[]): boolean 
 const isSign = (token: Token | undefined, sign: string): boolean => token?.kind === 'sign' && token.text === sign;
 const isName = (token: Token | undefined): token is Token => token?.kind === 'word' || token?.kind === 'name';
 
-const denied = (message: string): Error => exception(497, 'ACCESS_DENIED', message);
-const malformed = (message: string): Error => exception(62, 'SYNTAX_ERROR', message);
+const denied = (message: string): Error => engineException(497, 'ACCESS_DENIED', message);
+const malformed = (message: string): Error => engineException(62, 'SYNTAX_ERROR', message);
 
 /**
  * Checks that a statement stays inside the engine and reaches no file, URL, other server or program. Uses allowlists where
@@ -100,7 +100,7 @@ export const checkStatement = (sql: string, rules: StatementRules): CheckedState
   let depth = 0;
   let end = 0;
   let previous: Token | undefined;
-  for (const token of tokensOf(sql)) {
+  for (const token of sqlTokens(sql)) {
     if (isSign(previous, ';')) throw malformed('Send one statement at a time');
     if (head.length < HEAD_TOKENS_MAX) head.push(token);
     for (const check of checks) check(token, previous, depth);
@@ -118,7 +118,7 @@ export const checkStatement = (sql: string, rules: StatementRules): CheckedState
 type TokenCheck = (token: Token, previous: Token | undefined, depth: number) => void;
 
 /**
- * Rejects the table functions in `SQL_IN_TEXT`, but accepts the VALUES of an INSERT. Rejects comments and quoted names after that
+ * Refuses the table functions in `SQL_IN_TEXT`, but accepts the VALUES of an INSERT. Refuses comments and quoted names after that
  * VALUES, because ClickHouse reads the data with a parser that differs from its lexer.
  */
 const checkValues = (sql: string): TokenCheck => {
@@ -179,7 +179,7 @@ const checkEngine = ({ hasClusters }: StatementRules): TokenCheck => {
   };
 };
 
-/** Rejects an INSERT after WITH or EXPLAIN. Such a statement begins like a read, but data may follow it. */
+/** Refuses an INSERT after WITH or EXPLAIN. Such a statement begins like a read, but data may follow it. */
 const checkMain = (): TokenCheck => {
   let isWith: boolean | undefined;
   let hasMain = false;

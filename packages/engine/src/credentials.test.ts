@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { credentialsOf, refuseOthers } from './credentials.ts';
+import { refuseOthers, requestCredentials } from './credentials.ts';
 
 const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
 
-describe('credentialsOf', () => {
+describe('requestCredentials', () => {
   test.for([
     ['nothing', {}, '', { user: 'default', password: '' }],
     ['Basic', { authorization: basic('ann:s3:cret') }, '', { user: 'ann', password: 's3:cret' }],
@@ -20,7 +20,7 @@ describe('credentialsOf', () => {
     ['the URL', {}, 'user=ann&password=s%26t', { user: 'ann', password: 's&t' }],
     ['a header before the URL', { authorization: basic('ann:s') }, 'user=bob', { user: 'ann', password: 's' }],
   ] as const)('reads %s', ([, headers, search, expected]) => {
-    expect(credentialsOf({ headers }, new URLSearchParams(search))).toEqual(expected);
+    expect(requestCredentials({ headers }, new URLSearchParams(search))).toEqual(expected);
   });
 });
 

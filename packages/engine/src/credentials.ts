@@ -1,14 +1,17 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { DEFAULT_USER, type Credentials } from './engine-process.ts';
-import { exception, type EngineException } from './engine-exception.ts';
+import { engineException, type EngineException } from './engine-exception.ts';
 
 /**
  * Returns the credentials in a request, in any form that ClickHouse's HTTP interface supports
  * (https://clickhouse.com/docs/interfaces/http): X-ClickHouse-User and -Key, Basic authentication, or `user` and `password` in
  * the URL.
  */
-export const credentialsOf = ({ headers }: Pick<IncomingMessage, 'headers'>, search: URLSearchParams): Credentials => {
+export const requestCredentials = (
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  search: URLSearchParams,
+): Credentials => {
   const { authorization, 'x-clickhouse-user': user, 'x-clickhouse-key': key } = headers;
   if (typeof user === 'string' || typeof key === 'string') {
     return { user: typeof user === 'string' ? user : DEFAULT_USER, password: typeof key === 'string' ? key : '' };
@@ -33,5 +36,5 @@ export const refuseOthers = (given: Credentials, wanted: Credentials): EngineExc
   const [isUser, isPassword] = [isSame(given.user, wanted.user), isSame(given.password, wanted.password)];
   if (isUser && isPassword) return undefined;
   const reason = 'Authentication failed: password is incorrect, or there is no user with such name.';
-  return exception(516, 'AUTHENTICATION_FAILED', `${given.user}: ${reason}`);
+  return engineException(516, 'AUTHENTICATION_FAILED', `${given.user}: ${reason}`);
 };

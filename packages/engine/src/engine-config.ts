@@ -90,7 +90,7 @@ const SECRET = { mode: 0o600, isDurable: false };
 
 /**
  * Writes the engine's configuration into `directory` and returns the path of its main file. As far as possible, the engine itself
- * rejects what `check-statement.ts` rejects, because that file checks text, while the engine checks when it opens tables and
+ * refuses what `check-statement.ts` refuses, because that file checks text, while the engine checks when it opens tables and
  * sources.
  *
  * @param ownFile a configuration file from the user who starts the engine, such as one with `remote_servers`

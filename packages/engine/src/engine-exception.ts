@@ -9,6 +9,6 @@ export class EngineException extends Error {
   }
 }
 
-/** Returns an exception for the HTTP front, worded like the server's. */
-export const exception = (code: number, name: string, message: string): EngineException =>
+/** Worded like the server's. */
+export const engineException = (code: number, name: string, message: string): EngineException =>
   new EngineException(code, `Code: ${code}. DB::Exception: ${message} (${name})`);

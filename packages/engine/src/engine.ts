@@ -58,7 +58,7 @@ const toException = (error: unknown): EngineException => {
  * Returns the id of the process that holds the folder. The engine records this id in a file in the folder and keeps that file
  * locked.
  */
-const holderOf = async (directory: string): Promise<string | undefined> => {
+const holderPid = async (directory: string): Promise<string | undefined> => {
   const status = await readFile(path.join(directory, 'status'), 'utf8').catch(() => '');
   return /^PID: (\d+)/m.exec(status)?.[1];
 };
@@ -68,7 +68,7 @@ const openSession = async (directory: string, options: SessionOptions): Promise<
     return new Session(directory, options);
   } catch (error) {
     // The engine writes its own message (code 76 if the folder is locked) only to stderr.
-    const holder = await holderOf(directory);
+    const holder = await holderPid(directory);
     const inUse = holder !== undefined && isAlive(Number(holder));
     throw new EngineStartError(
       inUse

@@ -40,12 +40,12 @@ const ask = async (
   return { status: response.statusCode, body: await text(response) };
 };
 
-const answered = { status: 200, body: 'SELECT 1' };
+const selected = { status: 200, body: 'SELECT 1' };
 const authorization = `Basic ${Buffer.from('standin:secret').toString('base64')}`;
 
 describe('a front for this machine', () => {
   test.for(['127.0.0.1:8123', 'localhost', '[::1]:8123'])('responds to the host %s', async (host) => {
-    expect(await ask(false, { host, authorization })).toEqual(answered);
+    expect(await ask(false, { host, authorization })).toEqual(selected);
   });
 
   test.for(['clickhouse', 'rebound.example.com:8123', '10.0.0.1'])('refuses the host %s', async (host) => {
@@ -55,7 +55,7 @@ describe('a front for this machine', () => {
 
 describe('a front for other machines', () => {
   test.for(['clickhouse', '10.0.0.1:8123', 'localhost'])('responds to the host %s', async (host) => {
-    expect(await ask(true, { host, authorization })).toEqual(answered);
+    expect(await ask(true, { host, authorization })).toEqual(selected);
   });
 
   test.for([{ origin: 'https://example.com' }, { 'sec-fetch-site': 'same-origin' }])(
@@ -68,7 +68,7 @@ describe('a front for other machines', () => {
 
 describe('a front with a user', () => {
   test('responds to that user', async () => {
-    expect(await ask(true, { authorization })).toEqual(answered);
+    expect(await ask(true, { authorization })).toEqual(selected);
   });
 
   test('refuses other users as the server does', async () => {
@@ -81,7 +81,7 @@ describe('a front with a user', () => {
     ['GET', true],
     ['POST', false],
   ] as const)('runs a statement of a %s request as read-only: %s', async ([method, readOnly]) => {
-    expect(await ask(true, { authorization }, { method })).toEqual(answered);
+    expect(await ask(true, { authorization }, { method })).toEqual(selected);
     expect(statements.at(-1)).toMatchObject({ query: 'SELECT 1', readOnly });
   });
 

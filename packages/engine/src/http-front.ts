@@ -11,14 +11,14 @@ import { buffer } from 'node:stream/consumers';
 import { finished, pipeline } from 'node:stream/promises';
 import { createGunzip, gzipSync } from 'node:zlib';
 import { INSERT_MARK_HEADER, INSERT_WAIT_MS, INSERTS_PATH } from '@standin/contract/insert-mark';
-import { credentialsOf, refuseOthers } from './credentials.ts';
+import { refuseOthers, requestCredentials } from './credentials.ts';
 import type { Credentials } from './engine-process.ts';
 import type { Engine, EngineResult } from './engine.ts';
-import { exception } from './engine-exception.ts';
-import { answerException } from './exceptions.ts';
+import { engineException } from './engine-exception.ts';
+import { sendException } from './send-exception.ts';
 import { checkStatement, type InsertHead } from './check-statement.ts';
 import type { InsertCounter } from './insert-counter.ts';
-import { dataIn, formatOf, insertFromFile } from './statement.ts';
+import { dataIn, insertFromFile, namedFormat } from './statement.ts';
 import type { EngineStatement } from './statement.ts';
 
 /**
@@ -60,10 +60,10 @@ export interface FrontAccess {
 }
 
 /**
- * Returns the reason to reject a request from a page in a browser. A browser marks its requests with Origin or Sec-Fetch-Site.
- * Without `fromElsewhere`, a Host other than a loopback address is also rejected, because DNS rebinding leads to such a Host.
+ * Returns the reason to refuse a request from a page in a browser. A browser marks its requests with Origin or Sec-Fetch-Site.
+ * Without `fromElsewhere`, a Host other than a loopback address is also refused, because DNS rebinding leads to such a Host.
  */
-const refusalOf = ({ headers }: IncomingMessage, { fromElsewhere }: FrontAccess): string | undefined => {
+const refusalReason = ({ headers }: IncomingMessage, { fromElsewhere }: FrontAccess): string | undefined => {
   const host = (headers.host ?? '').replace(/:\d+$/, '');
   if (headers.origin !== undefined || headers['sec-fetch-site'] !== undefined) {
     return 'The embedded engine does not respond to pages in a browser.';
@@ -78,7 +78,7 @@ const limitBytes = (max: number): Transform => {
   return new Transform({
     transform(chunk: Buffer, _encoding, callback) {
       total += chunk.length;
-      if (total > max) callback(exception(229, 'QUERY_IS_TOO_LARGE', `the body is larger than ${max} bytes`));
+      if (total > max) callback(engineException(229, 'QUERY_IS_TOO_LARGE', `the body is larger than ${max} bytes`));
       else callback(null, chunk);
     },
   });
@@ -96,14 +96,14 @@ const readQuery = async (request: IncomingMessage): Promise<string> => {
   const [bytes] = await Promise.all([buffer(whole), receiveBody(request, QUERY_BYTES_MAX, whole)]);
   if (!isUtf8(bytes)) {
     const advice = "send an insert's binary data in the body and the query in ?query=";
-    throw exception(36, 'BAD_ARGUMENTS', `the query is not valid UTF-8; ${advice}`);
+    throw engineException(36, 'BAD_ARGUMENTS', `the query is not valid UTF-8; ${advice}`);
   }
   return bytes.toString('utf8');
 };
 
-const statementOf = (request: IncomingMessage, search: URLSearchParams, query: string): EngineStatement => {
+const engineStatement = (request: IncomingMessage, search: URLSearchParams, query: string): EngineStatement => {
   if (search.has('session_id')) {
-    throw exception(48, 'NOT_IMPLEMENTED', 'sessions are not supported by the embedded engine');
+    throw engineException(48, 'NOT_IMPLEMENTED', 'sessions are not supported by the embedded engine');
   }
   const header = request.headers['x-clickhouse-database'];
   const pairs = [...search];
@@ -141,13 +141,13 @@ const insert = async (
     if (hasBody) await receiveBody(request, INSERT_BYTES_MAX, target);
     else await finished(target.end());
     const sql = insertFromFile(query, head, file);
-    return await engine.run('insert', statementOf(request, search, sql), 'TabSeparated');
+    return await engine.run('insert', engineStatement(request, search, sql), 'TabSeparated');
   } finally {
     await rm(file, { force: true });
   }
 };
 
-const answerResult = (
+const sendResult = (
   response: ServerResponse,
   result: EngineResult,
   { format, gzip }: { readonly format: string; readonly gzip: boolean },
@@ -167,7 +167,7 @@ const answerResult = (
   response.end(gzip ? gzipSync(result.bytes) : result.bytes);
 };
 
-const answerQuery = async (
+const runQuery = async (
   engine: Engine,
   request: IncomingMessage,
   response: ServerResponse,
@@ -178,17 +178,17 @@ const answerQuery = async (
   const first = inUrl === '' ? undefined : checkStatement(inUrl, engine.rules);
   if (first?.insert !== undefined && isPost) {
     const data = { query: inUrl, head: first.insert, hasBody: true };
-    answerResult(response, await insert(engine, request, search, data), { format: 'TabSeparated', gzip: false });
+    sendResult(response, await insert(engine, request, search, data), { format: 'TabSeparated', gzip: false });
     return;
   }
   if (request.headers['content-type']?.startsWith('multipart/') === true) {
-    throw exception(48, 'NOT_IMPLEMENTED', 'multipart parameters are not supported by the embedded engine');
+    throw engineException(48, 'NOT_IMPLEMENTED', 'multipart parameters are not supported by the embedded engine');
   }
   const inBody = isPost ? await readQuery(request) : '';
   const query = inUrl === '' ? inBody : `${inUrl}\n${inBody}`;
   const checked = checkStatement(query, engine.rules);
   if (!checked.isRead && !isPost) {
-    throw exception(
+    throw engineException(
       164,
       'READONLY',
       'Cannot execute query in readonly mode; use POST for statements that change something',
@@ -198,11 +198,11 @@ const answerQuery = async (
   const head = checked.insert;
   const result =
     head === undefined
-      ? await engine.run('other', statementOf(request, search, checked.text), defaultFormat)
+      ? await engine.run('other', engineStatement(request, search, checked.text), defaultFormat)
       : await insert(engine, request, search, { query, head, hasBody: false });
   const gzip =
     search.get('enable_http_compression') === '1' && /\bgzip\b/.test(request.headers['accept-encoding'] ?? '');
-  answerResult(response, result, { format: formatOf(checked.text) ?? defaultFormat, gzip });
+  sendResult(response, result, { format: namedFormat(checked.text) ?? defaultFormat, gzip });
 };
 
 /**
@@ -224,14 +224,14 @@ const awaitInsert = (inserts: InsertCounter, search: URLSearchParams, response: 
   if (leave === undefined) response.writeHead(503).end('Too many programs are already waiting for the next insert.\n');
 };
 
-const answer = async (
+const respond = async (
   engine: Engine,
   access: FrontAccess,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
-  const refusal = refusalOf(request, access);
+  const refusal = refusalReason(request, access);
   if (refusal !== undefined) {
     response.writeHead(403).end(`${refusal}\n`);
     return;
@@ -250,16 +250,16 @@ const answer = async (
   response.setHeader('X-ClickHouse-Timezone', 'UTC');
   response.setHeader('X-ClickHouse-Server-Display-Name', 'standin-embedded');
   try {
-    const stranger = refuseOthers(credentialsOf(request, searchParams), access.credentials);
+    const stranger = refuseOthers(requestCredentials(request, searchParams), access.credentials);
     if (stranger !== undefined) throw stranger;
     if (isWait) {
       awaitInsert(inserts, searchParams, response);
       return;
     }
     if (inserts !== undefined) response.setHeader(INSERT_MARK_HEADER, inserts.mark());
-    await answerQuery(engine, request, response, searchParams);
+    await runQuery(engine, request, response, searchParams);
   } catch (error) {
-    answerException(request, response, engine.version, error);
+    sendException(request, response, engine.version, error);
   }
 };
 
@@ -268,5 +268,5 @@ export const createHttpFront = (engine: Engine, access: FrontAccess): Server =>
   createServer({ maxHeaderSize: HEAD_BYTES_MAX, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     // A client that disconnects must not stop the server.
     response.on('error', () => response.destroy());
-    answer(engine, access, request, response).catch(() => response.destroy());
+    respond(engine, access, request, response).catch(() => response.destroy());
   });

@@ -22,7 +22,7 @@ test('a login is read from two files, without trailing line breaks', async () =>
   expect(await readLogin(folder)).toEqual({ user: 'standin', password: 'se cret' });
 });
 
-test('a login without a password is rejected', async () => {
+test('a login without a password is refused', async () => {
   await writeFile(path.join(folder, 'username'), 'standin');
   await expect(readLogin(folder)).rejects.toThrow(`cannot read the credentials in ${folder}`);
   await writeFile(path.join(folder, 'password'), '\n');

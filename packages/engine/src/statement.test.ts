@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { dataIn, engineText, formatOf, insertFromFile, StatementError } from './statement.ts';
+import { dataIn, engineText, insertFromFile, namedFormat, StatementError } from './statement.ts';
 
 const plain = { query: 'SELECT 1', database: undefined, settings: [], params: [], readOnly: false };
 
@@ -14,7 +14,7 @@ describe('engineText', () => {
     expect(engineText({ ...plain, ...part })).toBe(text);
   });
 
-  test('rejects an invalid setting name', () => {
+  test('refuses an invalid setting name', () => {
     expect(() => engineText({ ...plain, settings: [["a='1'; DROP", 'x']] })).toThrow(StatementError);
   });
 });
@@ -46,5 +46,5 @@ test.each([
   ['SELECT 1\nformat CSV ; ', 'CSV'],
   ['SELECT 1', undefined],
 ])('the format in %j is %s', (query, format) => {
-  expect(formatOf(query)).toBe(format);
+  expect(namedFormat(query)).toBe(format);
 });

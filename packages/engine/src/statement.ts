@@ -56,6 +56,5 @@ export const dataIn = (query: string, { end }: Pick<InsertHead, 'end'>): string 
   return /^[\s;]*$/.test(rest) ? '' : rest.replace(/^[ \t\f\v]*(\r?\n)?/, '');
 };
 
-/** Returns the format that the query names, or `undefined` if it names none. */
-export const formatOf = (query: string): string | undefined =>
+export const namedFormat = (query: string): string | undefined =>
   /\sFORMAT\s+([A-Za-z0-9_]+)[\s;]*$/i.exec(query)?.[1] ?? undefined;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { tokensOf } from './tokens.ts';
+import { sqlTokens } from './tokens.ts';
 
-const kindsOf = (sql: string): string[] => [...tokensOf(sql)].map(({ kind, text }) => `${kind} ${text}`);
+const kindsAndTexts = (sql: string): string[] => [...sqlTokens(sql)].map(({ kind, text }) => `${kind} ${text}`);
 
-describe('tokensOf', () => {
+describe('sqlTokens', () => {
   test.for([
     ['words and signs', 'SELECT a.b', ['word SELECT', 'word a', 'sign .', 'word b']],
     ['comments as whitespace', 'a/**/b -- c\nd /* "x */', ['word a', 'word b', 'word d']],
@@ -15,11 +15,11 @@ describe('tokensOf', () => {
     ['a comment directly after a number', '1--x\n2', ['number 1', 'number 2']],
     ['an arrow', 'x->y', ['word x', 'sign -', 'sign >', 'word y']],
   ] as const)('reads %s', ([, sql, tokens]) => {
-    expect(kindsOf(sql)).toEqual(tokens);
+    expect(kindsAndTexts(sql)).toEqual(tokens);
   });
 
   test('returns the position of each token', () => {
-    expect([...tokensOf(" 'a''b' c")].map(({ start, end }) => [start, end])).toEqual([
+    expect([...sqlTokens(" 'a''b' c")].map(({ start, end }) => [start, end])).toEqual([
       [1, 7],
       [8, 9],
     ]);
@@ -41,19 +41,19 @@ describe('tokensOf', () => {
     ['an unclosed comment', 'SELECT 1 /* x'],
     ['NUL', "SELECT 'a\0b'"],
   ])('refuses %s', ([, sql]) => {
-    expect(() => [...tokensOf(sql ?? '')]).toThrow(/^Code: 62\. .*\(position \d+\) \(SYNTAX_ERROR\)$/);
+    expect(() => [...sqlTokens(sql ?? '')]).toThrow(/^Code: 62\. .*\(position \d+\) \(SYNTAX_ERROR\)$/);
   });
 
   test('takes time in proportion to the length of the text', () => {
-    const cpuOf = (sql: string): number => {
+    const cpuUs = (sql: string): number => {
       const before = process.cpuUsage();
-      expect([...tokensOf(sql)].length).toBeGreaterThan(0);
+      expect([...sqlTokens(sql)].length).toBeGreaterThan(0);
       const { user, system } = process.cpuUsage(before);
       return user + system;
     };
     for (const piece of ["'a''b' ", '/* x */ a ', 'a -- x\n', 'a.b(1e-5) ', "'\\\\' "]) {
-      cpuOf(piece.repeat(5_000));
-      const [once, eightfold] = [cpuOf(piece.repeat(5_000)), cpuOf(piece.repeat(40_000))];
+      cpuUs(piece.repeat(5_000));
+      const [once, eightfold] = [cpuUs(piece.repeat(5_000)), cpuUs(piece.repeat(40_000))];
       expect(eightfold, piece).toBeLessThan(once * 40 + 50_000);
     }
   });

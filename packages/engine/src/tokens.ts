@@ -1,4 +1,4 @@
-import { exception } from './engine-exception.ts';
+import { engineException } from './engine-exception.ts';
 
 /**
  * A significant SQL token. For a quoted name or a string, `text` is the text between the quotes. A bit string (`x'4a'`) keeps its
@@ -23,7 +23,7 @@ const BACKTICK_STOP = /[`\\]/g;
 const SIGN = /[(){}[\],;.:=<>!+\-*/%?|@^&~]/y;
 
 const syntaxError = (at: number, message: string): Error =>
-  exception(62, 'SYNTAX_ERROR', `${message} (position ${at + 1})`);
+  engineException(62, 'SYNTAX_ERROR', `${message} (position ${at + 1})`);
 
 /**
  * Returns the position after the closing quote of the text that begins at `start`. A quote that is doubled or follows a backslash
@@ -61,11 +61,11 @@ const skipBlank = (sql: string, from: number): number => {
 };
 
 /**
- * Splits SQL like ClickHouse's lexer (src/Parsers/Lexer.cpp), or throws an `EngineException`. Rejects ambiguous syntax, namely
+ * Splits SQL like ClickHouse's lexer (src/Parsers/Lexer.cpp), or throws an `EngineException`. Refuses ambiguous syntax, namely
  * heredocs, `//` and `#` comments, nested comments, typographic quotes, and backslashes in names. Splits lazily, because data may
  * follow an INSERT.
  */
-export function* tokensOf(sql: string): Generator<Token, undefined> {
+export function* sqlTokens(sql: string): Generator<Token, undefined> {
   const nul = sql.indexOf('\0');
   if (nul >= 0) throw syntaxError(nul, 'A statement cannot contain a NUL character');
   for (let at = skipBlank(sql, 0); at < sql.length; at = skipBlank(sql, at)) {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { EngineException, exception } from './engine-exception.ts';
+import { engineException, EngineException } from './engine-exception.ts';
 import { GateFullError } from './concurrency-limit.ts';
 import { StatementError } from './statement.ts';
 
@@ -24,13 +24,13 @@ const exceptionStatus = (code: number): number => statuses.get(code) ?? 500;
 const asException = (error: unknown): EngineException => {
   if (error instanceof EngineException) return error;
   if (error instanceof GateFullError)
-    return exception(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${error.message}`);
-  if (error instanceof StatementError) return exception(115, 'UNKNOWN_SETTING', error.message);
-  return exception(1001, 'STD_EXCEPTION', error instanceof Error ? error.message : String(error));
+    return engineException(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${error.message}`);
+  if (error instanceof StatementError) return engineException(115, 'UNKNOWN_SETTING', error.message);
+  return engineException(1001, 'STD_EXCEPTION', error instanceof Error ? error.message : String(error));
 };
 
 /** Responds like the ClickHouse server: a status, the code in a header, and text. */
-export const answerException = (
+export const sendException = (
   request: IncomingMessage,
   response: ServerResponse,
   version: string,
