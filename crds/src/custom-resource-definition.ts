@@ -85,14 +85,14 @@ const orderedDeep = (value: unknown): unknown => {
   return ordered(Object.fromEntries(entries));
 };
 
-/** Returns the number of fields in a schema, on all levels. */
+/** On all levels. */
 const fieldCount = ({ properties = {}, items }: JsonSchema): number =>
   Object.values(properties as Record<string, JsonSchema>).reduce(
     (sum, field) => sum + 1 + fieldCount(field),
     items === undefined ? 0 : fieldCount(items as JsonSchema),
   );
 
-const versionOf = (definition: AnyKindDefinition) => ({
+const crdVersion = (definition: AnyKindDefinition) => ({
   name: API_VERSION,
   served: true,
   storage: true,
@@ -107,11 +107,10 @@ const versionOf = (definition: AnyKindDefinition) => ({
 /** Returns 12 hex digits of the SHA-256 of everything that the API server receives about the version. */
 export const schemaDigest = (definition: AnyKindDefinition): string =>
   createHash('sha256')
-    .update(JSON.stringify(versionOf(definition)))
+    .update(JSON.stringify(crdVersion(definition)))
     .digest('hex')
     .slice(0, 12);
 
-/** Returns the CustomResourceDefinition (apiextensions.k8s.io/v1) of a kind. */
 export const customResourceDefinition = (definition: AnyKindDefinition) => {
   const { plural, singular, shortNames } = RESOURCES[definition.kind];
   return {
@@ -135,7 +134,7 @@ export const customResourceDefinition = (definition: AnyKindDefinition) => {
         shortNames,
         categories: [CATEGORY],
       },
-      versions: [versionOf(definition)],
+      versions: [crdVersion(definition)],
     },
   };
 };

@@ -14,7 +14,7 @@ const codePoints = (text: string): number => {
   return count;
 };
 
-/** Returns the schema of a string of limited length, in characters. */
+/** A string of limited length, in characters. */
 export const text = ({ min = 0, max }: { min?: number; max: number }) =>
   z
     .string()
@@ -27,7 +27,7 @@ export const text = ({ min = 0, max }: { min?: number; max: number }) =>
     })
     .meta({ maxLength: max, ...(min > 0 && { minLength: min }) });
 
-/** Returns the schema of an integer of at most `Number.MAX_SAFE_INTEGER`. JSON parsers may read larger integers differently. */
+/** At most `Number.MAX_SAFE_INTEGER`. JSON parsers may read larger integers differently. */
 export const integer = (min: number, max: number) =>
   z
     .int()
@@ -38,7 +38,7 @@ export const integer = (min: number, max: number) =>
 export const SUBDOMAIN_PATTERN = '[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*';
 export const NAME_LENGTH_MAX = 253;
 
-/** Returns the schema of the name of another object in the same namespace. */
+/** The name of another object in the same namespace. */
 export const objectName = (noun: string) =>
   withRules(text({ min: 1, max: NAME_LENGTH_MAX }), [
     matches(
@@ -47,7 +47,7 @@ export const objectName = (noun: string) =>
     ),
   ]);
 
-/** Returns the schema of `{name}`, which is a reference to an object in the same namespace. */
+/** `{name}`: a reference to an object in the same namespace. */
 export const reference = (noun: string, example: string) =>
   z.strictObject({
     name: objectName(noun).describe(`Name of ${noun} in the same namespace, for example ${example}.`),
@@ -61,7 +61,7 @@ const DATE =
 const INSTANT_PATTERN = `${DATE}T${TIME_OF_DAY}Z`;
 const INSTANT = new RegExp(`^${INSTANT_PATTERN}$`);
 
-/** Returns the schema of an RFC 3339 time in UTC, as users and programs write it in a spec. */
+/** An RFC 3339 time in UTC, as users and programs write it in a spec. */
 export const instant = () =>
   withRules(text({ min: 1, max: 32 }), [
     matches(INSTANT_PATTERN, 'must be an absolute time in UTC, on a day that exists: 2026-11-21T09:00:00Z'),
@@ -89,13 +89,11 @@ export const rangeRule: Rule<TimeRange> = {
   field: 'to',
 };
 
-/** Returns the schema of a log id, which is a UUID in lower case. */
 export const logId = () =>
   withRules(text({ min: 1, max: 36 }), [
     matches('[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'must be the id of a captured request: a UUID in lowercase'),
   ]);
 
-/** Returns the schema of a time in RFC 3339 format. */
 export const timestamp = () => z.string().max(64).meta({ format: 'date-time' });
 
 const conditionSchema = (types: readonly string[]) =>

@@ -19,19 +19,18 @@ interface Schema {
   readonly [extension: `x-kubernetes-${string}`]: unknown;
 }
 
-const rootOf = (kind: (typeof KINDS)[number]): Schema => {
+const openApiSchema = (kind: (typeof KINDS)[number]): Schema => {
   const [version] = customResourceDefinition(DEFINITIONS[kind]).spec.versions;
   return version?.schema.openAPIV3Schema as Schema;
 };
 
-/** Returns every node of a schema, with its path. */
 const nodes = (schema: Schema, at = ''): (readonly [path: string, schema: Schema])[] => [
   [at, schema],
   ...Object.entries(schema.properties ?? {}).flatMap(([name, field]) => nodes(field, `${at}.${name}`)),
   ...(schema.items ? nodes(schema.items, `${at}[]`) : []),
 ];
 const allNodes = KINDS.flatMap((kind) => {
-  const { spec = {}, status = {} } = rootOf(kind).properties ?? {};
+  const { spec = {}, status = {} } = openApiSchema(kind).properties ?? {};
   return [...nodes(spec, `${kind}.spec`), ...nodes(status, `${kind}.status`)];
 });
 const pathsWhere = (isWrong: (schema: Schema) => boolean): string[] =>
@@ -97,7 +96,7 @@ describe('the schemas', () => {
 
   it('describe each condition of the kind, and no others', () => {
     for (const kind of KINDS) {
-      const conditions = rootOf(kind).properties?.['status']?.properties?.['conditions'];
+      const conditions = openApiSchema(kind).properties?.['status']?.properties?.['conditions'];
       const types = [...(conditions?.description ?? '').matchAll(/ (\w+): /g)].map(([, type]) => type);
       expect(types, kind).toEqual(expect.arrayContaining([...(DEFINITIONS[kind].conditions ?? SERVED_CONDITIONS)]));
       expect(CONDITION_TYPES, kind).toEqual(expect.arrayContaining(types));

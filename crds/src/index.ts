@@ -9,7 +9,7 @@ export { durationMs } from './duration.ts';
 export { DEFINITIONS } from './kinds.ts';
 export { parseManifest, pathSteps } from './manifest.ts';
 export type { Manifest, ManifestDocument, ManifestProblem } from './manifest.ts';
-export { jsonMockOf, responsesOf } from './mock-configs.ts';
+export { jsonMockConfig, responseConfigs } from './mock-configs.ts';
 export { checkUpdate, parseObject } from './parse.ts';
 export type { ParsedObject, ParseResult, Problem, Specs } from './parse.ts';
 export { projectUri } from './project-uri.ts';

@@ -1,7 +1,7 @@
 import { expect, describe, it } from 'vitest';
 import { parseManifest } from './manifest.ts';
 
-const valueOf = (yaml: string): unknown => parseManifest(yaml).documents[0]?.value;
+const parsedValue = (yaml: string): unknown => parseManifest(yaml).documents[0]?.value;
 
 describe('parseManifest', () => {
   it('returns each document with the line of its first key', () => {
@@ -31,17 +31,17 @@ describe('parseManifest', () => {
       [{ a: 1 }, 4],
       [{ b: { c: 2 } }, 5],
     ]);
-    expect(documents[1]?.lineOf(['b', 'c'])).toBe(6);
+    expect(documents[1]?.fieldLine(['b', 'c'])).toBe(6);
   });
 
   it('finds the line of a field, or of its nearest parent', () => {
     const [document] = parseManifest('a:\n  b:\n    - c: 1\n      d: 2\n').documents;
-    expect(document?.lineOf(['a', 'b', 0, 'd'])).toBe(4);
-    expect(document?.lineOf(['a', 'b', 7, 'x'])).toBe(3);
-    expect(document?.lineOf(['z'])).toBe(1);
+    expect(document?.fieldLine(['a', 'b', 0, 'd'])).toBe(4);
+    expect(document?.fieldLine(['a', 'b', 7, 'x'])).toBe(3);
+    expect(document?.fieldLine(['z'])).toBe(1);
   });
 
-  it('rejects an alias bomb quickly', () => {
+  it('refuses an alias bomb quickly', () => {
     const bomb = [
       'a: &a [x,x,x,x,x,x,x,x,x]',
       ...'bcdefgh'.split('').map((name, level) => {
@@ -60,7 +60,7 @@ describe('parseManifest', () => {
       'its aliases expand to more than 250000 values',
     ],
     ['a duplicate key in a mapping', 'a: 1\nb: 2\na: 3', 'Map keys must be unique'],
-  ])('rejects %s', (_, text, message) => {
+  ])('refuses %s', (_, text, message) => {
     const { documents, problems } = parseManifest(`${text}\n---\nok: true\n`);
     expect(problems).toMatchObject([{ message }]);
     expect(documents).toMatchObject([{ value: { ok: true } }]);
@@ -81,19 +81,23 @@ describe('parseManifest', () => {
   });
 
   it('reads text without a digit as text', () => {
-    expect(valueOf('E0: [., -.e1, ._, e+5, .5, 1., 1e3]')).toEqual({ E0: ['.', '-.e1', '._', 'e+5', 0.5, 1, 1000] });
+    expect(parsedValue('E0: [., -.e1, ._, e+5, .5, 1., 1e3]')).toEqual({
+      E0: ['.', '-.e1', '._', 'e+5', 0.5, 1, 1000],
+    });
   });
 
   it('accepts merge keys and up to 100 levels', () => {
-    expect(valueOf('a: &a {p: 1}\nb: &b {q: 2}\nc: {<<: *a, <<: *b, r: 3}')).toMatchObject({ c: { p: 1, q: 2, r: 3 } });
+    expect(parsedValue('a: &a {p: 1}\nb: &b {q: 2}\nc: {<<: *a, <<: *b, r: 3}')).toMatchObject({
+      c: { p: 1, q: 2, r: 3 },
+    });
     expect(parseManifest(`a: ${'['.repeat(99)}${']'.repeat(99)}`).problems).toEqual([]);
   });
 
   it('reads JSON, which is also YAML', () => {
-    expect(valueOf('{"a": [1, "2"], "b": {"c": null}}')).toEqual({ a: [1, '2'], b: { c: null } });
+    expect(parsedValue('{"a": [1, "2"], "b": {"c": null}}')).toEqual({ a: [1, '2'], b: { c: null } });
   });
 
   it('does not change a block of text', () => {
-    expect(valueOf('body: |\n  {\n    "a": 1.0\n  }\n')).toEqual({ body: '{\n  "a": 1.0\n}\n' });
+    expect(parsedValue('body: |\n  {\n    "a": 1.0\n  }\n')).toEqual({ body: '{\n  "a": 1.0\n}\n' });
   });
 });

@@ -7,7 +7,7 @@ export interface ManifestDocument {
   /** The line of the document's first key. Starts at 1. */
   readonly line: number;
   /** Returns the line of a field's value, or of its nearest existing parent. */
-  readonly lineOf: (path: readonly (string | number)[]) => number;
+  readonly fieldLine: (path: readonly (string | number)[]) => number;
 }
 
 export interface ManifestProblem {
@@ -68,21 +68,21 @@ const readDocument = (document: Document.Parsed, lineAt: (offset: number) => num
   // `yamlDocuments` has already counted the aliases.
   const value: unknown = document.toJS({ maxAliasCount: -1 });
   if (value === null || value === undefined) return [];
-  const lineOf = (path: readonly (string | number)[]): number => {
+  const fieldLine = (path: readonly (string | number)[]): number => {
     let node: Node | null | undefined = document.contents;
     let line = lineAt(node?.range?.[0] ?? 0);
     for (const step of path) {
-      node = childOf(node, step);
+      node = childNode(node, step);
       if (node?.range) line = lineAt(node.range[0]);
     }
     return line;
   };
-  const items = itemsOf(value);
-  if (items === undefined) return [{ value, line: lineOf([]), lineOf }];
+  const items = listItems(value);
+  if (items === undefined) return [{ value, line: fieldLine([]), fieldLine }];
   return items.map((item, index) => ({
     value: item,
-    line: lineOf(['items', index]),
-    lineOf: (path) => lineOf(['items', index, ...path]),
+    line: fieldLine(['items', index]),
+    fieldLine: (path) => fieldLine(['items', index, ...path]),
   }));
 };
 
@@ -92,7 +92,7 @@ const readDocument = (document: Document.Parsed, lineAt: (offset: number) => num
  */
 const members = new WeakMap<YAMLMap, ReadonlyMap<unknown, unknown>>();
 
-const childOf = (node: Node | null | undefined, step: string | number): Node | undefined => {
+const childNode = (node: Node | null | undefined, step: string | number): Node | undefined => {
   if (isSeq(node)) return node.get(step, true);
   if (!isMap(node)) return undefined;
   const known =
@@ -102,7 +102,7 @@ const childOf = (node: Node | null | undefined, step: string | number): Node | u
 };
 
 /** Returns the items of the `List` that `kubectl get -o yaml` prints for several objects. */
-const itemsOf = (value: unknown): readonly unknown[] | undefined => {
+const listItems = (value: unknown): readonly unknown[] | undefined => {
   const { apiVersion, kind, items } = value as { apiVersion?: unknown; kind?: unknown; items?: unknown };
   return apiVersion === 'v1' && kind === 'List' && Array.isArray(items) ? (items as unknown[]) : undefined;
 };

@@ -1,25 +1,25 @@
 import type { DelayConfig, HeaderPair, JsonMockConfig, ResponseConfig } from '@standin/contract';
 import { durationMs } from './duration.ts';
-import { conditionsOf } from './response-conditions.ts';
+import { responseConditions } from './response-conditions.ts';
 import type { EndpointSpec } from './v1alpha1/endpoint.ts';
 
 type ResponseSpec = NonNullable<EndpointSpec['responses']>[number];
 type Headers = readonly { readonly name: string; readonly value: string }[];
 
-/** Returns the responses with all defaults. */
-export const responsesOf = ({ responses = [] }: EndpointSpec): readonly ResponseConfig[] =>
+/** With all defaults. */
+export const responseConfigs = ({ responses = [] }: EndpointSpec): readonly ResponseConfig[] =>
   responses.map(({ name, when, status = 200, headers = [], body, bodyBase64, delay, template }) => {
     const text = bodyBase64 ?? body ?? '';
     return {
       name,
-      ...conditionsOf(when),
+      ...responseConditions(when),
       mock: {
         status,
         headers: mockHeaders(text, headers),
         body: text,
         ...(template !== undefined && { template }),
         bodyEncoding: bodyBase64 === undefined ? 'utf8' : 'base64',
-        ...(delay !== undefined && { delay: delayOf(delay) }),
+        ...(delay !== undefined && { delay: toDelayConfig(delay) }),
       },
     };
   });
@@ -27,7 +27,7 @@ export const responsesOf = ({ responses = [] }: EndpointSpec): readonly Response
 type DelaySpec = NonNullable<ResponseSpec['delay']>;
 
 /** The schema requires exactly the field for the type. */
-const delayOf = ({ type, fixed = '', uniform, logNormal }: DelaySpec): DelayConfig => {
+const toDelayConfig = ({ type, fixed = '', uniform, logNormal }: DelaySpec): DelayConfig => {
   switch (type) {
     case 'Fixed':
       return { kind: type, fixedMs: durationMs(fixed) };
@@ -38,15 +38,15 @@ const delayOf = ({ type, fixed = '', uniform, logNormal }: DelaySpec): DelayConf
   }
 };
 
-/** Returns the mock in `spec.json`, with all defaults. */
-export const jsonMockOf = ({ json }: EndpointSpec): JsonMockConfig => {
+/** The mock in `spec.json`, with all defaults. */
+export const jsonMockConfig = ({ json }: EndpointSpec): JsonMockConfig => {
   const { body = '', status = 200, headers = [], delay, template } = json ?? {};
   return {
     status,
     body,
     headers: mockHeaders(body, headers),
     ...(template !== undefined && { template }),
-    ...(delay !== undefined && { delay: delayOf(delay) }),
+    ...(delay !== undefined && { delay: toDelayConfig(delay) }),
   };
 };
 

@@ -38,6 +38,5 @@ export const OPERATION_MESSAGE_COLUMN: PrinterColumn = {
   priority: 1,
 };
 
-/** Returns the condition that describes an operation's progress. */
 export const progressIn = <C extends { readonly type: string }>(conditions: readonly C[] = []): C | undefined =>
   conditions.find(({ type }) => PROGRESS.has(type));

@@ -12,19 +12,19 @@ const endpoint = (spec: object) => ({
   spec: { projectRef: { name: 'shop' }, displayName: 'Orders', slug: '/v1', method: 'GET', action: 'JSON', ...spec },
 });
 
-const problemsOf = (object: unknown) => {
+const parseProblems = (object: unknown) => {
   const result = parseObject(object);
   return result.ok ? [] : result.problems;
 };
 
 describe('the schema', () => {
   it.each(fixtures('accepted'))('accepts the fixture $name', ({ object }) => {
-    expect(problemsOf(object)).toEqual([]);
+    expect(parseProblems(object)).toEqual([]);
   });
 
-  it.each(fixtures('refused'))('rejects the fixture $name', ({ object, expected }) => {
+  it.each(fixtures('refused'))('refuses the fixture $name', ({ object, expected }) => {
     expect(expected).not.toEqual([]);
-    expect(problemsOf(object)).toEqual(
+    expect(parseProblems(object)).toEqual(
       expected.map(({ path, message }) => ({ path, message: expect.stringContaining(message) as string })),
     );
   });
@@ -41,18 +41,18 @@ describe('parseObject', () => {
     [{ apiVersion: 'standin.dev/v1alpha1' }, 'kind'],
     [{ apiVersion: 'standin.dev/v1alpha1', kind: 'Mock' }, 'kind'],
     [{ apiVersion: 'standin.dev/v1alpha1', kind: 'toString' }, 'kind'],
-  ])('rejects %j because of its %s', (object, path) => {
-    expect(problemsOf(object)).toEqual([expect.objectContaining({ path })]);
+  ])('refuses %j because of its %s', (object, path) => {
+    expect(parseProblems(object)).toEqual([expect.objectContaining({ path })]);
   });
 
   it('truncates a value in a message', () => {
-    const [problem] = problemsOf(endpoint({ method: 'X'.repeat(10_000), json: { body: '1' } }));
+    const [problem] = parseProblems(endpoint({ method: 'X'.repeat(10_000), json: { body: '1' } }));
     expect(problem?.message.length).toBeLessThan(200);
   });
 });
 
 it('reports a misspelled field before the required one that is missing', () => {
-  const problems = problemsOf(endpoint({ slug: undefined, 'sl-ug': '/v1', json: { body: '{}' } }));
+  const problems = parseProblems(endpoint({ slug: undefined, 'sl-ug': '/v1', json: { body: '{}' } }));
   expect(problems.map(({ path }) => path)).toEqual(['spec.sl-ug', 'spec.slug']);
 });
 
@@ -63,19 +63,20 @@ it('reports each unknown field, even if its value is null', () => {
   expect(unknown.length).toBeGreaterThan(50);
   for (const { object, what } of unknown)
     expect(
-      problemsOf(object).map(({ message }) => message),
+      parseProblems(object).map(({ message }) => message),
       what,
     ).toContainEqual(expect.stringMatching(/^unknown field "[^"]*slgu"$/));
 });
 
-it.each(['labels', 'annotations'])('rejects %s whose values are not text, as YAML may read them', (field) => {
+it.each(['labels', 'annotations'])('refuses %s whose values are not text, as YAML may read them', (field) => {
   const withField = (value: unknown) => ({
     ...endpoint({ json: { body: '{}' } }),
     metadata: { name: 'a', [field]: value },
   });
-  for (const value of [{ version: '1' }, { version: null }, {}, null]) expect(problemsOf(withField(value))).toEqual([]);
+  for (const value of [{ version: '1' }, { version: null }, {}, null])
+    expect(parseProblems(withField(value))).toEqual([]);
   for (const value of [{ version: 1 }, { enabled: true }, 'version=1', ['version']])
-    expect(problemsOf(withField(value))).toEqual([
+    expect(parseProblems(withField(value))).toEqual([
       { path: `metadata.${field}`, message: 'must be a map of strings to strings: put other values in quotes' },
     ]);
 });
@@ -83,7 +84,7 @@ it.each(['labels', 'annotations'])('rejects %s whose values are not text, as YAM
 it('explains the name of a field that YAML reads as a boolean', () => {
   const { documents } = parseManifest('on: [Timeout]');
   const forward = { url: 'https://a.example', fallback: documents[0]?.value };
-  expect(problemsOf(endpoint({ forward, json: { body: '{}' } }))).toContainEqual({
+  expect(parseProblems(endpoint({ forward, json: { body: '{}' } }))).toContainEqual({
     path: 'spec.forward.fallback.true',
     message:
       'unknown field "spec.forward.fallback.true": in YAML, on means true; write the name of the field in quotes ("on")',
@@ -93,7 +94,7 @@ it('explains the name of a field that YAML reads as a boolean', () => {
 // A call takes at most about 100,000 arguments, so passing all problems to one call would cause a RangeError.
 it('reports every problem in an object with hundreds of problems', () => {
   const fields = Array.from({ length: 150_000 }, (_, index) => [`unknown${index}`, 1] as const);
-  const problems = problemsOf(endpoint(Object.fromEntries(fields)));
+  const problems = parseProblems(endpoint(Object.fromEntries(fields)));
   expect(problems.filter(({ message }) => message.startsWith('unknown field'))).toHaveLength(150_000);
 });
 
@@ -101,18 +102,18 @@ describe('a mock body', () => {
   const ofBytes = (bytes: number): string => JSON.stringify('a'.repeat(bytes - 2));
 
   it('can be as large as the annotation that kubectl writes allows', () => {
-    expect(problemsOf(endpoint({ json: { body: ofBytes(LIMITS.mockBodyBytesMax) } }))).toEqual([]);
+    expect(parseProblems(endpoint({ json: { body: ofBytes(LIMITS.mockBodyBytesMax) } }))).toEqual([]);
   });
 
   it('is measured in bytes, not characters', () => {
     const body = JSON.stringify('é'.repeat(LIMITS.mockBodyBytesMax / 2));
-    expect(problemsOf(endpoint({ json: { body } }))).toEqual([
+    expect(parseProblems(endpoint({ json: { body } }))).toEqual([
       { path: 'spec.json.body', message: 'must be no more than 200000 bytes of UTF-8' },
     ]);
   });
 
   it('cannot be 300 kB', () => {
-    expect(problemsOf(endpoint({ json: { body: ofBytes(300_000) } }))[0]).toEqual({
+    expect(parseProblems(endpoint({ json: { body: ofBytes(300_000) } }))[0]).toEqual({
       path: 'spec.json.body',
       message: 'Too long: may not be more than 200000 characters',
     });

@@ -49,14 +49,14 @@ export type ParseResult =
 export const parseObject = (object: unknown): ParseResult => {
   if (!isRecord(object))
     return failed([{ path: '', message: 'must be a mapping with apiVersion, kind, metadata and spec' }]);
-  const kind = kindOf(object);
+  const kind = parseKind(object);
   if (typeof kind !== 'string') return failed([kind]);
   const metadata = isRecord(object['metadata']) ? object['metadata'] : {};
   const own = [...unknownFields(object, ROOT_FIELDS), ...metadataProblems(kind, metadata)];
   const { spec: schema } = DEFINITIONS[kind];
-  const spec = schema.safeParse(withoutNulls(object['spec'] ?? undefined, schema), { error: messageOf });
+  const spec = schema.safeParse(withoutNulls(object['spec'] ?? undefined, schema), { error: issueMessage });
   // This is not `push(...)`, because a malformed object can have more problems than a call can have arguments.
-  const problems = spec.success ? own : own.concat(misspelledFirst(spec.error.issues).flatMap(problemsOf));
+  const problems = spec.success ? own : own.concat(misspelledFirst(spec.error.issues).flatMap(issueProblems));
   if (!spec.success || problems.length > 0) return failed(problems, spec.error?.issues.some(isUnknown));
   return { ok: true, value: { kind, spec: spec.data } as ParsedObject };
 };
@@ -99,7 +99,7 @@ const misspelledFirst = (issues: readonly Issue[]): Issue[] => {
 const isUnknown = (issue: Issue): boolean =>
   issue.code === 'unrecognized_keys' || (issue.code === 'invalid_value' && issue.message !== REQUIRED);
 
-const kindOf = ({ apiVersion, kind }: Record<string, unknown>): Kind | Problem => {
+const parseKind = ({ apiVersion, kind }: Record<string, unknown>): Kind | Problem => {
   if (apiVersion !== GROUP_VERSION) {
     const isOurs = typeof apiVersion === 'string' && apiVersion.startsWith(`${API_GROUP}/`);
     return {
@@ -187,7 +187,7 @@ type RawIssue = z.core.$ZodRawIssue;
  * Returns the API server's wording, so that a message is the same everywhere. `text` has clearer messages for values that are too
  * short.
  */
-const messageOf = (issue: RawIssue): string | undefined => {
+const issueMessage = (issue: RawIssue): string | undefined => {
   switch (issue.code) {
     case 'invalid_type':
       return issue.input === undefined
@@ -223,7 +223,7 @@ const unsupported = (value: unknown, values: readonly unknown[]): string => {
   return `Unsupported value: ${shown.length > 80 ? `${shown.slice(0, 80)}…` : shown}: supported values: ${listed}`;
 };
 
-const problemsOf = (issue: Issue): Problem[] => {
+const issueProblems = (issue: Issue): Problem[] => {
   const path = `spec${joinPath(issue.path)}`;
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
   return issue.keys.map((key) => ({

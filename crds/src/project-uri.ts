@@ -6,7 +6,6 @@ const DERIVED_URI_LENGTH = 20;
 /** Crockford's base32 in lowercase: no i, l, o, u. */
 const BASE32 = '0123456789abcdefghjkmnpqrstvwxyz';
 
-/** Returns the pinned URI, or a URI derived from the Project's identity. */
 export const projectUri = (identity: string, { uri }: Partial<ProjectSpec>): string => uri ?? derivedUri(identity);
 
 const derivedUri = (identity: string): string =>

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { commonStatus } from './fields.ts';
 import { DEFINITIONS } from './kinds.ts';
 
-type StatusOf<K extends Kind> = z.output<(typeof DEFINITIONS)[K]['status']>;
+type ParsedStatus<K extends Kind> = z.output<(typeof DEFINITIONS)[K]['status']>;
 
 /** Returns a version of the schema that ignores unknown fields, and optional fields with invalid values. */
 const tolerant = (schema: z.core.$ZodType): z.ZodType => {
@@ -23,8 +23,8 @@ const COMMON_SCHEMA = tolerant(z.object(commonStatus({})));
  * Returns an object's status, as far as it can be read. Other versions of the operator may have written fields that this version
  * does not know.
  */
-export const readStatus = <K extends Kind>(kind: K, status: unknown): StatusOf<K> =>
-  (SCHEMAS.get(kind)?.safeParse(status).data ?? {}) as StatusOf<K>;
+export const readStatus = <K extends Kind>(kind: K, status: unknown): ParsedStatus<K> =>
+  (SCHEMAS.get(kind)?.safeParse(status).data ?? {}) as ParsedStatus<K>;
 
 /** Returns the conditions in the status of any kind, or no conditions if they cannot be read. */
 export const conditionsIn = (status: unknown): readonly Condition[] =>

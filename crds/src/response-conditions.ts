@@ -3,14 +3,14 @@ import type { EndpointSpec } from './v1alpha1/endpoint.ts';
 
 type When = NonNullable<NonNullable<EndpointSpec['responses']>[number]['when']>;
 
-/** Returns the conditions of a response with all defaults. */
-export const conditionsOf = ({ pathParams = [], headers = [], queryParams = [], cel }: When = {}): Pick<
+/** With all defaults. */
+export const responseConditions = ({ pathParams = [], headers = [], queryParams = [], cel }: When = {}): Pick<
   ResponseConfig,
   keyof When
 > => ({
-  pathParams: pathParams.map(conditionOf),
-  headers: headers.map(conditionOf),
-  queryParams: queryParams.map(conditionOf),
+  pathParams: pathParams.map(toValueCondition),
+  headers: headers.map(toValueCondition),
+  queryParams: queryParams.map(toValueCondition),
   ...(cel !== undefined && { cel }),
 });
 
@@ -20,7 +20,7 @@ interface ConditionSpec {
   readonly value?: string | undefined;
 }
 
-const conditionOf = ({ name, type = 'Exact', value }: ConditionSpec): ValueCondition => ({
+const toValueCondition = ({ name, type = 'Exact', value }: ConditionSpec): ValueCondition => ({
   name,
   type,
   ...(value !== undefined && { value }),

@@ -38,7 +38,7 @@ export const immutable = <T extends object>(
     field,
   }));
 
-/** Returns a rule as an entry in `x-kubernetes-validations`. */
+/** An entry in `x-kubernetes-validations`. */
 export const celValidation = (rule: Omit<Rule<never>, 'holds'>) => ({
   rule: rule.cel,
   message: rule.message,
@@ -56,7 +56,6 @@ export const withRules = <S extends z.ZodType>(schema: S, rules: readonly Rule<z
     })
     .meta({ 'x-kubernetes-validations': rules.map(celValidation) });
 
-/** Returns a CEL string literal. */
 const celString = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
 /** Requires the whole string to match `source`, a regular expression that RE2 and JavaScript interpret in the same way. */

@@ -45,7 +45,7 @@ export interface YamlStream {
    * after it.
    */
   readonly tooDeep: YamlFault | undefined;
-  /** Returns the line of an offset. Starts at 1. */
+  /** Starts at 1. */
   readonly lineAt: (offset: number) => number;
 }
 
@@ -75,7 +75,7 @@ export const yamlDocuments = (text: string, options: YamlOptions): YamlStream =>
   const composed = new Composer({ ...options, customTags, uniqueKeys: false }).compose(
     tokens,
   ) as Iterable<Document.Parsed>;
-  const documents = Array.from(composed, (document) => ({ document, fault: faultOf(document) }));
+  const documents = Array.from(composed, (document) => ({ document, fault: documentFault(document) }));
   return { documents, tooDeep: tokens.tooDeep, lineAt: (offset) => Math.max(1, lines.linePos(offset).line) };
 };
 
@@ -104,7 +104,7 @@ class ShallowTokens implements Iterable<CST.Token> {
   }
 }
 
-const faultOf = (document: Document.Parsed): YamlFault | undefined => {
+const documentFault = (document: Document.Parsed): YamlFault | undefined => {
   const [known] = [...document.errors, ...document.warnings];
   if (known !== undefined) return { offset: known.pos[0], message: known.message };
   const offset = document.contents?.range[0] ?? 0;

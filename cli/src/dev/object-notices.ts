@@ -63,7 +63,7 @@ export const lineOfField = (dir: string, start: string, message: string): string
   try {
     const { documents } = parseManifest(readFileSync(path.join(dir, file), 'utf8'));
     const document = documents.find((candidate) => candidate.line === Number(line));
-    return `${file}:${document?.lineOf(steps) ?? line}`;
+    return `${file}:${document?.fieldLine(steps) ?? line}`;
   } catch {
     return start;
   }

@@ -1,5 +1,5 @@
 import { isRecord, LIMITS, parseInstant } from '@standin/contract';
-import { jsonMockOf, parseObject, responsesOf } from '@standin/crds';
+import { jsonMockConfig, parseObject, responseConfigs } from '@standin/crds';
 import { bodyAsBuffer } from '@standin/exchange';
 import type { ExplainedRequest } from '@standin/responses';
 import type { DashboardContext } from '../../src/dashboard-context.ts';
@@ -65,8 +65,8 @@ const inputOf = async (
   const edited = textOf(form, PREVIEW_FIELDS.edited);
   return {
     endpoint: { namespace: names.namespace, name, method: spec.method, slug: spec.slug, action: spec.action },
-    responses: responsesOf(spec),
-    mock: spec.action === 'JSON' ? jsonMockOf(spec) : undefined,
+    responses: responseConfigs(spec),
+    mock: spec.action === 'JSON' ? jsonMockConfig(spec) : undefined,
     request,
     edited: edited === 'default' ? edited : /^\d{1,3}$/.test(edited) ? Number(edited) : undefined,
   };

@@ -1,5 +1,5 @@
 import type { ResourceObject } from '@standin/contract';
-import { jsonMockOf, parseObject, responsesOf } from '@standin/crds';
+import { jsonMockConfig, parseObject, responseConfigs } from '@standin/crds';
 import {
   compileRules,
   explain,
@@ -32,7 +32,7 @@ const rulesOf = (object: ResourceObject): CandidateRules => {
   if (!parsed.ok || parsed.value.kind !== 'Endpoint') return { responses: [] };
   const { spec } = parsed.value;
   try {
-    return compileRules(responsesOf(spec), spec.action === 'JSON' ? jsonMockOf(spec) : undefined);
+    return compileRules(responseConfigs(spec), spec.action === 'JSON' ? jsonMockConfig(spec) : undefined);
   } catch {
     return { responses: [] };
   }

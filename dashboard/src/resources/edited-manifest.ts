@@ -66,7 +66,7 @@ export const problemLines = (text: string, problems: readonly Problem[]): readon
 const withLines = ({ documents: [document] }: Manifest, problems: readonly Problem[]): LineProblem[] =>
   problems
     .map(({ path, message }) => ({
-      line: path === '' ? undefined : document?.lineOf(pathSteps(path)),
+      line: path === '' ? undefined : document?.fieldLine(pathSteps(path)),
       message: path === '' ? message : `${path}: ${message}`,
     }))
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0));

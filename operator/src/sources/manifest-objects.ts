@@ -166,7 +166,7 @@ export const readManifest = (text: string, file: string, kinds: readonly Kind[] 
     message: `not YAML: ${message}`,
   }));
   const note = ({ path, message }: Fault, document: ManifestDocument): void => {
-    problems.push({ where: `${file}:${document.lineOf(path)}`, message });
+    problems.push({ where: `${file}:${document.fieldLine(path)}`, message });
   };
   for (const document of manifest.documents) {
     const { value, line } = document;

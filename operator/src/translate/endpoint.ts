@@ -5,7 +5,7 @@ import {
   type EndpointConfig,
   type ForwardActionConfig,
 } from '@standin/contract';
-import { durationMs, jsonMockOf, responsesOf, type EndpointSpec, type Problem } from '@standin/crds';
+import { durationMs, jsonMockConfig, responseConfigs, type EndpointSpec, type Problem } from '@standin/crds';
 import {
   hasParameters,
   parameterNames,
@@ -92,7 +92,7 @@ export const evaluateEndpoint = (
           generation,
           slug: spec.slug,
           method: spec.method,
-          ...(spec.responses !== undefined && { responses: responsesOf(spec) }),
+          ...(spec.responses !== undefined && { responses: responseConfigs(spec) }),
           action: isWithheld
             ? { kind: 'Withheld' }
             : actionOf(spec, {
@@ -175,10 +175,10 @@ const projectFinding = (name: string, project: Entry | undefined): Finding => {
 };
 
 const actionOf = (spec: EndpointSpec, place: ServicePlace): ActionConfig => {
-  if (spec.action === 'JSON') return { kind: 'JSON', ...jsonMockOf(spec) };
+  if (spec.action === 'JSON') return { kind: 'JSON', ...jsonMockConfig(spec) };
   const upstream = upstreamOf(spec.forward, place);
   const fallback = spec.forward?.fallback;
-  return fallback === undefined ? upstream : { ...upstream, fallback: { on: fallback.on, mock: jsonMockOf(spec) } };
+  return fallback === undefined ? upstream : { ...upstream, fallback: { on: fallback.on, mock: jsonMockConfig(spec) } };
 };
 
 export interface ServicePlace {

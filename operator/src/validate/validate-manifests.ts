@@ -124,7 +124,7 @@ const collect = (located: Located, { seen, keys, secrets, findings }: Collected)
   const read = header.safeParse(document.value);
   const found = (path: string, message: string, severity: ManifestFinding['severity'] = 'error'): void => {
     const object = read.success && read.data.kind !== '' ? titleOf(read.data) : '';
-    findings.push({ file, line: document.lineOf(pathSteps(path)), object, path, message, severity });
+    findings.push({ file, line: document.fieldLine(pathSteps(path)), object, path, message, severity });
   };
   if (read.success && read.data.apiVersion === 'v1' && read.data.kind === 'Secret') {
     const id = secretId(namespaceOf(read.data), read.data.metadata.name);
@@ -227,7 +227,7 @@ const verdictFindings = (
 ): ManifestFinding[] => {
   const toFinding = ({ reason, message, path = '' }: Finding): ManifestFinding => ({
     file,
-    line: document.lineOf(pathSteps(path)),
+    line: document.fieldLine(pathSteps(path)),
     object: uid,
     path,
     // A finding with one problem begins with its path. Here, the path is a separate field.
@@ -240,6 +240,6 @@ const verdictFindings = (
     ...findings.filter(({ ok, reason }) => !ok && !CONSEQUENCES.has(reason)).map(toFinding),
     ...(note === undefined
       ? []
-      : [{ file, line: document.lineOf(pathSteps(note.path)), object: uid, ...note, severity: 'warning' as const }]),
+      : [{ file, line: document.fieldLine(pathSteps(note.path)), object: uid, ...note, severity: 'warning' as const }]),
   ];
 };
