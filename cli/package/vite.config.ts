@@ -44,7 +44,7 @@ const readPackageJson = async (folder: string): Promise<unknown> =>
   JSON.parse(await readFile(path.join(ROOT, folder, 'package.json'), 'utf8'));
 
 /** Returns `@scope/name` for `@scope/name/file`. */
-const packageOf = (specifier: string): string =>
+const packageName = (specifier: string): string =>
   specifier
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)
@@ -58,7 +58,7 @@ const withPackageJson: Plugin = {
     const imported = chunks
       .flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports])
       .filter((specifier) => !Object.hasOwn(bundle, specifier) && !specifier.startsWith('node:'));
-    const names = new Set([...imported.map(packageOf), ...LOADED_BY_NAME]);
+    const names = new Set([...imported.map(packageName), ...LOADED_BY_NAME]);
     const root = rootSchema.parse(await readPackageJson('.'));
     const workspaces = await Promise.all(
       root.workspaces.map(async (folder) => workspaceSchema.parse(await readPackageJson(folder))),

@@ -3,7 +3,7 @@ import { thirdPartyLicences } from '@standin/dashboard/third-party-licences';
 import { defineConfig, type Plugin } from 'vite';
 
 /** ES modules have no `require`, but some bundled packages call it to load code on demand. */
-const banner = `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);`;
+const banner = `import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);`;
 
 /** Writes the licences of the bundled packages next to the code. */
 const withLicences: Plugin = {

@@ -21,7 +21,7 @@ export const logServerOptions = {
   database: z.string(),
 };
 
-/** Returns the options as `openLogStore` expects them. */
+/** As `openLogStore` expects it. */
 export const logStoreAddress = (options: ClickHouseOptions) => ({
   url: options.clickhouseUrl,
   username: options.clickhouseUser,

@@ -32,7 +32,6 @@ export interface ProgramOptions {
   readonly addCompletion: (program: Command) => void;
 }
 
-/** Returns the command line with all its commands. */
 export const createProgram = (options: ProgramOptions): Command => {
   const { name, colour, usesCluster = false, addDev, addCompletion } = options;
   const program = new Command(name)

@@ -9,9 +9,9 @@ export type Example = readonly [purpose: string, line: string];
 /** Adds examples to the end of a command's help. */
 export const withExamples = (command: Command, ...examples: readonly Example[]): Command =>
   command.addHelpText('after', () => {
-    const program = programOf(command).name();
+    const program = rootCommand(command).name();
     const lines = examples.flatMap(([purpose, line]) => [`  # ${purpose}`, `  ${program} ${line}`]);
     return ['', 'Examples:', ...lines].join('\n');
   });
 
-const programOf = (command: Command): Command => (command.parent === null ? command : programOf(command.parent));
+const rootCommand = (command: Command): Command => (command.parent === null ? command : rootCommand(command.parent));

@@ -1,23 +1,23 @@
 import { ApiError } from '@standin/kube';
 import { expect, test } from 'vitest';
-import { plainErrorOf } from './plain-error.ts';
+import { asPlainError } from './plain-error.ts';
 
-const refusal = (status: number, message: string): ApiError =>
+const apiError = (status: number, message: string): ApiError =>
   new ApiError(message, { status, reason: 'Unknown', request: 'GET /api/v1/pods' });
 
 test('credentials that the API server does not accept are reported with what to do', () => {
-  expect(plainErrorOf(refusal(401, 'Unauthorized'))?.message).toContain('sign in again');
+  expect(asPlainError(apiError(401, 'Unauthorized'))?.message).toContain('sign in again');
 });
 
 test('other refusals of the API server are reported as they are', () => {
-  expect(plainErrorOf(refusal(403, 'pods is forbidden'))?.message).toBe('pods is forbidden');
+  expect(asPlainError(apiError(403, 'pods is forbidden'))?.message).toBe('pods is forbidden');
 });
 
 test('an unexpected error is not reported as an error that the user can fix', () => {
-  expect(plainErrorOf(new TypeError('x is undefined'))).toBeUndefined();
+  expect(asPlainError(new TypeError('x is undefined'))).toBeUndefined();
 });
 
 test('a spool folder that cannot be locked is reported without a stack', () => {
   const error = Object.assign(new Error('cannot lock /spool/a/lock'), { name: 'FolderLockError' });
-  expect(plainErrorOf(error)?.message).toBe('cannot lock /spool/a/lock');
+  expect(asPlainError(error)?.message).toBe('cannot lock /spool/a/lock');
 });

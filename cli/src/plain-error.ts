@@ -27,7 +27,7 @@ export const isPortTaken = (error: unknown): error is Error & { readonly port: n
   error instanceof Error && 'code' in error && error.code === 'EADDRINUSE' && 'port' in error;
 
 /** Returns the error as a `PlainError`, or undefined for an unexpected error, which is shown with its stack. */
-export const plainErrorOf = (error: unknown): PlainError | undefined => {
+export const asPlainError = (error: unknown): PlainError | undefined => {
   if (error instanceof PlainError) return error;
   if (isPortTaken(error))
     return new PlainError(`port ${error.port} is in use: stop the process that uses it, or choose another port`);
@@ -42,7 +42,7 @@ export const plainErrorOf = (error: unknown): PlainError | undefined => {
 };
 
 /** The end of a sentence that begins with the file name. The keys are error codes. */
-const REFUSALS: Readonly<Record<string, string>> = {
+const FILE_ERRORS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   ENOTDIR: 'is not a directory',
   EEXIST: 'is not a directory',
@@ -53,7 +53,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 };
 
 /** Returns text such as `does not exist` for an error from node:fs. */
-export const refusal = (error: unknown): string => {
+export const fileErrorText = (error: unknown): string => {
   const code = (error as NodeJS.ErrnoException).code ?? String(error);
-  return ownMember(REFUSALS, code) ?? `cannot be used (${code})`;
+  return ownMember(FILE_ERRORS, code) ?? `cannot be used (${code})`;
 };

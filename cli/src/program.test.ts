@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 import { describe, expect, it } from 'vitest';
-import { complete, type NamesOf } from './completion/complete.ts';
+import { complete, type FindNames } from './completion/complete.ts';
 import { createProgram } from './create-program.ts';
 import { LOCAL_COMMANDS } from './local-commands.ts';
 
@@ -12,27 +12,27 @@ const leaves = (command: Command): readonly Command[] =>
     ? [command]
     : command.commands.filter((one) => !one.name().startsWith('_')).flatMap(leaves);
 
-/** Returns the help text, as `--help` prints it. */
-const helpOf = (command: Command): string => {
+/** As `--help` prints it. */
+const helpText = (command: Command): string => {
   let text = '';
   command.configureOutput({ writeOut: (part) => (text += part) });
   command.outputHelp();
   return text;
 };
 
-const examplesOf = (command: Command): readonly string[] =>
-  helpOf(command)
+const helpExamples = (command: Command): readonly string[] =>
+  helpText(command)
     .split('\n')
     .filter((line) => line.startsWith('  standin '));
 
-const pathOf = (command: Command): string =>
-  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+const commandPath = (command: Command): string =>
+  command.parent === null ? command.name() : `${commandPath(command.parent)} ${command.name()}`;
 
 describe('the help of every command', () => {
-  it.each(leaves(program).map((command) => [pathOf(command), command] as const))(
+  it.each(leaves(program).map((command) => [commandPath(command), command] as const))(
     'has examples with existing options: %s',
     (name, command) => {
-      const examples = examplesOf(command);
+      const examples = helpExamples(command);
       expect(examples.length).toBeGreaterThan(0);
       const known = new Set(command.options.flatMap(({ short, long }: Option) => [short, long]));
       for (const example of examples) {
@@ -52,7 +52,7 @@ describe('the first help', () => {
     if (admin === undefined) throw new Error('the program has no command admin');
     expect(names(admin).toSorted()).toEqual(['adopt', 'drain', 'migrate', 'quarantine']);
     expect(names(program).filter((name) => names(admin).includes(name))).toEqual([]);
-    expect(helpOf(program).match(/^[A-Z].*:$/gm)).toEqual([
+    expect(helpText(program).match(/^[A-Z].*:$/gm)).toEqual([
       'Options:',
       'Capture and read:',
       'Use captured requests:',
@@ -69,7 +69,7 @@ describe('an option with a number', () => {
   const numeric = leaves(program).flatMap((command) =>
     command.options
       .filter(({ flags }: Option) => /<(n|port)>$/.test(flags))
-      .map((option) => [`${pathOf(command)} ${option.long ?? ''}`, option] as const),
+      .map((option) => [`${commandPath(command)} ${option.long ?? ''}`, option] as const),
   );
 
   it.each(numeric)('accepts only digits: %s', (_name, { parseArg }) => {
@@ -85,10 +85,10 @@ describe('an option with a number', () => {
 });
 
 describe('completion', () => {
-  const namesOf: NamesOf = (what, given) =>
+  const findNames: FindNames = (what, given) =>
     Promise.resolve([{ word: `${what}-${given['project'] ?? 'any'}`, description: '' }]);
   const wordsAfter = async (...words: readonly string[]): Promise<readonly string[]> =>
-    (await complete(program, words, namesOf)).map(({ word }) => word);
+    (await complete(program, words, findNames)).map(({ word }) => word);
 
   it.each<[string, readonly string[], readonly string[]]>([
     ['commands', ['lo'], ['logs']],
@@ -109,7 +109,7 @@ describe('completion', () => {
   });
 
   it('describes commands and options, and hides its own command', async () => {
-    const commands = await complete(program, [''], namesOf);
+    const commands = await complete(program, [''], findNames);
     expect(commands.find(({ word }) => word === 'logs')?.description).toBe('list captured requests, newest last');
     expect(commands.filter(({ word }) => word.startsWith('_'))).toEqual([]);
   });

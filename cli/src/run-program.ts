@@ -1,7 +1,7 @@
 import process from 'node:process';
 import { inspect } from 'node:util';
 import { createProgram, type ProgramOptions } from './create-program.ts';
-import { plainErrorOf } from './plain-error.ts';
+import { asPlainError } from './plain-error.ts';
 import { stderr, stdout } from './terminal.ts';
 
 /** Runs the command line to completion. */
@@ -21,7 +21,7 @@ export const runProgram = async (options: ProgramOptions): Promise<void> => {
   try {
     await program.parseAsync();
   } catch (error) {
-    const plain = plainErrorOf(error);
+    const plain = asPlainError(error);
     if (plain === undefined) throw error;
     stderr.line(`standin: ${plain.message}`);
     process.exitCode = plain.exitCode;

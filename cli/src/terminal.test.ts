@@ -5,7 +5,6 @@ import { formatLine, isConfirmed, outputTo, styled, wantsColour } from './termin
 const HOSTILE = 'a\x1b[31m\r\n\x9b2J\u202eb';
 const SHOWN = String.raw`a\x1b[31m\x0d\x0a\x9b2J\u202eb`;
 
-/** Returns the printed text. */
 const printed = (print: (out: ReturnType<typeof outputTo>) => void): string => {
   const chunks: Buffer[] = [];
   const stream = new Writable({

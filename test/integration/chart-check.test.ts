@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rightsOf, type Right } from '../../cli/src/check/check-rights.ts';
+import { accountRights, type Right } from '../../cli/src/check/check-rights.ts';
 import type { Component, Installation } from '../../cli/src/check/installation.ts';
 import { CHART_CASES, objectsOf, renderChart, type RenderedObject } from '../harness/helm.ts';
 import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
@@ -71,7 +71,7 @@ describe.for(CHART_CASES.filter((chartCase) => !WITHOUT_ROLES.includes(chartCase
   (chartCase) => {
     const rendering = async () => {
       const objects = objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] }));
-      const accounts = rightsOf(installationOf(objects), SELECTED[chartCase] ?? []);
+      const accounts = accountRights(installationOf(objects), SELECTED[chartCase] ?? []);
       return accounts.map(({ component, account, rights }) => ({
         component,
         granted: grantsTo(account, objects),

@@ -22,7 +22,7 @@ const parseId = (text: string): string => {
 };
 
 /** Parses `NAME` or `NAMESPACE/NAME`. */
-const refOf = (kind: ObjectRef['kind'], text: string, namespace: string): ObjectRef => {
+const parseRef = (kind: ObjectRef['kind'], text: string, namespace: string): ObjectRef => {
   const [first = '', second, ...more] = text.split('/');
   const ref = second === undefined ? { kind, namespace, name: first } : { kind, namespace: first, name: second };
   if (more.length > 0 || ref.name === '' || ref.namespace === '')
@@ -73,9 +73,9 @@ export const addAdoptCommand = (admin: Command): void => {
   ).action(async (kindName: keyof typeof KINDS, name: string, raw: unknown) => {
     const { from, id, namespace, systemNamespace, kubeconfig } = optionsSchema.parse(raw);
     const kind = KINDS[kindName];
-    const to = refOf(kind, name, namespace);
+    const to = parseRef(kind, name, namespace);
     if ((from === undefined) === (id === undefined)) throw new PlainError('pass either --from or --id, but not both');
-    const adopted = from === undefined ? { id: id ?? '' } : { from: refOf(kind, from, namespace) };
+    const adopted = from === undefined ? { id: id ?? '' } : { from: parseRef(kind, from, namespace) };
     const { loadKubeClient } = await import('@standin/kube/load-kube-client');
     const { adoptIdentity } = await import('@standin/operator/adopt-identity');
     const { identitySecrets } = await import('@standin/operator/identity-secrets');

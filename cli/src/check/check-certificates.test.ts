@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkCertificates, checkIssuance } from './check-certificates.ts';
-import { component, installationOf, reading } from './installation.testing.ts';
+import { component, reading, testInstallation } from './installation.testing.ts';
 
 /** Base64 of a certificate that is valid in 2026. */
 const VALID_IN_2026 =
@@ -10,7 +10,7 @@ const PEM = Buffer.from(`-----BEGIN CERTIFICATE-----\n${VALID_IN_2026}\n-----END
 );
 
 const mounting = (secretName: string, env: Readonly<Record<string, string>> = {}) =>
-  installationOf(
+  testInstallation(
     component('gateway', { volumes: [{ name: 'stream-tls', secret: { secretName } }] }),
     component('operator', {}, { env }),
   );

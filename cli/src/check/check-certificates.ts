@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { isNotFound, listAll, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 import { readObject } from './check-references.ts';
 import { failed, passed, type Finding } from './finding.ts';
-import { componentOf, variable, type Condition, type Installation } from './installation.ts';
+import { environmentVariable, findComponent, type Condition, type Installation } from './installation.ts';
 
 const CHECK = 'Certificates';
 /** The chart's name of the volumes with certificates. */
@@ -17,9 +17,9 @@ export const checkCertificates = async (
   now: Date,
 ): Promise<readonly Finding[]> => {
   const { namespace } = installation;
-  const own = ownSecretOf(installation);
+  const own = ownSecretName(installation);
   const secrets = await Promise.all(
-    secretsOf(installation).map(async (name) => ({
+    certificateSecretNames(installation).map(async (name) => ({
       name,
       data: (await readObject(client, namespace, { kind: 'Secret', name }))?.data,
     })),
@@ -28,7 +28,7 @@ export const checkCertificates = async (
     Object.entries(data ?? {})
       .filter(([key]) => key.endsWith('.crt'))
       .flatMap(([key, text]) => {
-        const problem = problemOf(Buffer.from(text, 'base64'), now);
+        const problem = certificateProblem(Buffer.from(text, 'base64'), now);
         if (problem === undefined) return [];
         const remedy =
           name === own
@@ -53,8 +53,8 @@ type CertificateObject = KubeObject & {
  */
 export const checkIssuance = async (client: KubeClient, installation: Installation): Promise<readonly Finding[]> => {
   const { namespace } = installation;
-  const own = ownSecretOf(installation);
-  const secrets = secretsOf(installation).filter((name) => name !== own);
+  const own = ownSecretName(installation);
+  const secrets = certificateSecretNames(installation).filter((name) => name !== own);
   if (secrets.length === 0) return [];
   const certificates = await listCertificates(client, namespace);
   return secrets.flatMap((name) => {
@@ -92,12 +92,12 @@ const listCertificates = (client: KubeClient, namespace: string): Promise<readon
     },
   );
 
-/** Returns the name of the Secret with the certificates of the operator. With cert-manager, no pod mounts it. */
-const ownSecretOf = (installation: Installation): string | undefined =>
-  variable(componentOf(installation, 'operator'), 'STANDIN_STREAM_CERTIFICATE_SECRET');
+/** The Secret with the certificates of the operator. With cert-manager, no pod mounts it. */
+const ownSecretName = (installation: Installation): string | undefined =>
+  environmentVariable(findComponent(installation, 'operator'), 'STANDIN_STREAM_CERTIFICATE_SECRET');
 
-/** Returns the names of the Secrets with certificates of the config stream that pods mount, each once. */
-const secretsOf = ({ components }: Installation): readonly string[] => [
+/** The Secrets with certificates of the config stream that pods mount, each once. */
+const certificateSecretNames = ({ components }: Installation): readonly string[] => [
   ...new Set(
     components
       .flatMap(({ workload }) => workload.spec.template.spec.volumes ?? [])
@@ -109,7 +109,7 @@ const secretsOf = ({ components }: Installation): readonly string[] => [
 const ownRemedy = (namespace: string, name: string): string =>
   `The operator renews it. If it does not, delete the Secret, and the operator creates all certificates again: kubectl delete secret ${name} -n ${namespace}.`;
 
-const problemOf = (pem: Buffer, now: Date): string | undefined => {
+const certificateProblem = (pem: Buffer, now: Date): string | undefined => {
   let certificate: X509Certificate;
   try {
     certificate = new X509Certificate(pem);

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { checkConnections, checkVersions, parseMetrics } from './check-metrics.ts';
 
-const metricsOf = (pod: string, values: Readonly<Record<string, number>>, version?: string) => ({
+const podMetrics = (pod: string, values: Readonly<Record<string, number>>, version?: string) => ({
   component: pod.split('-')[0] ?? '',
   pod,
   version,
   values: new Map(Object.entries(values)),
 });
-const statuses = (...pods: readonly ReturnType<typeof metricsOf>[]) =>
+const statuses = (...pods: readonly ReturnType<typeof podMetrics>[]) =>
   checkConnections(pods, 'ns').map(({ check, status }) => `${check} ${status}`);
 const HEALTHY = {
   standin_log_store_up: 1,
@@ -35,12 +35,12 @@ describe('the connections of pods', () => {
     ],
     ['the version is older', {}, ['ClickHouse Unknown']],
   ])('%s', (_, values, expected) => {
-    expect(statuses(metricsOf('gateway-0', values))).toEqual(expected);
+    expect(statuses(podMetrics('gateway-0', values))).toEqual(expected);
   });
 
   it('of one pod count, even if the others are healthy, and a pod is counted once', () => {
-    const bad = metricsOf('gateway-1', { ...HEALTHY, standin_log_store_up: 0, standin_deliver_failing_seconds: 3 });
-    expect(checkConnections([metricsOf('gateway-0', HEALTHY), bad], 'ns')).toMatchObject([
+    const bad = podMetrics('gateway-1', { ...HEALTHY, standin_log_store_up: 0, standin_deliver_failing_seconds: 3 });
+    expect(checkConnections([podMetrics('gateway-0', HEALTHY), bad], 'ns')).toMatchObject([
       {
         check: 'ClickHouse',
         message: expect.stringContaining('1 of 2 pods cannot reach ClickHouse: gateway-1.') as string,
@@ -58,7 +58,7 @@ it.each([
   ['1.2.0', '1.1.0', 'Failed', 'The pods are of different versions: Gateways 1.2.0, Operator 1.1.0.'],
   ['1.1.0', '1.1.0', 'Unknown', 'This program is of version 1.2.0, and Standin of version 1.1.0.'],
 ])('gateways of version %s and an operator of version %s', (gateway, operator, status, message) => {
-  const pods = [metricsOf('gateway-0', {}, gateway), metricsOf('operator-0', {}, operator)];
+  const pods = [podMetrics('gateway-0', {}, gateway), podMetrics('operator-0', {}, operator)];
   expect(checkVersions(pods, '1.2.0')).toMatchObject([{ status, message: expect.stringContaining(message) as string }]);
 });
 

@@ -1,6 +1,6 @@
 import type { KubeClient } from '@standin/kube';
 import { isPodReady, podFetch } from '@standin/kube/pod-connection';
-import { titleOf } from './check-workloads.ts';
+import { componentTitle } from './check-workloads.ts';
 import { failed, passed, unknown, type Finding } from './finding.ts';
 import type { Component, Installation } from './installation.ts';
 
@@ -19,7 +19,7 @@ export const readMetrics = async (
   client: KubeClient,
   { namespace, components }: Installation,
 ): Promise<{ readonly metrics: readonly PodMetrics[]; readonly findings: readonly Finding[] }> => {
-  const targets = components.flatMap((component) => targetsOf(component));
+  const targets = components.flatMap((component) => metricsTargets(component));
   const read = await Promise.all(
     targets.map(async ({ component, pod, port }): Promise<PodMetrics | Finding> => {
       try {
@@ -42,7 +42,7 @@ export const readMetrics = async (
   };
 };
 
-const targetsOf = ({ name, pods }: Component) =>
+const metricsTargets = ({ name, pods }: Component) =>
   pods.filter(isPodReady).flatMap(({ metadata, spec }) => {
     const port = spec.containers
       .flatMap(({ ports = [] }) => ports)
@@ -72,7 +72,7 @@ const podsWhere = (
   isBad: (value: number) => boolean,
 ): readonly string[] => metrics.filter(({ values }) => isBad(values.get(name) ?? NaN)).map(({ pod }) => pod);
 
-const logOf = (pod: string, namespace: string): string => `kubectl logs ${pod} -n ${namespace}`;
+const logCommand = (pod: string, namespace: string): string => `kubectl logs ${pod} -n ${namespace}`;
 
 const checkClickHouse = (metrics: readonly PodMetrics[], namespace: string): readonly Finding[] => {
   if (metrics.length === 0) return [];
@@ -85,7 +85,7 @@ const checkClickHouse = (metrics: readonly PodMetrics[], namespace: string): rea
       failed(
         'ClickHouse',
         `${others.length + 1} of ${metrics.length} pods cannot reach ClickHouse: ${[pod, ...others].join(', ')}. Captured requests stay on the volumes of the gateways.`,
-        `Check clickhouse.url and its Secret, the NetworkPolicies and the server. The log shows the error: ${logOf(pod, namespace)}.`,
+        `Check clickhouse.url and its Secret, the NetworkPolicies and the server. The log shows the error: ${logCommand(pod, namespace)}.`,
       ),
     ];
   return metrics.some(({ values }) => values.has('standin_log_store_up'))
@@ -102,7 +102,7 @@ export const checkConnections = (metrics: readonly PodMetrics[], namespace: stri
       failed(
         'Config stream',
         `Gateway ${pod} is not connected to an operator, so it does not receive changes.`,
-        `Check the Service of the operator, the certificates and the NetworkPolicies. The log shows the error: ${logOf(pod, namespace)}.`,
+        `Check the Service of the operator, the certificates and the NetworkPolicies. The log shows the error: ${logCommand(pod, namespace)}.`,
       ),
     ),
     ...where('standin_record_full', (value) => value === 1).map((pod) =>
@@ -127,7 +127,7 @@ export const checkVersions = (metrics: readonly PodMetrics[], own: string): read
   const byVersion = new Map<string, Set<string>>();
   for (const { component, version } of metrics) {
     if (version === undefined) continue;
-    byVersion.set(version, (byVersion.get(version) ?? new Set()).add(titleOf(component)));
+    byVersion.set(version, (byVersion.get(version) ?? new Set()).add(componentTitle(component)));
   }
   const versions = [...byVersion.keys()];
   if (versions.length === 0) return [];

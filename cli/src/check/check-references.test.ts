@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { checkReferences, checkServices } from './check-references.ts';
-import { component, installationOf, reading } from './installation.testing.ts';
+import { component, reading, testInstallation } from './installation.testing.ts';
 
 const gateway = component('gateway', {
   serviceAccountName: 'standin-gateway',
@@ -38,7 +38,7 @@ const OBJECTS = {
   'serviceaccounts/standin-gateway': {},
 };
 const check = (kind: 'Secret' | 'ConfigMap' | 'ServiceAccount', objects: Readonly<Record<string, object>>) =>
-  checkReferences(reading(objects), installationOf(gateway), kind);
+  checkReferences(reading(objects), testInstallation(gateway), kind);
 
 it.each([
   ['Secret', 4],
@@ -59,7 +59,7 @@ it('a missing key is reported', async () => {
 
 it('the Services are those that the settings name', () => {
   const installation = (services: readonly string[]) => ({
-    ...installationOf(
+    ...testInstallation(
       component('gateway', {}, { env: { STANDIN_OPERATOR_URLS: 'https://stream.standin-system.svc:8443,https://b' } }),
       component('operator', {}, { env: { STANDIN_REPLAY_GATEWAY_URL: 'http://gateway.standin-system.svc' } }),
       component('dashboard', {}, { env: { STANDIN_SERVICE: 'standin-system/pages' } }),

@@ -1,7 +1,7 @@
 import { ownMember } from '@standin/contract';
 import { isNotFound, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 import { failed, passed, type Finding } from './finding.ts';
-import { componentOf, variable, type Component, type Installation } from './installation.ts';
+import { environmentVariable, findComponent, type Component, type Installation } from './installation.ts';
 
 type Kind = 'Secret' | 'ConfigMap' | 'ServiceAccount';
 
@@ -26,8 +26,8 @@ const PLURALS: Readonly<Record<Kind, string>> = {
   ServiceAccount: 'serviceaccounts',
 };
 
-/** Returns what the pods of a component need: mounted and read Secrets and ConfigMaps, and the ServiceAccount. */
-const referencesOf = ({ name: component, workload }: Component): readonly Reference[] => {
+/** What the pods of a component need: mounted and read Secrets and ConfigMaps, and the ServiceAccount. */
+const componentReferences = ({ name: component, workload }: Component): readonly Reference[] => {
   const { serviceAccountName, volumes = [], ...spec } = workload.spec.template.spec;
   const containers = [...spec.containers, ...(spec.initContainers ?? [])];
   const sources = volumes.flatMap((volume) => [volume, ...(volume.projected?.sources ?? [])]);
@@ -80,7 +80,9 @@ export const checkReferences = async (
 ): Promise<readonly Finding[]> => {
   const { namespace } = installation;
   const check = `${kind}s`;
-  const references = installation.components.flatMap(referencesOf).filter((reference) => reference.kind === kind);
+  const references = installation.components
+    .flatMap(componentReferences)
+    .filter((reference) => reference.kind === kind);
   const names = [...new Set(references.map(({ name }) => name))];
   const findings = await Promise.all(
     names.map(async (name) => {
@@ -106,8 +108,8 @@ export const checkReferences = async (
 };
 
 const remedyFor = (kind: Kind, name: string, installation: Installation): string => {
-  const operator = componentOf(installation, 'operator');
-  if (kind === 'Secret' && name === variable(operator, 'STANDIN_STREAM_CERTIFICATE_SECRET'))
+  const operator = findComponent(installation, 'operator');
+  if (kind === 'Secret' && name === environmentVariable(operator, 'STANDIN_STREAM_CERTIFICATE_SECRET'))
     return `The operator creates it within a minute. If it does not, see its log: kubectl logs deployment/${operator?.workload.metadata.name ?? ''} -n ${installation.namespace}.`;
   return kind === 'Secret' && /-tls$/.test(name)
     ? `cert-manager creates it: kubectl describe certificate -n ${installation.namespace}.`
@@ -116,12 +118,16 @@ const remedyFor = (kind: Kind, name: string, installation: Installation): string
 
 /** Checks that the Services exist through which the components reach each other. */
 export const checkServices = (installation: Installation): readonly Finding[] => {
-  const operator = componentOf(installation, 'operator');
-  const gateway = componentOf(installation, 'gateway');
+  const operator = findComponent(installation, 'operator');
+  const gateway = findComponent(installation, 'gateway');
   const used = [
-    ['gateways', 'the operator', serviceOf(variable(gateway, 'STANDIN_OPERATOR_URLS'))],
-    ['callers', 'the gateways', serviceOf(variable(operator, 'STANDIN_REPLAY_GATEWAY_URL'))],
-    ['users', 'the dashboard', variable(componentOf(installation, 'dashboard'), 'STANDIN_SERVICE')?.split('/')[1]],
+    ['gateways', 'the operator', serviceName(environmentVariable(gateway, 'STANDIN_OPERATOR_URLS'))],
+    ['callers', 'the gateways', serviceName(environmentVariable(operator, 'STANDIN_REPLAY_GATEWAY_URL'))],
+    [
+      'users',
+      'the dashboard',
+      environmentVariable(findComponent(installation, 'dashboard'), 'STANDIN_SERVICE')?.split('/')[1],
+    ],
   ] as const;
   const findings = used.flatMap(([clients, server, name]) =>
     name === undefined || installation.services.includes(name)
@@ -137,8 +143,8 @@ export const checkServices = (installation: Installation): readonly Finding[] =>
   return findings.length > 0 ? findings : [passed('Services', 'The Services of all components exist.')];
 };
 
-/** Returns the first label of a URL's host, which is the name of a Service. */
-const serviceOf = (urls: string | undefined): string | undefined => {
+/** The first label of a URL's host is the name of a Service. */
+const serviceName = (urls: string | undefined): string | undefined => {
   const [url = ''] = (urls ?? '').split(',');
   return URL.canParse(url) ? new URL(url).hostname.split('.')[0] : undefined;
 };

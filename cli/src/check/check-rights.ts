@@ -3,7 +3,7 @@ import { ApiError, listAll, resourcePath, type KubeClient } from '@standin/kube'
 import { authorizationApi } from '@standin/kube/review-api';
 import { INSTALLATION_SECRET, LEASE_NAME } from '@standin/operator';
 import { failed, passed, unknown, type Finding } from './finding.ts';
-import { componentOf, variable, type Installation } from './installation.ts';
+import { environmentVariable, findComponent, type Installation } from './installation.ts';
 
 const CHECK = 'Permissions';
 
@@ -57,10 +57,10 @@ const SHOWN: readonly Right[] = [
 
 /** What the operator needs in its own namespace. */
 const ownRights = (installation: Installation): readonly Right[] => {
-  const operator = componentOf(installation, 'operator');
-  const certificates = variable(operator, 'STANDIN_STREAM_CERTIFICATE_SECRET');
+  const operator = findComponent(installation, 'operator');
+  const certificates = environmentVariable(operator, 'STANDIN_STREAM_CERTIFICATE_SECRET');
   const issuesCertificates =
-    certificates !== undefined && variable(operator, 'STANDIN_STREAM_CERTIFICATE_DIR') === undefined;
+    certificates !== undefined && environmentVariable(operator, 'STANDIN_STREAM_CERTIFICATE_DIR') === undefined;
   return [
     { group: 'coordination.k8s.io', resource: 'leases', verbs: ['create'] },
     { group: 'coordination.k8s.io', resource: 'leases', name: LEASE_NAME, verbs: ['get', 'update'] },
@@ -75,10 +75,10 @@ const ownRights = (installation: Installation): readonly Right[] => {
 
 /** What the operator needs for the volumes of removed gateways. */
 const drainRights = (installation: Installation): readonly Right[] => {
-  const operator = componentOf(installation, 'operator');
-  const gateways = variable(operator, 'STANDIN_DRAIN_STATEFUL_SET');
-  const hasVolumes = componentOf(installation, 'gateway')?.kind === 'StatefulSet';
-  if (variable(operator, 'STANDIN_DRAIN_JOB_TEMPLATE') === undefined || gateways === undefined)
+  const operator = findComponent(installation, 'operator');
+  const gateways = environmentVariable(operator, 'STANDIN_DRAIN_STATEFUL_SET');
+  const hasVolumes = findComponent(installation, 'gateway')?.kind === 'StatefulSet';
+  if (environmentVariable(operator, 'STANDIN_DRAIN_JOB_TEMPLATE') === undefined || gateways === undefined)
     return hasVolumes ? [{ group: '', resource: 'persistentvolumeclaims', verbs: ['list'] }] : [];
   return [
     { group: '', resource: 'persistentvolumeclaims', verbs: ['list', 'watch', 'patch'] },
@@ -89,17 +89,19 @@ const drainRights = (installation: Installation): readonly Right[] => {
   ];
 };
 
-const selectorOf = (installation: Installation): string | undefined =>
-  variable(componentOf(installation, 'operator'), 'STANDIN_WATCH_NAMESPACE_SELECTOR');
+const watchedNamespaceSelector = (installation: Installation): string | undefined =>
+  environmentVariable(findComponent(installation, 'operator'), 'STANDIN_WATCH_NAMESPACE_SELECTOR');
 
 /**
  * Returns what the components need with the settings of their Deployments. `selected` are the namespaces that the label selector of
  * the installation selects, each of which has its own Role for Secrets.
  */
-export const rightsOf = (installation: Installation, selected: readonly string[]): readonly AccountRights[] => {
+export const accountRights = (installation: Installation, selected: readonly string[]): readonly AccountRights[] => {
   const listed =
-    variable(componentOf(installation, 'operator'), 'STANDIN_WATCH_NAMESPACES')?.split(',').filter(Boolean) ?? [];
-  const isSelective = selectorOf(installation) !== undefined;
+    environmentVariable(findComponent(installation, 'operator'), 'STANDIN_WATCH_NAMESPACES')
+      ?.split(',')
+      .filter(Boolean) ?? [];
+  const isSelective = watchedNamespaceSelector(installation) !== undefined;
   const inServed = (rights: readonly Right[]): readonly Right[] =>
     listed.length === 0 ? rights : listed.flatMap((namespace) => rights.map((right) => ({ ...right, namespace })));
   const rights = {
@@ -111,7 +113,7 @@ export const rightsOf = (installation: Installation, selected: readonly string[]
     dashboard: inServed(isSelective ? [...SHOWN, NAMESPACES] : SHOWN),
   };
   return (['operator', 'dashboard'] as const).flatMap((component) => {
-    const account = componentOf(installation, component)?.workload.spec.template.spec.serviceAccountName;
+    const account = findComponent(installation, component)?.workload.spec.template.spec.serviceAccountName;
     return account === undefined ? [] : [{ component, account, rights: rights[component] }];
   });
 };
@@ -122,13 +124,13 @@ export const rightsOf = (installation: Installation, selected: readonly string[]
  */
 export const checkRights = async (client: KubeClient, installation: Installation): Promise<readonly Finding[]> => {
   const findings: Finding[] = [];
-  const selected = await selectedNamespaces(client, selectorOf(installation)).catch((error: unknown) => {
+  const selected = await selectedNamespaces(client, watchedNamespaceSelector(installation)).catch((error: unknown) => {
     if (!(error instanceof ApiError) || error.status !== 403) throw error;
     const message = `The permissions on Secrets in the selected namespaces are unknown: ${error.message}.`;
     findings.push(unknown(CHECK, message, 'Run the check with more permissions (docs/guides/kubectl.md).'));
     return [];
   });
-  for (const rights of rightsOf(installation, selected))
+  for (const rights of accountRights(installation, selected))
     findings.push(await checkAccount(client, installation.namespace, rights));
   return findings;
 };
@@ -163,7 +165,7 @@ const checkAccount = async (
     return passed(CHECK, `ServiceAccount ${namespace}/${account} has the permissions of the ${component}.`);
   return failed(
     CHECK,
-    `ServiceAccount ${namespace}/${account} lacks permissions: ${listOf(missing)}.`,
+    `ServiceAccount ${namespace}/${account} lacks permissions: ${firstNames(missing)}.`,
     `Run helm upgrade with rbac.create=true, or grant what charts/standin/templates/${component}/rbac.yaml grants. ` +
       'Namespaces that are selected by label also need the Role in docs/guides/install.md.',
   );
@@ -176,5 +178,5 @@ const describe = ({ resource, subresource, name, namespace }: Omit<Right, 'verbs
 };
 
 const NAMES_MAX = 4;
-const listOf = (names: readonly string[]): string =>
+const firstNames = (names: readonly string[]): string =>
   `${names.slice(0, NAMES_MAX).join(', ')}${names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : ''}`;

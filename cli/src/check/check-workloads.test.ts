@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkWorkloads } from './check-workloads.ts';
-import { component, installationOf, pod } from './installation.testing.ts';
+import { component, pod, testInstallation } from './installation.testing.ts';
 import type { Component } from './installation.ts';
 
 const OTHERS = ['operator', 'dashboard'].map((name) => component(name));
@@ -15,7 +15,7 @@ const gateway = (spec: object, status: object, pods: Component['pods'] = []): Co
 const waiting = (reason: string, more: object = {}) =>
   pod('gateway-0', false, { containerStatuses: [{ state: { waiting: { reason } }, ...more }] });
 const found = (one: Component) =>
-  checkWorkloads(installationOf(...OTHERS, one)).find(({ check }) => check === 'Gateways');
+  checkWorkloads(testInstallation(...OTHERS, one)).find(({ check }) => check === 'Gateways');
 
 describe('the pods of a component', () => {
   it.each<[string, Component, string, string]>([
@@ -73,7 +73,7 @@ describe('the pods of a component', () => {
 });
 
 it('a missing component is a failure, except the dashboard', () => {
-  expect(checkWorkloads(installationOf()).map(({ check, status }) => [check, status])).toEqual([
+  expect(checkWorkloads(testInstallation()).map(({ check, status }) => [check, status])).toEqual([
     ['Operator', 'Failed'],
     ['Gateways', 'Failed'],
     ['Dashboard', 'Unknown'],

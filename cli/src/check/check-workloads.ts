@@ -1,19 +1,18 @@
-import { ownMember } from '@standin/contract';
+import { capitalize, ownMember } from '@standin/contract';
 import { isPodReady } from '@standin/kube/pod-connection';
 import { failed, passed, unknown, type Finding } from './finding.ts';
-import { componentOf, type Component, type Installation, type Pod } from './installation.ts';
+import { findComponent, type Component, type Installation, type Pod } from './installation.ts';
 
 const NEEDED = ['operator', 'gateway'];
 const EXPECTED = [...NEEDED, 'dashboard'];
 
-/** Returns the name of a component as the start of a line. */
-export const titleOf = (name: string): string =>
-  ownMember({ gateway: 'Gateways', clickhouse: 'Embedded ClickHouse' }, name) ??
-  `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+/** For the start of a line. */
+export const componentTitle = (name: string): string =>
+  ownMember({ gateway: 'Gateways', clickhouse: 'Embedded ClickHouse' }, name) ?? capitalize(name);
 
 /** Checks that the components exist and that all their pods are ready. */
 export const checkWorkloads = (installation: Installation): readonly Finding[] => {
-  const missing = EXPECTED.filter((name) => componentOf(installation, name) === undefined);
+  const missing = EXPECTED.filter((name) => findComponent(installation, name) === undefined);
   return [
     ...missing.map((name) => missingFinding(installation, name)),
     ...installation.components.map((component) => judge(component)),
@@ -23,12 +22,12 @@ export const checkWorkloads = (installation: Installation): readonly Finding[] =
 const missingFinding = ({ namespace }: Installation, name: string): Finding =>
   NEEDED.includes(name)
     ? failed(
-        titleOf(name),
+        componentTitle(name),
         `Namespace ${namespace} has no ${name}.`,
         'Install the chart with helm upgrade --install, or name the namespace of Standin with --system-namespace.',
       )
     : unknown(
-        titleOf(name),
+        componentTitle(name),
         `Namespace ${namespace} has no ${name}, so there are no pages and no JSON API.`,
         'If this is not intended, run helm upgrade with dashboard.enabled=true.',
       );
@@ -43,7 +42,7 @@ const judge = ({ name, kind, workload, pods }: Component): Finding => {
   const target = `${kind.toLowerCase()}/${workloadName} -n ${namespace}`;
   if (replicas === 0)
     return failed(
-      titleOf(name),
+      componentTitle(name),
       `${what} has 0 replicas.`,
       `Run kubectl scale ${target} --replicas=${ownMember(REPLICAS, name) ?? 2}.`,
     );
@@ -52,9 +51,9 @@ const judge = ({ name, kind, workload, pods }: Component): Finding => {
   // During an update, the pods of the earlier version are ready while a new pod cannot start.
   const stuck = unready.find((pod) => waitingContainer(pod) !== undefined);
   if (ready >= replicas && stuck === undefined)
-    return passed(titleOf(name), `${what} has ${ready} of ${replicas} pods ready.`);
+    return passed(componentTitle(name), `${what} has ${ready} of ${replicas} pods ready.`);
   const first = stuck ?? unready[0];
-  const problem = first === undefined ? undefined : problemOf(first);
+  const problem = first === undefined ? undefined : podProblem(first);
   const refusal = workload.status?.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
   );
@@ -64,7 +63,7 @@ const judge = ({ name, kind, workload, pods }: Component): Finding => {
       ? `See the events: kubectl describe ${target}.`
       : (problem.remedy ??
         `See its events and its log: kubectl describe pod ${problem.pod} -n ${namespace}, kubectl logs ${problem.pod} -n ${namespace}.`);
-  return failed(titleOf(name), `${what} has ${ready} of ${replicas} pods ready. ${reason}`, remedy);
+  return failed(componentTitle(name), `${what} has ${ready} of ${replicas} pods ready. ${reason}`, remedy);
 };
 
 const IMAGE =
@@ -93,7 +92,7 @@ interface PodProblem {
   readonly remedy: string | undefined;
 }
 
-const problemOf = (unready: Pod): PodProblem => {
+const podProblem = (unready: Pod): PodProblem => {
   const { metadata, status } = unready;
   const { name: pod } = metadata;
   const container = waitingContainer(unready);

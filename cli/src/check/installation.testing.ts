@@ -3,7 +3,6 @@ import type { Component, Installation, Pod } from './installation.ts';
 
 type PodSpec = Component['workload']['spec']['template']['spec'];
 
-/** Returns a Deployment with its pods. */
 export const component = (
   name: string,
   spec: Partial<PodSpec> = {},
@@ -30,7 +29,7 @@ export const pod = (name: string, isReady: boolean, status: Partial<Pod['status'
   status: { conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False' }], ...status },
 });
 
-export const installationOf = (...components: readonly Component[]): Installation => ({
+export const testInstallation = (...components: readonly Component[]): Installation => ({
   namespace: 'standin-system',
   components,
   services: [],

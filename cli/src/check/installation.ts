@@ -115,11 +115,11 @@ export const readInstallation = async (client: KubeClient, namespace: string): P
   };
 };
 
-export const componentOf = ({ components }: Installation, name: string): Component | undefined =>
+export const findComponent = ({ components }: Installation, name: string): Component | undefined =>
   components.find((component) => component.name === name);
 
-/** Returns the value of a variable of the component's own container. */
-export const variable = (component: Component | undefined, name: string): string | undefined =>
+/** The value of a variable of the component's own container. */
+export const environmentVariable = (component: Component | undefined, name: string): string | undefined =>
   component?.workload.spec.template.spec.containers
     .flatMap(({ env = [] }) => env)
     .find((variable) => variable.name === name)?.value;

@@ -58,7 +58,6 @@ const forbidden = (check: string, error: unknown): Finding => {
 const STYLES = { Passed: 'green', Failed: 'red', Unknown: 'yellow' } as const;
 const WIDTH = 8;
 
-/** Returns the lines that show the findings to people. */
 export const formatFindings = (findings: readonly Finding[]): readonly Line[] =>
   findings.flatMap(({ check, status, message, remedy }): Line[] => [
     [styled(STYLES[status], status.padEnd(WIDTH)), ` ${check}: ${message}`],

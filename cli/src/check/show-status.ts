@@ -106,7 +106,6 @@ const readKind = async (client: KubeClient, kind: (typeof SERVED)[number]): Prom
   return { kind, total: items.length, notReady };
 };
 
-/** Returns the lines that show the status to people. */
 export const formatStatus = ({ components, leader, kinds, forbidden }: InstallationStatus): readonly Line[] => {
   const rows = components.map(({ name, replicas, ready, versions }) => [
     ...[name, `${ready}/${replicas}`, versions.join(', ') || '-'],

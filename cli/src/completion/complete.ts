@@ -11,7 +11,7 @@ export interface Candidate {
 export type Given = Readonly<Record<string, string>>;
 
 /** Resolves with the values of an option or argument that only a running Standin knows. */
-export type NamesOf = (what: string, given: Given) => Promise<readonly Candidate[]>;
+export type FindNames = (what: string, given: Given) => Promise<readonly Candidate[]>;
 
 /** What can follow the words before the cursor: commands, options, or the value of an option or argument. */
 interface Place {
@@ -32,13 +32,14 @@ interface Place {
 export const complete = async (
   program: Command,
   words: readonly string[],
-  namesOf: NamesOf,
+  findNames: FindNames,
 ): Promise<readonly Candidate[]> => {
   const current = words.at(-1) ?? '';
   const place = placeAfter(program, words.slice(0, -1));
   const [, name = '', start] = /^(--[^=]+)=(.*)$/s.exec(current) ?? [];
   const option = start === undefined ? place.option : findOption(place.command, name);
-  const all = option === undefined ? await wordsAt(place, current, namesOf) : await valuesOf(option, place, namesOf);
+  const all =
+    option === undefined ? await wordsAt(place, current, findNames) : await optionValues(option, place, findNames);
   const prefix = start === undefined ? '' : `${name}=`;
   return all
     .map(({ word, description }) => ({ word: `${prefix}${word}`, description }))
@@ -75,7 +76,7 @@ const takesValue = ({ required, optional }: Option): boolean => required || opti
 const findOption = (command: Command, flag: string): Option | undefined =>
   command.options.find(({ short, long }) => flag === short || flag === long);
 
-const wordsAt = async (place: Place, current: string, namesOf: NamesOf): Promise<readonly Candidate[]> => {
+const wordsAt = async (place: Place, current: string, findNames: FindNames): Promise<readonly Candidate[]> => {
   const { command, position, given, isLiteral } = place;
   const help = command.createHelp();
   if (current.startsWith('-') && !isLiteral) {
@@ -92,10 +93,10 @@ const wordsAt = async (place: Place, current: string, namesOf: NamesOf): Promise
   const last = command.registeredArguments.at(-1);
   const argument = command.registeredArguments[position] ?? (last?.variadic === true ? last : undefined);
   if (argument === undefined) return [];
-  return argument.argChoices?.map(plain) ?? namesOf(argument.name(), given);
+  return argument.argChoices?.map(plain) ?? findNames(argument.name(), given);
 };
 
-const valuesOf = async (option: Option, { given }: Place, namesOf: NamesOf): Promise<readonly Candidate[]> =>
-  option.argChoices?.map(plain) ?? namesOf(option.attributeName(), given);
+const optionValues = async (option: Option, { given }: Place, findNames: FindNames): Promise<readonly Candidate[]> =>
+  option.argChoices?.map(plain) ?? findNames(option.attributeName(), given);
 
 const plain = (word: string): Candidate => ({ word, description: '' });

@@ -24,12 +24,15 @@ export const checkDesired = (desired: DesiredObject, options: CheckDesiredOption
     const problems = checkUpdate(parsed.value.kind, old.value.spec, parsed.value.spec);
     if (problems.length > 0) return problems;
   }
-  return verdictOf(desired, options);
+  return translationProblems(desired, options);
 };
 
 const DRY_RUN_UID = 'dry-run';
 
-const verdictOf = (desired: DesiredObject, { objects, settings, before }: CheckDesiredOptions): readonly Problem[] => {
+const translationProblems = (
+  desired: DesiredObject,
+  { objects, settings, before }: CheckDesiredOptions,
+): readonly Problem[] => {
   const uid = before?.metadata.uid ?? DRY_RUN_UID;
   const candidate: ResourceObject = {
     ...desired,
@@ -69,9 +72,9 @@ const concerns = ({ kind, metadata, spec }: ResourceObject, desired: DesiredObje
   return (
     desired.kind === 'Endpoint' &&
     metadata.namespace === desired.metadata.namespace &&
-    projectOf(spec) === projectOf(desired.spec)
+    specProjectName(spec) === specProjectName(desired.spec)
   );
 };
 
-const projectOf = (spec: unknown): unknown =>
+const specProjectName = (spec: unknown): unknown =>
   (spec as { projectRef?: { name?: unknown } } | undefined)?.projectRef?.name;

@@ -3,7 +3,7 @@ import { access, constants, cp, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { QUICKSTART } from '@standin/crds/examples';
 import { ignoreInGit } from '@standin/engine';
-import { PlainError, refusal } from '../plain-error.ts';
+import { fileErrorText, PlainError } from '../plain-error.ts';
 import type { ResourcesFrom } from './start-standin.ts';
 
 /** Rejects with a `PlainError` if the directory or the kubeconfig cannot be read. */
@@ -16,7 +16,7 @@ export const checkReadable = async (from: ResourcesFrom): Promise<void> => {
     if (from.kind === 'directory') await readdir(name);
     else await access(name, constants.R_OK);
   } catch (error) {
-    throw new PlainError(`${name} ${refusal(error)}: ${remedy}`);
+    throw new PlainError(`${name} ${fileErrorText(error)}: ${remedy}`);
   }
 };
 
@@ -31,7 +31,9 @@ export const copyQuickstart = async (dir: string): Promise<boolean> => {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw new PlainError(`the directory ${dir} ${refusal(error)}: specify a directory of manifests`, { cause: error });
+    throw new PlainError(`the directory ${dir} ${fileErrorText(error)}: specify a directory of manifests`, {
+      cause: error,
+    });
   }
 };
 
@@ -39,7 +41,7 @@ export const copyQuickstart = async (dir: string): Promise<boolean> => {
  * Returns the cause of a failed recursive mkdir. If an existing parent folder is not writable, mkdir reports ENOENT, so this
  * function returns the error from a check of that folder instead.
  */
-const causeOf = async (error: unknown, folder: string): Promise<unknown> => {
+const mkdirFailure = async (error: unknown, folder: string): Promise<unknown> => {
   if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return error;
   let parent = path.dirname(folder);
   while (!existsSync(parent)) parent = path.dirname(parent);
@@ -64,7 +66,7 @@ export const prepareDataDir = async (name: string): Promise<string> => {
     await ignoreInGit(dataDir, ENTRIES);
   } catch (error) {
     throw new PlainError(
-      `the data folder ${name} ${refusal(await causeOf(error, dataDir))}: choose another with --data`,
+      `the data folder ${name} ${fileErrorText(await mkdirFailure(error, dataDir))}: choose another with --data`,
     );
   }
   return dataDir;

@@ -7,7 +7,7 @@ import { ENTRIES } from './check-input.ts';
 const CHECK_MS = 200;
 
 /** Returns what identifies a file or folder, also after it was replaced. Undefined if it does not exist. */
-const identityOf = async (file: string): Promise<string | undefined> => {
+const fileIdentity = async (file: string): Promise<string | undefined> => {
   try {
     const { dev, ino } = await stat(file);
     return `${dev} ${ino}`;
@@ -26,12 +26,12 @@ export const watchDataFolder = async (dataDir: string, name: string, signal: Abo
   const files = ['', ...ENTRIES.filter((entry) => path.extname(entry) === '')];
   const before = new Map<string, string>();
   for (const file of files) {
-    const identity = await identityOf(path.join(dataDir, file));
+    const identity = await fileIdentity(path.join(dataDir, file));
     if (identity !== undefined) before.set(file, identity);
   }
   while (!signal.aborted) {
     for (const [file, identity] of before)
-      if ((await identityOf(path.join(dataDir, file))) !== identity)
+      if ((await fileIdentity(path.join(dataDir, file))) !== identity)
         throw new PlainError(
           `the folder ${path.join(name, file)} was removed or replaced while standin dev was running: start standin dev again, which creates new API keys and an empty log if they are missing`,
         );

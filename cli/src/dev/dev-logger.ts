@@ -21,20 +21,20 @@ export interface DevLoggerOptions {
   /** Whether to write the full log to standard error. */
   readonly verbose: boolean;
   /** Processes whose warnings are shown. For other processes, only errors are shown. */
-  readonly warningsOf: readonly string[];
+  readonly warningProcesses: readonly string[];
 }
 
 /**
  * Creates the logger for the operator, gateway and engine. Without `verbose`, it shows only problems, as one line of plain text
  * each.
  */
-export const devLogger = ({ output, verbose, warningsOf }: DevLoggerOptions): Logger => {
+export const devLogger = ({ output, verbose, warningProcesses }: DevLoggerOptions): Logger => {
   if (verbose) return stderrLogger();
   const saidAt = new Map<string, number>();
   const write = (line: string): void => {
     const record = recordSchema.parse(JSON.parse(line));
     // Fatal errors are also thrown, and printed at the end.
-    if (record.level >= FATAL || (record.level < ERROR && !warningsOf.includes(record.process ?? ''))) return;
+    if (record.level >= FATAL || (record.level < ERROR && !warningProcesses.includes(record.process ?? ''))) return;
     const [reason] = (record.err?.message ?? record.reason)?.split('\n', 1) ?? [];
     const text = [record.process, record.msg, reason].filter((part) => part !== undefined).join(': ');
     const now = performance.now();

@@ -1,7 +1,7 @@
 import type { RejectedRequest } from '@standin/gateway';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
-  boundRejected,
+  boundRefused,
   holdUntilReady,
   onlyChanges,
   type DevOutput,
@@ -24,7 +24,7 @@ const recording = (): { readonly shown: string[]; readonly output: DevOutput } =
     ready: () => shown.push('ready'),
     notice: ({ object, state }) => shown.push(`${object} ${state}`),
     problems: (problems) => shown.push(`${problems.length} problems`),
-    rejected: ({ code }) => shown.push(code),
+    refused: ({ code }) => shown.push(code),
   };
   return { shown, output: output as DevOutput };
 };
@@ -38,12 +38,12 @@ describe('standin dev', () => {
     held.notice(notice('c', 'not ready', 'x'));
     held.notice(notice('c', 'live'));
     held.problems([{ where: 'a.yaml:1', message: 'x' }]);
-    held.rejected({ code: 'not_ready', status: 503, method: 'GET', path: '/' });
+    held.refused({ code: 'not_ready', status: 503, method: 'GET', path: '/' });
     expect(shown).toEqual([]);
     held.ready(READY);
     held.notice(notice('b', 'live'));
     held.problems([]);
-    held.rejected({ code: 'api_key_missing', status: 401, method: 'GET', path: '/' });
+    held.refused({ code: 'api_key_missing', status: 401, method: 'GET', path: '/' });
     expect(shown).toEqual(['ready', '1 problems', 'b not ready', 'b live', '0 problems', 'api_key_missing']);
   });
 });
@@ -68,41 +68,41 @@ test('reports only new problems, and files that no longer have problems', () => 
   ]);
 });
 
-describe('rejected requests', () => {
-  const REJECTED: RejectedRequest = { code: 'api_key_missing', status: 401, method: 'GET', path: '/x' };
+describe('refused requests', () => {
+  const REFUSED: RejectedRequest = { code: 'api_key_missing', status: 401, method: 'GET', path: '/x' };
 
   let shown: string[];
   let output: DevOutput;
-  const reject = (count: number): void => {
-    for (let n = 0; n < count; n++) output.rejected({ ...REJECTED, path: `/${n}` });
+  const refuse = (count: number): void => {
+    for (let n = 0; n < count; n++) output.refused({ ...REFUSED, path: `/${n}` });
   };
 
   beforeEach(() => {
     vi.useFakeTimers();
     shown = [];
     const inner: Partial<DevOutput> = {
-      rejected: ({ path }) => shown.push(path),
-      moreRejected: (count) => shown.push(`${count} more`),
+      refused: ({ path }) => shown.push(path),
+      moreRefused: (count) => shown.push(`${count} more`),
       stopping: () => shown.push('stopping'),
     };
-    output = boundRejected(inner as DevOutput);
+    output = boundRefused(inner as DevOutput);
   });
   afterEach(() => {
     vi.useRealTimers();
   });
 
-  test('five rejected requests per second are shown without a count', () => {
-    reject(5);
+  test('five refused requests per second are shown without a count', () => {
+    refuse(5);
     vi.advanceTimersByTime(5_000);
     expect(shown).toEqual(['/0', '/1', '/2', '/3', '/4']);
   });
 
-  test('the first five of many rejected requests per second are shown, then the number of others', () => {
-    reject(1_000);
+  test('the first five of many refused requests per second are shown, then the number of others', () => {
+    refuse(1_000);
     expect(shown).toHaveLength(5);
     vi.advanceTimersByTime(1_000);
     expect(shown.slice(5)).toEqual(['995 more']);
-    reject(6);
+    refuse(6);
     vi.advanceTimersByTime(999);
     expect(shown.slice(6)).toEqual(['/0', '/1', '/2', '/3', '/4']);
     vi.advanceTimersByTime(1);
@@ -110,7 +110,7 @@ describe('rejected requests', () => {
   });
 
   test('a pending count is shown before the output stops', () => {
-    reject(7);
+    refuse(7);
     output.stopping();
     vi.advanceTimersByTime(5_000);
     expect(shown.slice(5)).toEqual(['2 more', 'stopping']);

@@ -58,10 +58,10 @@ export interface DevOutput {
   /** Called with all problems in the manifests, each time they change. */
   problems(problems: readonly SourceProblem[]): void;
   request(request: RequestEvent): void;
-  /** Called with a request that the gateway rejected. The log does not contain it. */
-  rejected(rejected: RejectedRequest): void;
-  /** Called with the number of rejected requests that were not shown individually. */
-  moreRejected(count: number): void;
+  /** Called with a request that the gateway refused. The log does not contain it. */
+  refused(refused: RejectedRequest): void;
+  /** Called with the number of refused requests that were not shown individually. */
+  moreRefused(count: number): void;
   /** Called with an internal problem. */
   warning(message: string): void;
   stopping(): void;
@@ -72,7 +72,7 @@ const HELD_REQUESTS_MAX = 10_000;
 
 /**
  * Holds notices, problems and captured requests back until `ready`, which lists the ready objects. Earlier problems, notices about
- * objects that are not ready, and captured requests follow `ready`. Requests that were rejected earlier are not shown.
+ * objects that are not ready, and captured requests follow `ready`. Requests that were refused earlier are not shown.
  */
 export const holdUntilReady = (output: DevOutput): DevOutput => {
   let isReady = false;
@@ -102,8 +102,8 @@ export const holdUntilReady = (output: DevOutput): DevOutput => {
       if (isReady) output.request(request);
       else if (requests.push(request) > HELD_REQUESTS_MAX) requests.shift();
     },
-    rejected: (rejected) => {
-      if (isReady) output.rejected(rejected);
+    refused: (refused) => {
+      if (isReady) output.refused(refused);
     },
   };
 };
@@ -112,24 +112,24 @@ const SHOWN_PER_SECOND_MAX = 5;
 const SECOND_MS = 1_000;
 
 /**
- * Shows the first few rejected requests in each second, and the number of further ones, so that a load test with a wrong key does
+ * Shows the first few refused requests in each second, and the number of further ones, so that a load test with a wrong key does
  * not flood the output.
  */
-export const boundRejected = (output: DevOutput): DevOutput => {
+export const boundRefused = (output: DevOutput): DevOutput => {
   let count = 0;
   let timer: NodeJS.Timeout | undefined;
   const end = (): void => {
     clearTimeout(timer);
     timer = undefined;
-    if (count > SHOWN_PER_SECOND_MAX) output.moreRejected(count - SHOWN_PER_SECOND_MAX);
+    if (count > SHOWN_PER_SECOND_MAX) output.moreRefused(count - SHOWN_PER_SECOND_MAX);
     count = 0;
   };
   return {
     ...output,
-    rejected: (rejected) => {
+    refused: (refused) => {
       timer ??= setTimeout(end, SECOND_MS).unref();
       count += 1;
-      if (count <= SHOWN_PER_SECOND_MAX) output.rejected(rejected);
+      if (count <= SHOWN_PER_SECOND_MAX) output.refused(refused);
     },
     stopping: () => {
       end();
@@ -148,16 +148,16 @@ export const onlyChanges = (
   let before: readonly SourceProblem[] = [];
   return (problems) => {
     const known = new Set(before.map(({ where, message }) => `${where} ${message}`));
-    const files = new Set(problems.map(fileOf));
+    const files = new Set(problems.map(problemFile));
     report(
       problems.filter(({ where, message }) => !known.has(`${where} ${message}`)),
-      [...new Set(before.map(fileOf))].filter((file) => !files.has(file)),
+      [...new Set(before.map(problemFile))].filter((file) => !files.has(file)),
     );
     before = problems;
   };
 };
 
-const fileOf = ({ where }: SourceProblem): string => where.replace(/:\d+$/, '');
+const problemFile = ({ where }: SourceProblem): string => where.replace(/:\d+$/, '');
 
 /** Writes NDJSON. With `holdUntilReady`, the first event is `ready`. */
 export const jsonOutput = (out: Output): DevOutput => {
@@ -175,8 +175,8 @@ export const jsonOutput = (out: Output): DevOutput => {
     }),
     request: ({ id, method, path, status, durationMs, namespace, project, endpoint, responseName }) =>
       write({ event: 'request', id, method, path, status, durationMs, namespace, project, endpoint, responseName }),
-    rejected: ({ method, path, status, code }) => write({ event: 'rejected', method, path, status, code }),
-    moreRejected: (count) => write({ event: 'more-rejected', count }),
+    refused: ({ method, path, status, code }) => write({ event: 'rejected', method, path, status, code }),
+    moreRefused: (count) => write({ event: 'more-rejected', count }),
     // A warning may occur before `ready`, when it cannot be an event, so it goes to standard error.
     warning: (message) => stderr.line(`standin: ${message}`),
     stopping: () => undefined,

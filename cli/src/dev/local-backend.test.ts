@@ -7,10 +7,10 @@ import type { Observation } from './observe-source.ts';
 
 const SHOP = { kind: 'Project', metadata: { namespace: 'default', name: 'shop' } } as ResourceObject;
 
-/** Returns whether a project's log can be opened. `rowsOf` is the only project that has captured rows. */
-const isOpened = async (namespace: string, name: string, rowsOf?: string): Promise<boolean> => {
+/** Returns whether a project's log can be opened. `projectWithRows` is the only project that has captured rows. */
+const isOpened = async (namespace: string, name: string, projectWithRows?: string): Promise<boolean> => {
   const store: Partial<LogStore> = {
-    summaries: ({ project }) => Promise.resolve(project === rowsOf ? [{} as never] : []),
+    summaries: ({ project }) => Promise.resolve(project === projectWithRows ? [{} as never] : []),
   };
   const observed: Partial<Observation> = { objects: () => [SHOP] };
   const { logs } = localBackend({
@@ -35,6 +35,6 @@ it.each([
   ['of a project in another namespace', false, ['team-a', 'shop']],
   ['of an unknown project', false, ['default', 'nope']],
   ['of a project that has captured rows but no manifest', true, ['default', 'nope', 'nope']],
-] as const)('whether the log %s can be opened: %s', async (_what, expected, [namespace, name, rowsOf]) => {
-  expect(await isOpened(namespace, name, rowsOf)).toBe(expected);
+] as const)('whether the log %s can be opened: %s', async (_what, expected, [namespace, name, projectWithRows]) => {
+  expect(await isOpened(namespace, name, projectWithRows)).toBe(expected);
 });

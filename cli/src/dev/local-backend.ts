@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import {
   API_KEY_DATA_KEY,
+  objectRef,
   type DesiredObject,
   type GatheredRefusals,
   type LogRow,
@@ -102,7 +103,7 @@ const namedLog = (
   };
 };
 
-const nameOf = ({ metadata: { namespace, name } }: ResourceObject): string => `${namespace}/${name}`;
+const namespacedName = ({ metadata: { namespace, name } }: ResourceObject): string => `${namespace}/${name}`;
 
 const localResources = (options: LocalBackendOptions): Resources => {
   const { source, directory, observed, settings, keySecret, whereIs, inOrigin } = options;
@@ -114,7 +115,7 @@ const localResources = (options: LocalBackendOptions): Resources => {
     return result;
   };
   const check = async (object: DesiredObject, expected: ExpectedVersion): Promise<readonly Problem[]> => {
-    const ref = { kind: object.kind, namespace: object.metadata.namespace, name: object.metadata.name };
+    const ref = objectRef(object);
     // Bypasses the observed state, because the file may have just been saved.
     const before = await source.get(ref);
     checkExpected(before, expected, ref);
@@ -125,7 +126,7 @@ const localResources = (options: LocalBackendOptions): Resources => {
       const found = [...observed.objects()].filter(
         (object) => object.kind === kind && (namespace === undefined || object.metadata.namespace === namespace),
       );
-      return Promise.resolve(found.sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)));
+      return Promise.resolve(found.sort((a, b) => (namespacedName(a) < namespacedName(b) ? -1 : 1)));
     },
     get: (ref) => Promise.resolve(observed.get(ref)),
     identityOf: ({ metadata: { namespace, name, uid } }) => Promise.resolve({ namespace, name, uid }),

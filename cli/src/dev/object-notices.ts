@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { ConditionReason, ObjectRef, ResourceObject } from '@standin/contract';
+import { objectKey, objectRef, type ConditionReason, type ObjectRef, type ResourceObject } from '@standin/contract';
 import { parseManifest } from '@standin/crds';
 import type { StatusWritten } from '@standin/operator';
 import type { DevOutput } from './dev-output.ts';
@@ -14,8 +14,6 @@ const NOT_REPORTED: ReadonlySet<ConditionReason> = new Set([
   'AccountNotReady',
   'ProjectNotReady',
 ]);
-
-const titleOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
 /**
  * Reports when an endpoint becomes live, and when any object is removed or cannot be used. For an object that cannot be used,
@@ -35,16 +33,16 @@ export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message
       // Of ready objects, only endpoints with a new status are reported. One line at startup covers the others.
       if (!isNew || (ready && (ref.kind !== 'Endpoint' || !wrote))) return;
       output.notice({
-        object: titleOf(ref),
+        object: objectKey(ref),
         where: ready ? '' : where(ref, message),
         state: ready ? 'live' : 'not ready',
         ...(ready && { url }),
         message,
       });
     },
-    onRemoved: ({ kind, metadata: { namespace, name, uid } }: ResourceObject): void => {
-      states.delete(uid);
-      output.notice({ object: titleOf({ kind, namespace, name }), where: '', state: 'gone', message: '' });
+    onRemoved: (object: ResourceObject): void => {
+      states.delete(object.metadata.uid);
+      output.notice({ object: objectKey(objectRef(object)), where: '', state: 'gone', message: '' });
     },
   };
 };

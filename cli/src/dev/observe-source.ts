@@ -1,11 +1,19 @@
-import type { ObjectRef, ResourceObject, ResourceSource, SourceListener, SourceProblem } from '@standin/contract';
+import {
+  objectKey,
+  objectRef,
+  type ObjectRef,
+  type ResourceObject,
+  type ResourceSource,
+  type SourceListener,
+  type SourceProblem,
+} from '@standin/contract';
 
 /** The objects that a source has reported to its listener so far. */
 export interface Observation {
   /** Yields every object in its current state. */
   objects(): Iterable<ResourceObject>;
   get(ref: ObjectRef): ResourceObject | undefined;
-  /** Returns the current problems with the input. */
+  /** The current problems with the input. */
   problems(): readonly SourceProblem[];
   /**
    * Calls the callback with every later change, without an argument if the problems have changed. Returns a function that
@@ -13,9 +21,6 @@ export interface Observation {
    */
   onChange(listener: (ref: ObjectRef | undefined) => void): () => void;
 }
-
-const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
-const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });
 
 /** Adds a second observer to a source. The result behaves like the source that it wraps. */
 export const observeSource = (
@@ -25,17 +30,17 @@ export const observeSource = (
   const listeners = new Set<(ref: ObjectRef | undefined) => void>();
   let problems: readonly SourceProblem[] = [];
   const notify = (object?: ResourceObject): void => {
-    for (const listener of listeners) listener(object && refOf(object));
+    for (const listener of listeners) listener(object && objectRef(object));
   };
   const follow = (listener: SourceListener): SourceListener => ({
     put: (object) => {
-      objects.set(keyOf(refOf(object)), object);
+      objects.set(objectKey(objectRef(object)), object);
       listener.put(object);
       notify(object);
     },
     remove: (object) => {
       // A new object with the same name may already exist.
-      const key = keyOf(refOf(object));
+      const key = objectKey(objectRef(object));
       if (objects.get(key)?.metadata.uid === object.metadata.uid) objects.delete(key);
       listener.remove(object);
       notify(object);
@@ -61,7 +66,7 @@ export const observeSource = (
     },
     observed: {
       objects: () => objects.values(),
-      get: (ref) => objects.get(keyOf(ref)),
+      get: (ref) => objects.get(objectKey(ref)),
       problems: () => problems,
       onChange: (listener) => {
         listeners.add(listener);

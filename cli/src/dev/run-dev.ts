@@ -13,7 +13,7 @@ import { checkReadable, copyQuickstart, prepareDataDir } from './check-input.ts'
 import { choosePort } from './choose-port.ts';
 import { watchDataFolder } from './data-folder.ts';
 import { devLogger } from './dev-logger.ts';
-import { boundRejected, holdUntilReady, jsonOutput, type DevOutput } from './dev-output.ts';
+import { boundRefused, holdUntilReady, jsonOutput, type DevOutput } from './dev-output.ts';
 import { findRunning, removeRunFile, writeRunFile } from '../server/run-file.ts';
 import { chooseDashboardPort, startDashboard } from './start-dashboard.ts';
 import { startStandin, type ResourcesFrom } from './start-standin.ts';
@@ -53,7 +53,7 @@ export const runDev = async (options: DevOptions): Promise<void> => {
   stdout.onError(() => stop.request());
   const { colour, data } = options;
   const plain = options.output === 'json' ? jsonOutput(stdout) : textOutput(stdout, { colour, data });
-  const output = holdUntilReady(boundRejected(plain));
+  const output = holdUntilReady(boundRefused(plain));
   try {
     await run(options, output, stop.signal);
   } catch (error) {
@@ -65,8 +65,8 @@ export const runDev = async (options: DevOptions): Promise<void> => {
 
 const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal): Promise<void> => {
   // The operator's warnings report a cluster that is temporarily unavailable. Problems in a directory are reported as notices.
-  const warningsOf = options.from.kind === 'cluster' ? ['gateway', 'operator'] : ['gateway'];
-  const logger = devLogger({ output, verbose: options.verbose, warningsOf });
+  const warningProcesses = options.from.kind === 'cluster' ? ['gateway', 'operator'] : ['gateway'];
+  const logger = devLogger({ output, verbose: options.verbose, warningProcesses });
   const { from } = options;
   const created = options.isOwn && from.kind === 'directory' && (await copyQuickstart(from.dir)) ? from.dir : undefined;
   await checkReadable(from);
@@ -110,7 +110,10 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
       const { url: apiUrl, hasPages } = dashboard;
       // Endpoints must not reach the API, because it requires no login, or its token is in a file.
       standin.refused.add(targetOf(new URL(apiUrl)));
-      await writeRunFile(dataDir, { ...run, api: { url: hasPages ? apiUrl : loopbackOf(apiUrl), token, hasPages } });
+      await writeRunFile(dataDir, {
+        ...run,
+        api: { url: hasPages ? apiUrl : withLoopbackHost(apiUrl), token, hasPages },
+      });
       output.ready({ ...ready, ...(hasPages && { dashboard: apiUrl, dashboardToken: token }) });
       const watched = AbortSignal.any([signal, over.signal]);
       await Promise.race([watchDataFolder(dataDir, options.data, watched), standin.ended]);
@@ -149,10 +152,11 @@ const openClickHouse = async (
       throw error;
     },
   );
-  return { clickhouse: { ...addressOf(engine), database }, stop: () => engine.stop() };
+  return {
+    clickhouse: { url: engine.url, username: engine.username, password: engine.password, database },
+    stop: () => engine.stop(),
+  };
 };
-
-const addressOf = ({ url, username, password }: EngineAddress): EngineAddress => ({ url, username, password });
 
 /** Rejects if `standin dev` is already running for the folder. `data` is the folder as the user typed it. */
 const refuseWhereOneRuns = async (dataDir: string, data: string): Promise<void> => {
@@ -166,7 +170,7 @@ const refuseWhereOneRuns = async (dataDir: string, data: string): Promise<void> 
 /**
  * Returns the URL with 127.0.0.1. Another user may be listening on the same port of ::1, to which `localhost` may also resolve.
  */
-const loopbackOf = (url: string): string => {
+const withLoopbackHost = (url: string): string => {
   const { protocol, port } = new URL(url);
   return `${protocol}//127.0.0.1:${port}`;
 };

@@ -138,7 +138,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     refused,
     logger: logger.child({ process: 'gateway' }),
     logSink: announceRows(store, startedAt, (request) => output.request(request)),
-    onRejected: (rejected) => output.rejected(rejected),
+    onRejected: (refused) => output.refused(refused),
   }).catch(async (error: unknown) => {
     // Otherwise, the operator would keep the process running.
     await operator.stop();
@@ -197,14 +197,14 @@ const announceRows = (store: LogStore, since: Date, announce: (request: RequestE
   migrate: () => store.migrate(),
   insert: async (batch) => {
     await store.insert(batch);
-    for (const row of rowsOf(batch)) if (row.receivedAtUs >= since.getTime() * 1000) announce(toEvent(row));
+    for (const row of decodeRows(batch)) if (row.receivedAtUs >= since.getTime() * 1000) announce(toEvent(row));
   },
   // The owner of the store closes the store.
   close: () => Promise.resolve(),
 });
 
 /** Returns the rows of a batch, oldest first. Returns none for a batch left by an earlier version, which has fewer columns. */
-const rowsOf = ({ rows, columnCount = LOG_COLUMNS.length }: InsertBatch): LogRow[] => {
+const decodeRows = ({ rows, columnCount = LOG_COLUMNS.length }: InsertBatch): LogRow[] => {
   if (columnCount !== LOG_COLUMNS.length) return [];
   const reader = new RowBinaryReader(rows);
   const found: LogRow[] = [];

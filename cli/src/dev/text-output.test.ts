@@ -25,11 +25,11 @@ test('the example request is one shell command for any slug and key', () => {
   expect(stdout.split('\0').slice(0, -1)).toEqual(['-i', '-X', 'GET', '-H', `x-api-key: ${KEY}`, URL]);
 });
 
-test('the command that explains rejected requests is shown once', () => {
+test('the command that explains refused requests is shown once', () => {
   const lines: string[] = [];
   const out = { line: (line) => void lines.push(formatLine(line)) } as Partial<Output> as Output;
   const output = textOutput(out, { colour: false, data: 'data' });
-  for (const path of ['/a', '/b']) output.rejected({ code: 'api_key_missing', status: 401, method: 'POST', path });
+  for (const path of ['/a', '/b']) output.refused({ code: 'api_key_missing', status: 401, method: 'POST', path });
   expect(lines.map((line) => line.replace(/.* rejected: /, ''))).toEqual([
     'api_key_missing',
     'npx standin refused --data data explains why, and what to do.',

@@ -1,5 +1,6 @@
+import { objectKey, type Kind, type ObjectRef } from '@standin/contract';
 import { exampleUrl, shellQuote } from '@standin/exchange/formats';
-import { formatRejectedLine, formatSummaryLine } from '../logs/format-entry.ts';
+import { formatRefusedLine, formatSummaryLine } from '../logs/format-entry.ts';
 import { styled, type Line, type Output } from '../terminal.ts';
 import { onlyChanges, type DevOutput, type Ready, type ServedEndpoint } from './dev-output.ts';
 
@@ -19,7 +20,7 @@ export const textOutput = (out: Output, { colour, data }: TextOutputOptions): De
   const well = (what: string): void => line([styled('green', '✓'), ` ${what}`]);
   const warn = (...parts: string[]): void =>
     line([styled('yellow', '!'), ` ${parts.filter((part) => part !== '').join(': ')}`]);
-  /** Whether the command that explains rejected requests was shown. */
+  /** Whether the command that explains refused requests was shown. */
   let isExplained = false;
   return {
     created: (dir) => line(`Created the directory ${dir} with example manifests. Edit them, or add your own.`),
@@ -37,12 +38,12 @@ export const textOutput = (out: Output, { colour, data }: TextOutputOptions): De
       for (const file of solved) well(`${file}: problems resolved`);
     }),
     request: (entry) => line(formatSummaryLine(entry)),
-    rejected: (rejected) => {
-      line(formatRejectedLine({ ...rejected, receivedAt: new Date().toISOString() }));
+    refused: (refused) => {
+      line(formatRefusedLine({ ...refused, receivedAt: new Date().toISOString() }));
       if (!isExplained) line([styled('dim', `${commandFor('refused', data)} explains why, and what to do.`)]);
       isExplained = true;
     },
-    moreRejected: (count) => line([styled('dim', `… and ${count} more rejected`)]),
+    moreRefused: (count) => line([styled('dim', `… and ${count} more rejected`)]),
     warning: warn,
     stopping: () => line('Stopping…'),
   };
@@ -55,14 +56,14 @@ const readyLines = (ready: Ready, data: string): Line[] => {
   return [
     '',
     [styled('green', 'Ready.'), ` ${count} from ${origin} at ${gateway}`],
-    ...(dashboard === undefined ? [] : [['Dashboard: ', styled('cyan', urlOf(dashboard, dashboardToken))]]),
+    ...(dashboard === undefined ? [] : [['Dashboard: ', styled('cyan', dashboardUrl(dashboard, dashboardToken))]]),
     ...contentLines(ready),
     '',
     ...(example === undefined
       ? [
           `No endpoint is ready yet. To add one, ${dashboard === undefined ? '' : 'open the dashboard, or '}create an Account, a Project and an Endpoint, as standin dev without a directory does. Any problems are listed below.`,
         ]
-      : ['Try it:', [styled('cyan', `  ${curlOf(example)}`)]]),
+      : ['Try it:', [styled('cyan', `  ${exampleCurl(example)}`)]]),
     '',
     privateUpstreams
       ? 'Endpoints can forward to localhost and private addresses here; --deny-private-upstreams blocks them, as in a cluster.'
@@ -72,32 +73,32 @@ const readyLines = (ready: Ready, data: string): Line[] => {
   ];
 };
 
-/** Returns a command that reads the data folder. */
+/** A command that reads the data folder. */
 const commandFor = (name: string, data: string): string =>
   data === DATA_DEFAULT ? `npx standin ${name}` : `npx standin ${name} --data ${data}`;
 
-/** Returns the URL that opens the dashboard, which stores the token in a cookie. */
-const urlOf = (dashboard: string, token: string | undefined): string =>
+/** The dashboard stores the token in a cookie. */
+const dashboardUrl = (dashboard: string, token: string | undefined): string =>
   token === undefined ? dashboard : `${dashboard}/?token=${token}`;
 
 /** Returns the accounts with their keys, the projects with their URLs, and the served endpoints below them. */
 const contentLines = ({ accounts, projects, endpoints }: Ready): string[] => {
-  const titleOf = (kind: string, { namespace, name }: { namespace: string; name: string }): string =>
-    `  ${kind} ${namespace}/${name}`;
-  const titles = [
-    ...accounts.map((account) => titleOf('Account', account)),
-    ...projects.map((project) => titleOf('Project', project)),
+  const heading = (kind: Kind, { namespace, name }: Pick<ObjectRef, 'namespace' | 'name'>): string =>
+    `  ${objectKey({ kind, namespace, name })}`;
+  const headings = [
+    ...accounts.map((account) => heading('Account', account)),
+    ...projects.map((project) => heading('Project', project)),
   ];
-  const width = Math.max(0, ...titles.map(({ length }) => length));
+  const width = Math.max(0, ...headings.map(({ length }) => length));
   const slugWidth = Math.min(SLUG_WIDTH_MAX, Math.max(0, ...endpoints.map(({ slug }) => slug.length)));
   const projectLines = projects.map((project) => [
-    `${titleOf('Project', project).padEnd(width)}  ${project.url}`,
+    `${heading('Project', project).padEnd(width)}  ${project.url}`,
     ...endpoints
       .filter(({ projectUrl }) => projectUrl === project.url)
       .map((endpoint) => endpointLine(endpoint, slugWidth)),
   ]);
   return [
-    ...atMost(accounts.map((account) => `${titleOf('Account', account).padEnd(width)}  x-api-key: ${account.apiKey}`)),
+    ...atMost(accounts.map((account) => `${heading('Account', account).padEnd(width)}  x-api-key: ${account.apiKey}`)),
     ...atMost(projectLines.flat()),
   ];
 };
@@ -110,7 +111,7 @@ const atMost = (lines: readonly string[]): string[] =>
     ? [...lines]
     : [...lines.slice(0, LISTED_MAX), `    … and ${lines.length - LISTED_MAX} more`];
 
-const curlOf = ({ method, url, apiKey }: NonNullable<Ready['example']>): string => {
+const exampleCurl = ({ method, url, apiKey }: NonNullable<Ready['example']>): string => {
   const body = method === 'GET' || method === 'DELETE' ? '' : ` -d '{"try": true}'`;
   // Keys and slugs are untrusted, and both may contain quotes.
   return `curl -i -X ${method} -H ${shellQuote(`x-api-key: ${apiKey}`)}${body} ${shellQuote(exampleUrl(url))}`;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { addHeaderLine, parsePath, requestOf } from './described-request.ts';
+import { addHeaderLine, parsePath, readDescribedRequest } from './described-request.ts';
 
 test.each([
   ['x-plan: gold', ['x-plan', 'gold']],
@@ -12,13 +12,13 @@ test.each([
 });
 
 test.each(['', 'gold', ': gold', 'x plan: gold', 'x-plan : gold', 'x-plan: a\r\nb: c', 'x-plan: \0', 'é: a'])(
-  'the header %j is rejected with an example',
+  'the header %j is refused with an example',
   (text) => {
     expect(() => addHeaderLine(text)).toThrow("must be a header on one line, such as 'x-plan: gold'.");
   },
 );
 
-test.each(['', 'v1', 'http://a/b', '/a b', '/a#b', '/a\n'])('the path %j is rejected with an example', (text) => {
+test.each(['', 'v1', 'http://a/b', '/a b', '/a#b', '/a\n'])('the path %j is refused with an example', (text) => {
   expect(() => parsePath(text)).toThrow('must be a path such as /v1/orders/7?expand=items');
 });
 
@@ -28,16 +28,28 @@ test.each([
   ['/a?b=c?d', '/a', 'b=c?d'],
   ['/é', '/Ã©', ''],
 ])('the target %s has a path and a query', async (target, path, query) => {
-  expect(await requestOf({ path: parsePath(target) })).toMatchObject({ method: 'GET', path, query, headers: [] });
+  expect(await readDescribedRequest({ path: parsePath(target) })).toMatchObject({
+    method: 'GET',
+    path,
+    query,
+    headers: [],
+  });
 });
 
 test('a body makes POST the default method', async () => {
-  expect(await requestOf({ path: '/', body: 'é' })).toMatchObject({ method: 'POST', body: Buffer.from('é') });
-  expect(await requestOf({ path: '/', body: 'é', method: 'PUT' })).toMatchObject({ method: 'PUT' });
+  expect(await readDescribedRequest({ path: '/', body: 'é' })).toMatchObject({
+    method: 'POST',
+    body: Buffer.from('é'),
+  });
+  expect(await readDescribedRequest({ path: '/', body: 'é', method: 'PUT' })).toMatchObject({ method: 'PUT' });
 });
 
 test('a body can be the bytes of a file, which must exist', async () => {
   const file = import.meta.filename;
-  expect((await requestOf({ path: '/', body: `@${file}` })).body.toString()).toContain('can be the bytes of a file');
-  await expect(requestOf({ path: '/', body: '@/no/such/file' })).rejects.toThrow('/no/such/file does not exist');
+  expect((await readDescribedRequest({ path: '/', body: `@${file}` })).body.toString()).toContain(
+    'can be the bytes of a file',
+  );
+  await expect(readDescribedRequest({ path: '/', body: '@/no/such/file' })).rejects.toThrow(
+    '/no/such/file does not exist',
+  );
 });

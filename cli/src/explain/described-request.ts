@@ -2,7 +2,7 @@ import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { hasControls, type HeaderPair, type Method } from '@standin/contract';
 import type { ExplainedRequest } from '@standin/responses';
 import { InvalidArgumentError } from 'commander';
-import { bodyOf } from '../replay/replay-spec.ts';
+import { readBodyOption } from '../replay/replay-spec.ts';
 
 /** A request that is described by options. */
 export interface DescribedRequest {
@@ -38,15 +38,15 @@ export const parsePath = (text: string): string => {
   );
 };
 
-/** Resolves with the request. Rejects with a `PlainError` if the body file cannot be read. */
-export const requestOf = async ({
+/** Rejects with a `PlainError` if the body file cannot be read. */
+export const readDescribedRequest = async ({
   method,
   path: target,
   header = [],
   body,
 }: DescribedRequest): Promise<UnsentRequest> => {
   const [path = '', ...query] = target.split('?');
-  const { body: text = '', bodyEncoding } = await bodyOf(body);
+  const { body: text = '', bodyEncoding } = await readBodyOption(body);
   return {
     method: method ?? (body === undefined ? 'GET' : 'POST'),
     path,

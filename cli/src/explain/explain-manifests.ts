@@ -4,7 +4,7 @@ import { compileRules, explain, type Candidate, type ExplainedRequest, type Expl
 import { PlainError } from '../plain-error.ts';
 import { missingProject, type ProjectChoice } from '../server/projects.ts';
 import { readManifests } from '../validate/read-manifests.ts';
-import { requestOf, type DescribedRequest, type UnsentRequest } from './described-request.ts';
+import { readDescribedRequest, type DescribedRequest, type UnsentRequest } from './described-request.ts';
 import { formatExplanation } from './format-explanation.ts';
 
 /** The form of a URI that the operator derives from a Project's uid, which the manifests do not contain. */
@@ -20,13 +20,13 @@ export const explainManifests = async (names: readonly string[], options: Descri
   const settings = translateSettings(operatorSettings.parse({ egress: { allowPrivate: true } }));
   const { findings, configs } = translateManifests(files, settings);
   const errors = findings.filter(({ severity }) => severity === 'error').length;
-  const request = await requestOf(options);
+  const request = await readDescribedRequest(options);
   const projects = configs.filter((config) => config.kind === 'Project');
-  const project = projectOf(projects, request, options);
+  const project = addressedProject(projects, request, options);
   const candidates = configs
     .filter((config) => config.kind === 'Endpoint')
     .filter(({ projectUid }) => projectUid === project.uid)
-    .flatMap(candidateOf);
+    .flatMap(toCandidates);
   const explanation = explainBelowUri(candidates, { ...request, ...unsent(project) }, project);
   const warnings =
     errors === 0
@@ -38,7 +38,7 @@ export const explainManifests = async (names: readonly string[], options: Descri
   return { json: described, lines: formatExplanation(explanation), warnings };
 };
 
-const candidateOf = (config: EndpointConfig): Candidate[] => {
+const toCandidates = (config: EndpointConfig): Candidate[] => {
   const { namespace, name, method, slug, action, responses = [] } = config;
   if (action.kind === 'Withheld') return [];
   return [
@@ -49,7 +49,7 @@ const candidateOf = (config: EndpointConfig): Candidate[] => {
   ];
 };
 
-const projectOf = (
+const addressedProject = (
   all: readonly ProjectConfig[],
   { path }: UnsentRequest,
   { project, namespace }: ProjectChoice,

@@ -3,7 +3,7 @@ import { formatDuration } from '../logs/format-entry.ts';
 import { styled, type Line } from '../terminal.ts';
 
 const ACTIONS = { JSON: 'the mock in spec.json', Forward: 'the upstream in spec.forward' } as const;
-const REJECTIONS = {
+const REFUSALS = {
   endpoint_not_found: '404 endpoint_not_found: no slug in the project matches the path',
   method_not_allowed: '405 method_not_allowed: the path matches, but no endpoint has this method',
 } as const;
@@ -30,7 +30,7 @@ export interface ShownExplanation extends Omit<Explanation, 'unmatched' | 'mock'
 export const formatExplanation = (explanation: ShownExplanation): readonly Line[] => {
   const { endpoint, rejection, unmatched, otherEndpoints } = explanation;
   return [
-    ...(rejection === undefined ? [] : [field('rejected', REJECTIONS[rejection])]),
+    ...(rejection === undefined ? [] : [field('rejected', REFUSALS[rejection])]),
     ...(endpoint === undefined
       ? []
       : [

@@ -1,6 +1,6 @@
 import type { KeyRegenerationStatus } from '@standin/crds';
 import { describe, expect, it, test } from 'vitest';
-import { formatProgress, outcomeOf } from './regenerate-key.ts';
+import { formatProgress, regenerationOutcome } from './regenerate-key.ts';
 
 type Conditions = NonNullable<KeyRegenerationStatus['conditions']>;
 const condition = (type: string, reason: string, message: string): Conditions[number] => {
@@ -12,20 +12,24 @@ describe('the outcome of a regeneration', () => {
     ['LimitReached', 3, 'Failed'],
     ['ManagedElsewhere', 4, 'Failed'],
     ['Invalid', 1, 'Failed'],
-    // Earlier versions wrote the condition Complete for a rejection, too.
+    // Earlier versions wrote the condition Complete for a refusal, too.
     ['LimitReached', 3, 'Complete'],
-  ])('is a rejection for %s, with exit code %d and a reason, from %s', (reason, exitCode, type) => {
+  ])('is a refusal for %s, with exit code %d and a reason, from %s', (reason, exitCode, type) => {
     const conditions = [condition('Accepted', reason, 'why'), condition(type, 'Failed', 'why')];
-    expect(outcomeOf({ phase: 'Refused', conditions })).toEqual({ kind: 'refused', message: 'why', exitCode });
+    expect(regenerationOutcome({ phase: 'Refused', conditions })).toEqual({
+      kind: 'refused',
+      message: 'why',
+      exitCode,
+    });
   });
 
   test.each([{}, { phase: 'Pending' }, { phase: 'Running' }] as const)('is pending while it is %j', (status) => {
-    expect(outcomeOf(status)).toEqual({ kind: 'under-way' });
+    expect(regenerationOutcome(status)).toEqual({ kind: 'under-way' });
   });
 
   it('is completed with a message', () => {
     const conditions = [condition('Complete', 'Succeeded', 'No gateway accepts the old key.')];
-    expect(outcomeOf({ phase: 'Completed', conditions })).toEqual({
+    expect(regenerationOutcome({ phase: 'Completed', conditions })).toEqual({
       kind: 'completed',
       message: 'No gateway accepts the old key.',
     });

@@ -44,10 +44,10 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
   const status = await followOperation(deadline, {
     title: regeneration,
     read: () => client.status(ref, name),
-    hasEnded: (now) => outcomeOf(now).kind !== 'under-way',
+    hasEnded: (now) => regenerationOutcome(now).kind !== 'under-way',
     format: formatProgress,
   });
-  const outcome = outcomeOf(status);
+  const outcome = regenerationOutcome(status);
   if (outcome.kind === 'refused') throw new PlainError(outcome.message, { exitCode: outcome.exitCode });
   if (outcome.kind === 'under-way') throw new PlainError(timedOut(name, options, status), { exitCode: EXIT.timeout });
   stderr.line(outcome.message);
@@ -70,7 +70,7 @@ type RegenerationOutcome =
   | { readonly kind: 'completed'; readonly message: string }
   | { readonly kind: 'refused'; readonly message: string; readonly exitCode: number };
 
-export const outcomeOf = (status: KeyRegenerationStatus): RegenerationOutcome => {
+export const regenerationOutcome = (status: KeyRegenerationStatus): RegenerationOutcome => {
   const message = progressIn(status.conditions)?.message ?? '';
   if (status.phase === 'Completed') return { kind: 'completed', message };
   if (status.phase !== 'Refused') return { kind: 'under-way' };

@@ -65,7 +65,7 @@ describe('following requests', () => {
     await expect(follow([[brokenOff()], []])).rejects.toThrow('cannot reach it');
   });
 
-  it('fails if a later request is rejected', async () => {
+  it('fails if a later request is refused', async () => {
     const refused = new ServerError('it: the token has expired', { status: 401, code: 'unauthorized' });
     await expect(follow([[position('a'), event(1)], [refused], []])).rejects.toThrow('the token has expired');
   });

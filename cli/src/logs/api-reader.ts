@@ -8,7 +8,7 @@ import { ServerError, type ApiClient } from '../server/api-client.ts';
 import { checkEndpoint } from '../server/endpoints.ts';
 import { outageNotice } from '../server/outage-notice.ts';
 import { requestsPath, withProjectNames } from '../server/projects.ts';
-import { searchOf, type LogChoice } from './log-choice.ts';
+import { searchText, type LogChoice } from './log-choice.ts';
 import type { Listed, LogReader } from './log-reader.ts';
 
 const listSchema = z.object({ items: z.array(summarySchema) });
@@ -21,7 +21,7 @@ const RETRY_MS = 1_000;
 export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<LogReader> => {
   const path = await requestsPath(api, choice);
   const filter = {
-    q: searchOf(choice),
+    q: searchText(choice),
     from: choice.sinceUs === undefined ? undefined : formatShortTime(choice.sinceUs),
   };
 

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { formatLine } from '../terminal.ts';
 import {
   formatDuration,
-  formatRejectedLine,
+  formatRefusedLine,
   formatSummaryLine,
   type LineEntry,
-  type RejectedLine,
+  type RefusedLine,
 } from './format-entry.ts';
 
 const ID = '01931f3e-0000-7000-8000-000000000001';
@@ -26,28 +26,28 @@ const entry: LineEntry = {
 const line = (changes: Partial<LineEntry>, colour = false): string =>
   formatLine(formatSummaryLine({ ...entry, ...changes }), colour);
 
-describe('formatRejectedLine', () => {
-  const rejected = {
+describe('formatRefusedLine', () => {
+  const refused = {
     receivedAt: entry.receivedAt,
     method: 'GET',
     path: '/k3v9/v1/x',
     status: 404,
     code: 'endpoint_not_found',
   };
-  const rejectedLine = (changes: Partial<RejectedLine> = {}, colour = false): string =>
-    formatLine(formatRejectedLine({ ...rejected, ...changes }), colour);
+  const refusedLine = (changes: Partial<RefusedLine> = {}, colour = false): string =>
+    formatLine(formatRefusedLine({ ...refused, ...changes }), colour);
 
   test('aligns with the lines of accepted requests and shows the reason', () => {
-    expect(rejectedLine()).toBe(
+    expect(refusedLine()).toBe(
       '11-21 07:35:12.123  GET     404  /k3v9/v1/x                        rejected: endpoint_not_found',
     );
-    expect(rejectedLine({ method: '', path: '', status: 400, code: 'bad_request' })).toMatch(
+    expect(refusedLine({ method: '', path: '', status: 400, code: 'bad_request' })).toMatch(
       /123 {2}--- {5}400 {2}--- +rejected: bad_request$/,
     );
   });
 
   test('is dim, and escapes control characters in the path', () => {
-    const coloured = rejectedLine({ path: '/a\x1b[31m' }, true);
+    const coloured = refusedLine({ path: '/a\x1b[31m' }, true);
     expect(coloured.startsWith('\x1b[2m11-21 ')).toBe(true);
     expect(coloured.endsWith('endpoint_not_found\x1b[22m')).toBe(true);
     expect(stripVTControlCharacters(coloured)).toContain(String.raw`  /a\x1b[31m `);

@@ -64,8 +64,8 @@ export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[
   ];
 };
 
-/** A rejected request, which the log does not contain. */
-export interface RejectedLine extends Pick<LineEntry, 'receivedAt' | 'path' | 'status'> {
+/** A refused request, which the log does not contain. */
+export interface RefusedLine extends Pick<LineEntry, 'receivedAt' | 'path' | 'status'> {
   /** Any text. The method and the path are empty for bytes that are not a request. */
   readonly method: string;
   /** The reason, which is a code from docs/reference/errors.md. */
@@ -73,10 +73,10 @@ export interface RejectedLine extends Pick<LineEntry, 'receivedAt' | 'path' | 's
 }
 
 /**
- * Formats one line for a rejected request, aligned with other requests:
+ * Formats one line for a refused request, aligned with other requests:
  * `11-21 07:35:12.123  POST    401  /k3v9…/v1/orders                   rejected: api_key_invalid`
  */
-export const formatRejectedLine = ({ receivedAt, method, status, path, code }: RejectedLine): Line => {
+export const formatRefusedLine = ({ receivedAt, method, status, path, code }: RefusedLine): Line => {
   const text = [
     formatClock(receivedAt),
     (method === '' ? '---' : method).padEnd(METHOD_WIDTH),

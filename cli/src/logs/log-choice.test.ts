@@ -1,6 +1,6 @@
 import { parseFilter, type Filter } from '@standin/exchange/search';
 import { expect, test } from 'vitest';
-import { searchOf, type LogChoice } from './log-choice.ts';
+import { searchText, type LogChoice } from './log-choice.ts';
 
 const parsed = (text: string): Filter => {
   const result = parseFilter(text);
@@ -16,5 +16,5 @@ test.each<[LogChoice, string | undefined]>([
   [{ status: { min: 500, max: 599 }, method: 'GET' }, 'method:GET status:5xx'],
   [{ filter: parsed('a OR b'), method: 'GET' }, 'method:GET (a OR b)'],
 ])('%j is written as the search %s', (choice, search) => {
-  expect(searchOf(choice)).toBe(search);
+  expect(searchText(choice)).toBe(search);
 });

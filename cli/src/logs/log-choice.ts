@@ -26,7 +26,7 @@ const statusCondition = (status: number | StatusRange): Condition => {
 };
 
 /** Returns the selection in the search language, without namespace, project and time. Returns `undefined` for all requests. */
-export const searchOf = ({ endpoint, method, status, filter }: LogChoice): string | undefined => {
+export const searchText = ({ endpoint, method, status, filter }: LogChoice): string | undefined => {
   const [first, ...others]: Condition[] = [
     ...(endpoint === undefined ? [] : [{ kind: 'matches', field: 'endpoint', pattern: [endpoint] } as const]),
     ...(method === undefined ? [] : [{ kind: 'method', method } as const]),

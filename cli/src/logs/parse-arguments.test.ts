@@ -11,11 +11,11 @@ test.each([
   expect(parseStatus(text)).toEqual(range);
 });
 
-test.each(['', '4', '6xx', '40x', '200-', 'ok'])('the status %j is rejected with an example', (text) => {
+test.each(['', '4', '6xx', '40x', '200-', 'ok'])('the status %j is refused with an example', (text) => {
   expect(() => parseStatus(text)).toThrow('must be a status such as 404');
 });
 
-test('a range of statuses that ends before it begins is rejected', () => {
+test('a range of statuses that ends before it begins is refused', () => {
   expect(() => parseStatus('299-200')).toThrow('did you mean 200-299?');
 });
 
@@ -30,18 +30,18 @@ test('a start time is a duration or a time', () => {
 
 const NO_TIMES = ['', '10', 'm', '10 m', 'yesterday', '2026-13-01T00:00:00Z', '2026-02-31T00:00:00Z'];
 
-test.each(NO_TIMES)('the start time %j is rejected', (text) => {
+test.each(NO_TIMES)('the start time %j is refused', (text) => {
   expect(() => parseSince(text)).toThrow('must be a time such as 10m');
 });
 
 test.each(['', 'nonsense', 'clickhouse:8123', 'ftp://clickhouse', 'http://'])(
-  'the ClickHouse URL %j is rejected',
+  'the ClickHouse URL %j is refused',
   (text) => {
     expect(() => parseClickHouseUrl(text)).toThrow('must be a URL such as http://clickhouse:8123.');
   },
 );
 
-test.each(['', 'a b', '1st', 'x; DROP', 'ä'.repeat(3)])('the database name %j is rejected', (text) => {
+test.each(['', 'a b', '1st', 'x; DROP', 'ä'.repeat(3)])('the database name %j is refused', (text) => {
   expect(() => parseClickHouseName(text)).toThrow('must be up to 63 letters, digits and underscores');
 });
 

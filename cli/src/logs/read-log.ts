@@ -43,8 +43,8 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
     }
     const known = new Set(listed.map(({ id }) => id));
     // Rows can arrive late, so following starts before the newest entry, but after the oldest one if there may be older entries.
-    const lookBack = microsOf(listed[0], startedUs) - LATE_US;
-    const oldestKnown = listed.length < limit ? 0 : microsOf(listed.at(-1), startedUs) + 1;
+    const lookBack = receivedAtUs(listed[0], startedUs) - LATE_US;
+    const oldestKnown = listed.length < limit ? 0 : receivedAtUs(listed.at(-1), startedUs) + 1;
     await follow(reading, Math.max(lookBack, oldestKnown, options.sinceUs ?? 0), known);
   });
 
@@ -109,7 +109,7 @@ const follow = async (
   }
 };
 
-const microsOf = (listed: Listed | undefined, otherwise: number): number =>
+const receivedAtUs = (listed: Listed | undefined, otherwise: number): number =>
   listed === undefined ? otherwise : (parseInstant(listed.receivedAt) ?? otherwise);
 
 const printLine = (entry: LineEntry, colour: boolean): void => stdout.line(formatSummaryLine(entry), colour);

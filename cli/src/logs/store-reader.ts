@@ -24,7 +24,7 @@ export interface StoreReaderOptions {
 export const openStoreReader = async (options: StoreReaderOptions, choice: LogChoice): Promise<LogReader> => {
   const { filter: search, ...others } = choice;
   const { store, close } = await openStore(options);
-  const filter: TailFilter = { projectUid: await projectUidOf(store, choice), ...others, search };
+  const filter: TailFilter = { projectUid: await findProjectUid(store, choice), ...others, search };
   const isServer = options.clickhouseUrl !== undefined;
   const checkGrowing = (): void => {
     if (isServer) return;
@@ -66,7 +66,7 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
  * missing, returns `EVERY_PROJECT`, because a user with access to ClickHouse may read the whole log. The namespace or name that is
  * given then only filters the requests.
  */
-const projectUidOf = async (
+const findProjectUid = async (
   store: Pick<LogStore, 'summaries'>,
   { namespace, project }: Pick<LogChoice, 'namespace' | 'project'>,
 ): Promise<TailFilter['projectUid']> => {
@@ -112,7 +112,7 @@ export const checkNames = async (
   const dataDir = path.resolve(data);
   // If `standin dev` uses a cluster, the objects recorded in the folder are those of an earlier directory.
   if ((await readRunFile(dataDir))?.from === 'cluster') return;
-  // A failed read is not a reason to reject a name.
+  // A failed read is not a reason to refuse a name.
   const known = await recordedObjects(dataDir).catch(() => undefined);
   if (known === undefined) return;
   const noProject = project === undefined ? undefined : missingProject(known.projects, { namespace, project });

@@ -60,13 +60,13 @@ test.each<[PurgeStatus, string]>([
 
 test('a purge that is deleted ends the command with an error', async () => {
   const statuses: PurgeStatus[] = [{ phase: 'Running' }];
-  const answer = ({ method = 'GET', path }: ApiRequest): unknown => {
+  const respond = ({ method = 'GET', path }: ApiRequest): unknown => {
     if (path.endsWith(':count')) return { count: 1 };
     const status = method === 'POST' ? {} : statuses.shift();
     if (status === undefined) throw new ServerError('There is no such purge.', { status: 404, code: '' });
     return { status };
   };
-  const ask = (request: ApiRequest) => new Promise((resolve) => resolve(answer(request)));
+  const ask = (request: ApiRequest) => new Promise((resolve) => resolve(respond(request)));
   const client = purgeClient({ ask } as unknown as ApiClient);
   const request = { filter: { to: '2026-11-21T10:00:00Z' }, requests: 'All', reason: 'a leak' } as const;
   const project = { namespace: 'default', project: 'shop' };

@@ -15,7 +15,7 @@ const number = new Intl.NumberFormat('en');
 const HEADINGS = ['LAST', 'COUNT', 'CODE', 'REQUEST'] as const;
 
 /** Returns the request of a caller with a valid credential, or what is known about the sender otherwise. */
-const requestOf = ({ method, path, sender, slug }: ApiRefusedList['items'][number]): string => {
+const requestText = ({ method, path, sender, slug }: ApiRefusedList['items'][number]): string => {
   if (method !== undefined) return `${method} ${path ?? ''}`;
   if (sender === undefined) return 'various';
   const from = sender === 'other' ? 'unknown sender' : `sender ${sender}`;
@@ -42,7 +42,7 @@ export const formatRefused = ({
   if (items.length === 0) return ['No requests were refused within the last hour.', ...notes];
   const rows = [
     HEADINGS,
-    ...items.map((item) => [`${item.lastAt.slice(11, 19)}Z`, number.format(item.count), item.code, requestOf(item)]),
+    ...items.map((item) => [`${item.lastAt.slice(11, 19)}Z`, number.format(item.count), item.code, requestText(item)]),
   ];
   const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const table = rows.map((row) =>

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { formatFilterPlan, formatResponse } from './format-replay.ts';
 import { checkSpec } from './replay-spec.ts';
 
-type Answer = Parameters<typeof formatResponse>[0];
+type Replayed = Parameters<typeof formatResponse>[0];
 
 test('the plan for a filter without matches states that there is nothing to send', () => {
   const spec = checkSpec({
@@ -22,7 +22,7 @@ test('the plan for a filter without matches states that there is nothing to send
   );
 });
 
-const ANSWER = { error: '' } as Partial<Answer> as Answer;
+const REPLAYED = { error: '' } as Partial<Replayed> as Replayed;
 
 test.each([
   [
@@ -39,13 +39,13 @@ test.each([
 ] as const)('a response is described with the sizes of %s', (_, body, described) => {
   const captured = testEntry({});
   const response = { ...captured.response, ...body, bodyBytes: 900 };
-  const answer = { ...ANSWER, status: 201, durationMs: 1_500, response };
-  expect(formatResponse(answer, captured)).toEqual([`${described} (captured: 200, 12.0 ms)`]);
+  const replayed = { ...REPLAYED, status: 201, durationMs: 1_500, response };
+  expect(formatResponse(replayed, captured)).toEqual([`${described} (captured: 200, 12.0 ms)`]);
 });
 
 test('a response that was not received is described with its error', () => {
-  const answer = { ...ANSWER, status: 0, error: 'refused' };
-  expect(formatResponse(answer, { ...testEntry({}), status: 0 })).toEqual([
+  const replayed = { ...REPLAYED, status: 0, error: 'refused' };
+  expect(formatResponse(replayed, { ...testEntry({}), status: 0 })).toEqual([
     'no response: refused (captured: no response, 12.0 ms)',
   ]);
 });

@@ -20,7 +20,7 @@ const targetText = ({ kind, url }: ReplaySpec['target'], isMany = false): string
   }
 };
 
-const headersOf = (entry: LogEntry, spec: ReplaySpec): ReplayHeaders =>
+const plannedHeaders = (entry: LogEntry, spec: ReplaySpec): ReplayHeaders =>
   replayHeaders({
     requestId: entry.id,
     target: spec.target.kind,
@@ -31,7 +31,7 @@ const headersOf = (entry: LogEntry, spec: ReplaySpec): ReplayHeaders =>
 
 /** Describes the request to send, its target, and the headers that are removed and added. */
 export const formatOnePlan = (entry: LogEntry, spec: ReplaySpec): Line[] => {
-  const { stripped, added } = headersOf(entry, spec);
+  const { stripped, added } = plannedHeaders(entry, spec);
   const { edit } = spec;
   const edited = Object.entries(edit ?? {}).flatMap(([field]) => (field === 'bodyEncoding' ? [] : [field]));
   return [
@@ -74,16 +74,16 @@ export const formatProgress = ({
 };
 
 /** Describes the response to one request, and the captured response. */
-export const formatResponse = (answer: Omit<ReplayedExchange, 'request'>, captured: LogEntry): string[] => {
+export const formatResponse = (replayed: Omit<ReplayedExchange, 'request'>, captured: LogEntry): string[] => {
   const was = `captured: ${captured.status === 0 ? 'no response' : captured.status}, ${formatDuration(captured.durationMs)}`;
-  if (answer.status === 0) return [`no response: ${answer.error} (${was})`];
-  const { response } = answer;
+  if (replayed.status === 0) return [`no response: ${replayed.error} (${was})`];
+  const { response } = replayed;
   const cut = response.truncated
     ? `, of which ${plural(Buffer.byteLength(response.body, response.bodyEncoding), 'byte')} are stored`
     : '';
   return [
-    `${answer.status} in ${formatDuration(answer.durationMs)}, ${plural(response.bodyBytes, 'byte')}${cut} (${was})`,
-    ...(answer.error === '' ? [] : [answer.error]),
+    `${replayed.status} in ${formatDuration(replayed.durationMs)}, ${plural(response.bodyBytes, 'byte')}${cut} (${was})`,
+    ...(replayed.error === '' ? [] : [replayed.error]),
   ];
 };
 

@@ -68,7 +68,7 @@ export const replayClient = (api: ApiClient) => ({
   /** Resolves with the status, which is empty until the operator has written one, or with undefined if there is no such Replay. */
   status: async (path: string): Promise<ReplayStatus | undefined> =>
     (await orUndefined(api.ask({ path }, replaySchema)))?.status,
-  answer: (path: string, requestId: string) =>
+  replayed: (path: string, requestId: string) =>
     orUndefined(api.ask({ path: `${path}/results${apiPath(requestId)}` }, replayedExchangeSchema)),
   /** Resolves with at most `limit` requests that got no response. */
   failures: async (path: string, limit: number): Promise<readonly ReplaySummary[]> =>

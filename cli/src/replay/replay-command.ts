@@ -9,7 +9,7 @@ import { PlainError } from '../plain-error.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 import { wholeNumber } from '../whole-number.ts';
 import type { ReplayClient } from './replay-client.ts';
-import { addHeader, editOf, parseTarget, RATE_MAX, type Header } from './replay-spec.ts';
+import { addHeader, readEdit, parseTarget, RATE_MAX, type Header } from './replay-spec.ts';
 
 const searchArgument = (text: string) => ({ text, filter: parseSearch(text) });
 
@@ -105,7 +105,7 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
     const unused = (['filter', 'since', 'until', 'project'] as const).find((name) => options[name] !== undefined);
     if (unused !== undefined) throw new PlainError(`--${unused} selects many requests: omit the id`);
     const { replayOne } = await import('./run-replay.ts');
-    return replayOne(client, { ...options, id, edit: await editOf(options), colour });
+    return replayOne(client, { ...options, id, edit: await readEdit(options), colour });
   };
 
   const many = (options: Options) => async (client: ReplayClient) => {

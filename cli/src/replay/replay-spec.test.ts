@@ -3,7 +3,7 @@ import path from 'node:path';
 import { tmpdir } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
 import { formatProgress, formatResult } from './format-replay.ts';
-import { addHeader, checkSpec, editOf, newReplayName, parseTarget } from './replay-spec.ts';
+import { addHeader, checkSpec, newReplayName, parseTarget, readEdit } from './replay-spec.ts';
 
 test.each([
   ['endpoint', { kind: 'Endpoint' }],
@@ -13,7 +13,7 @@ test.each([
   expect(parseTarget(text)).toEqual(target);
 });
 
-test.each(['', 'up', 'ftp://a', 'api.example.com'])('--to %j is rejected with the valid values', (text) => {
+test.each(['', 'up', 'ftp://a', 'api.example.com'])('--to %j is refused with the valid values', (text) => {
   expect(() => parseTarget(text)).toThrow('must be endpoint, upstream, or a URL');
 });
 
@@ -30,13 +30,13 @@ test('a body is text or a file, and is base64-encoded if it is not text', async 
   const folder = await mkdtemp(path.join(tmpdir(), 'standin-replay-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const file = path.join(folder, 'body');
-  expect(await editOf({})).toBeUndefined();
-  expect(await editOf({ body: 'é' })).toEqual({ body: 'é', bodyEncoding: 'utf8' });
+  expect(await readEdit({})).toBeUndefined();
+  expect(await readEdit({ body: 'é' })).toEqual({ body: 'é', bodyEncoding: 'utf8' });
   await writeFile(file, 'é');
-  expect(await editOf({ body: `@${file}` })).toEqual({ body: 'é', bodyEncoding: 'utf8' });
+  expect(await readEdit({ body: `@${file}` })).toEqual({ body: 'é', bodyEncoding: 'utf8' });
   await writeFile(file, Buffer.from([0xff, 0x00]));
-  expect(await editOf({ body: `@${file}` })).toEqual({ body: '/wA=', bodyEncoding: 'base64' });
-  await expect(editOf({ body: '@/nowhere' })).rejects.toThrow('/nowhere does not exist');
+  expect(await readEdit({ body: `@${file}` })).toEqual({ body: '/wA=', bodyEncoding: 'base64' });
+  await expect(readEdit({ body: '@/nowhere' })).rejects.toThrow('/nowhere does not exist');
 });
 
 test('an invalid spec fails with the API server’s message', () => {

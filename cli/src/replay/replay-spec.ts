@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { GROUP_VERSION, LIMITS, type Method } from '@standin/contract';
 import { parseObject, type ReplaySpec } from '@standin/crds';
 import { InvalidArgumentError } from 'commander';
-import { PlainError, refusal } from '../plain-error.ts';
+import { fileErrorText, PlainError } from '../plain-error.ts';
 
 export type Header = { readonly name: string; readonly value: string };
 
@@ -33,24 +33,24 @@ export interface EditOptions {
 /**
  * Resolves with the edit, or with undefined if nothing is changed. Rejects with a `PlainError` if the body file cannot be read.
  */
-export const editOf = async ({ method, path, header, body }: EditOptions): Promise<ReplaySpec['edit']> => {
+export const readEdit = async ({ method, path, header, body }: EditOptions): Promise<ReplaySpec['edit']> => {
   if ([method, path, header, body].every((option) => option === undefined)) return undefined;
   return {
     ...(method !== undefined && { method }),
     ...(path !== undefined && { target: path }),
     ...(header !== undefined && { headers: [...header] }),
-    ...(await bodyOf(body)),
+    ...(await readBodyOption(body)),
   };
 };
 
 /** Reads an option's body, which is text or `@FILE`. Rejects with a `PlainError` if the file cannot be read. */
-export const bodyOf = async (
+export const readBodyOption = async (
   body: string | undefined,
 ): Promise<Pick<NonNullable<ReplaySpec['edit']>, 'body' | 'bodyEncoding'>> => {
   if (body?.startsWith('@') !== true) return { ...(body !== undefined && { body }), bodyEncoding: 'utf8' };
   const file = body.slice(1);
   const bytes = await readFile(file).catch((error: unknown) => {
-    throw new PlainError(`${file} ${refusal(error)}`, { cause: error });
+    throw new PlainError(`${file} ${fileErrorText(error)}`, { cause: error });
   });
   const text = bytes.toString('utf8');
   return Buffer.from(text).equals(bytes)
@@ -58,7 +58,6 @@ export const bodyOf = async (
     : { body: bytes.toString('base64'), bodyEncoding: 'base64' };
 };
 
-/** Returns a new name such as `replay-3f9a1c07`. */
 export const newReplayName = (): string => `replay-${randomBytes(4).toString('hex')}`;
 
 /** Checks the spec as the API server would. Throws a `PlainError` for an invalid spec. */

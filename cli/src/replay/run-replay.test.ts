@@ -30,7 +30,7 @@ const replay = (
   const left = [...statuses];
   const creationsLeft = [...creations];
   const resultsLeft = results === undefined ? [] : [results];
-  const answer = ({ method = 'GET', path }: ApiRequest): unknown => {
+  const respond = ({ method = 'GET', path }: ApiRequest): unknown => {
     if (method === 'POST') {
       const error = creationsLeft.shift();
       if (error !== undefined) throw error;
@@ -49,7 +49,7 @@ const replay = (
     if (status instanceof Error) throw status;
     return { status };
   };
-  const ask = (request: ApiRequest) => new Promise((resolve) => resolve(answer(request)));
+  const ask = (request: ApiRequest) => new Promise((resolve) => resolve(respond(request)));
   return replayMany(replayClient({ ask } as unknown as ApiClient), {
     project: { namespace: 'default', name: 'shop' },
     search: undefined,

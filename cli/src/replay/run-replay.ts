@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { progressIn, type ReplaySpec, type ReplayStatus } from '@standin/crds';
 import type { LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
-import { PlainError, plainErrorOf } from '../plain-error.ts';
+import { asPlainError, PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
 import { createOperation, persistently, statusOfNew } from '../server/follow-operation.ts';
 import { isConfirmed, stderr, stdout, type Line } from '../terminal.ts';
@@ -66,8 +66,8 @@ export const replayOne = async (client: ReplayClient, options: OneOptions): Prom
   const done = await carryOut(client, project, spec);
   if (output === 'text') return showOne(client, entry, done);
   const { path, status } = done;
-  const answer = await readEnded(() => client.answer(path, id));
-  stdout.json(answer ?? { error: messageOf(status) });
+  const replayed = await readEnded(() => client.replayed(path, id));
+  stdout.json(replayed ?? { error: progressMessage(status) });
   return status.phase === 'Succeeded';
 };
 
@@ -83,18 +83,18 @@ interface EndedReplay {
  */
 const readEnded = <T>(read: () => Promise<T>): Promise<T | undefined> =>
   persistently(performance.now() + OUTAGE_MS_MAX, read).catch((error: unknown) => {
-    const plain = plainErrorOf(error);
+    const plain = asPlainError(error);
     if (plain === undefined) throw error;
     say([`the results of the replay cannot be shown: ${plain.message}`]);
     return undefined;
   });
 
 const showOne = async (client: ReplayClient, entry: LogEntry, { path, status }: EndedReplay): Promise<boolean> => {
-  const answer = await readEnded(() => client.answer(path, entry.id));
-  if (answer === undefined) say([messageOf(status)]);
+  const replayed = await readEnded(() => client.replayed(path, entry.id));
+  if (replayed === undefined) say([progressMessage(status)]);
   else {
-    say(formatResponse(answer, entry));
-    const { body, bodyEncoding } = answer.response;
+    say(formatResponse(replayed, entry));
+    const { body, bodyEncoding } = replayed.response;
     // A pipe gets the raw bytes. A terminal gets printable text only.
     if (!stdout.isTerminal) stdout.bytes(Buffer.from(body, bodyEncoding));
     else if (body !== '') stdout.lines(body);
@@ -173,5 +173,5 @@ const follow = async (read: () => Promise<ReplayStatus>): Promise<ReplayStatus> 
   }
 };
 
-const messageOf = ({ conditions }: ReplayStatus): string =>
+const progressMessage = ({ conditions }: ReplayStatus): string =>
   progressIn(conditions)?.message ?? 'the replay ended without a message';

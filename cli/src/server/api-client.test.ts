@@ -3,10 +3,10 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { ANSWER_LIMITS, apiClient, apiPath, type ApiClient } from './api-client.ts';
+import { apiClient, apiPath, RESPONSE_LIMITS, type ApiClient } from './api-client.ts';
 import { openServer } from './connect.ts';
 
-const ANSWER_BYTES_MAX = 1024 * 1024;
+const RESPONSE_BYTES_MAX = 1024 * 1024;
 const HEAD_MS_MAX = 500;
 
 const serve = async (handle: RequestListener, token?: string) => {
@@ -14,7 +14,7 @@ const serve = async (handle: RequestListener, token?: string) => {
   await once(server, 'listening');
   const host = `localhost:${(server.address() as AddressInfo).port}`;
   const address = { server: `http://${host}/behind/a/path/`, token };
-  const client = openServer(address, { answerBytesMax: ANSWER_BYTES_MAX, headMsMax: HEAD_MS_MAX }) as ApiClient;
+  const client = openServer(address, { responseBytesMax: RESPONSE_BYTES_MAX, headMsMax: HEAD_MS_MAX }) as ApiClient;
   return {
     host,
     client,
@@ -53,7 +53,7 @@ const withTokens = async (given: string | undefined, found: readonly string[]) =
   const client = apiClient(new URL(`http://localhost:${(server.address() as AddressInfo).port}`), {
     given,
     findToken: found.length === 0 ? undefined : () => Promise.resolve(left.shift() ?? 'none'),
-    limits: ANSWER_LIMITS,
+    limits: RESPONSE_LIMITS,
   });
   return { client, seen, close: () => server.close() };
 };
@@ -177,7 +177,7 @@ it.each([200, 403])('aborts an endless response with status %d', async (status) 
   await expect(readLine()).rejects.toThrow(tooLong);
 });
 
-it.each(['', '.', '..'])('rejects the name %j in a path', (name) => {
+it.each(['', '.', '..'])('refuses the name %j in a path', (name) => {
   expect(() => apiPath('namespaces', name)).toThrow('is not a valid name');
 });
 

@@ -86,16 +86,16 @@ export const orUndefined = async <T>(work: Promise<T>): Promise<T | undefined> =
 const problemSchema = z.object({ code: z.string(), detail: z.string() });
 const SERVICE_HEADER = 'standin-service';
 
-export interface AnswerLimits {
+export interface ResponseLimits {
   /** Size limit for a response or for one of its lines. A larger one cannot come from a dashboard. */
-  readonly answerBytesMax: number;
+  readonly responseBytesMax: number;
   /** Time limit until a response begins. Node limits later silence to five minutes. */
   readonly headMsMax: number;
 }
 
-export const ANSWER_LIMITS: AnswerLimits = {
+export const RESPONSE_LIMITS: ResponseLimits = {
   // Two bodies of 10 MiB, which can be six times as large in JSON, plus a margin.
-  answerBytesMax: 256 * 1024 * 1024,
+  responseBytesMax: 256 * 1024 * 1024,
   // A dashboard stops waiting for ClickHouse earlier.
   headMsMax: 60_000,
 };
@@ -108,7 +108,7 @@ interface ClientOptions {
   readonly findToken: FindToken | undefined;
   /** A token that is sent from the first request, even if the server does not require one. */
   readonly given: string | undefined;
-  readonly limits: AnswerLimits;
+  readonly limits: ResponseLimits;
   readonly local?: LocalServer;
   /** By default, the server's address. */
   readonly publicUrl?: () => URL;
@@ -118,7 +118,7 @@ interface ClientOptions {
 
 export const apiClient = (base: URL, options: ClientOptions): ApiClient => {
   const { findToken, given, limits, local, publicUrl = () => base, fetch: connect = fetch } = options;
-  const { answerBytesMax, headMsMax } = limits;
+  const { responseBytesMax, headMsMax } = limits;
   let token = given;
   const attempt = ({ method = 'GET', path, query = {}, body, headers, signal }: ApiRequest): Promise<Response> => {
     const url = new URL(`${base.pathname.replace(/\/+$/, '')}/api/v1${path}`, base);
@@ -144,7 +144,7 @@ export const apiClient = (base: URL, options: ClientOptions): ApiClient => {
       token = await findToken({ server: base, service: response.headers.get(SERVICE_HEADER) ?? undefined });
       response = await attempt(request);
     }
-    if (!response.ok) throw await refusalOf(base, response, answerBytesMax);
+    if (!response.ok) throw await responseError(base, response, responseBytesMax);
     return response;
   };
   return {
@@ -153,7 +153,7 @@ export const apiClient = (base: URL, options: ClientOptions): ApiClient => {
     local,
     ask: async (request, schema) => {
       const response = await send(request);
-      const result = schema.safeParse(parseJson(await textOf(base, response, answerBytesMax)));
+      const result = schema.safeParse(parseJson(await readResponseText(base, response, responseBytesMax)));
       if (result.success) return result.data;
       throw new ServerError(`unexpected response from ${base.host}: it does not seem to be a Standin dashboard`, {
         status: response.status,
@@ -162,7 +162,7 @@ export const apiClient = (base: URL, options: ClientOptions): ApiClient => {
     },
     lines: async (request) => {
       const { headers, body } = await send(request);
-      return { headers, lines: linesOf(base, body, answerBytesMax) };
+      return { headers, lines: readLines(base, body, responseBytesMax) };
     },
   };
 };
@@ -185,20 +185,20 @@ const fetchHead = async (connect: typeof fetch, url: URL, init: RequestInit, msM
 };
 
 /** Yields the lines of a response. A line may be as long as a whole response to `ask`. */
-async function* linesOf(base: URL, body: ReadableStream | null, lineBytesMax: number): AsyncGenerator<string> {
+async function* readLines(base: URL, body: ReadableStream | null, lineBytesMax: number): AsyncGenerator<string> {
   if (body === null) return;
   const splitter = new LineSplitter(lineBytesMax);
   try {
     for await (const chunk of Readable.fromWeb(body) as AsyncIterable<Buffer>) yield* splitter.push(chunk);
   } catch (error) {
-    throw error instanceof RangeError ? tooLong(base) : failureOf(base, error);
+    throw error instanceof RangeError ? tooLong(base) : connectionError(base, error);
   }
   const last = splitter.rest();
   if (last !== '') yield last;
 }
 
 /** Reads a whole body of at most `bytesMax`. For a longer body, ends the connection and rejects. */
-const textOf = (base: URL, { body }: Response, bytesMax: number): Promise<string> =>
+const readResponseText = (base: URL, { body }: Response, bytesMax: number): Promise<string> =>
   reach(base, async () => {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
@@ -217,11 +217,11 @@ const reach = async <T>(base: URL, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (error) {
-    throw failureOf(base, error);
+    throw connectionError(base, error);
   }
 };
 
-const failureOf = (base: URL, error: unknown): unknown => {
+const connectionError = (base: URL, error: unknown): unknown => {
   const { name, cause = error } = error as Error;
   if (name === 'AbortError' || error instanceof ServerError) return error;
   return new ServerError(`cannot reach ${base.host}: ${(cause as Error).message}`, {
@@ -239,9 +239,9 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-const refusalOf = async (base: URL, response: Response, bytesMax: number): Promise<ServerError> => {
+const responseError = async (base: URL, response: Response, bytesMax: number): Promise<ServerError> => {
   const { status } = response;
-  const problem = problemSchema.safeParse(parseJson(await textOf(base, response, bytesMax)));
+  const problem = problemSchema.safeParse(parseJson(await readResponseText(base, response, bytesMax)));
   if (problem.success)
     return new ServerError(`${base.host}: ${problem.data.detail}`, { status, code: problem.data.code });
   const cause =

@@ -33,6 +33,5 @@ export const chooseAccount = async (api: ApiClient, { namespace, account }: Acco
   );
 };
 
-/** Returns the API path of an account. */
 export const accountPath = ({ namespace, name }: AccountRef): string =>
   apiPath('namespaces', namespace, 'accounts', name);

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PlainError } from '../plain-error.ts';
-import { apiClient, ANSWER_LIMITS, type AnswerLimits, type ApiClient } from './api-client.ts';
+import { apiClient, RESPONSE_LIMITS, type ApiClient, type ResponseLimits } from './api-client.ts';
 import { kubeconfigToken, type FindToken } from './find-token.ts';
 import { findRunning, isAlive, readRunFile, type RunFile } from './run-file.ts';
 import { isLoopback, type ServerOptions } from './server-options.ts';
@@ -37,7 +37,7 @@ export const openRemote = async (options: ServerOptions): Promise<ApiClient | un
  */
 export const openServer = (
   { server, token, trustServer = false, dangerouslyAllowHttp = false }: ServerOptions,
-  limits: AnswerLimits = ANSWER_LIMITS,
+  limits: ResponseLimits = RESPONSE_LIMITS,
 ): ApiClient | undefined => {
   if (server === undefined) return undefined;
   if (!URL.canParse(server) || !/^https?:$/.test(new URL(server).protocol)) {
@@ -87,10 +87,10 @@ export const findLocal = async (data: string): Promise<ApiClient | undefined> =>
 
 type LocalApi = NonNullable<RunFile['api']>;
 
-const ANSWER_MS_MAX = 5_000;
+const RESPONSE_MS_MAX = 5_000;
 
 const isServed = ({ url }: LocalApi): Promise<boolean> =>
-  fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(ANSWER_MS_MAX) }).then(
+  fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(RESPONSE_MS_MAX) }).then(
     ({ ok }) => ok,
     () => false,
   );
@@ -100,7 +100,7 @@ const localClient = (dataDir: string, { url, token, hasPages }: LocalApi): ApiCl
   apiClient(new URL(url), {
     findToken: token === undefined ? needsNoToken : undefined,
     given: token,
-    limits: ANSWER_LIMITS,
+    limits: RESPONSE_LIMITS,
     local: {
       hasPages,
       token,

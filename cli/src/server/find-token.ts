@@ -33,7 +33,7 @@ export const kubeconfigToken =
     const kube = await readToken();
     const known = new KnownServers(stateFolder());
     const server = knownServer(challenge, kube);
-    const isForeign = isLoopback(challenge.server) && (await hasForeignListener(portOf(challenge.server)));
+    const isForeign = isLoopback(challenge.server) && (await hasForeignListener(urlPort(challenge.server)));
     if (!isForeign && (await known.has(server))) return kube.token;
     if (!isTrusted) await confirm(challenge, kube, isForeign);
     await known.add(server).catch((error: unknown) => {
@@ -57,20 +57,20 @@ const readToken = async (): Promise<KubeToken> => {
 
 /** Identifies the server. The local address of a port-forward does not identify a server, so its Service is used instead. */
 const knownServer = (challenge: Challenge, { cluster }: KubeToken): KnownServer => {
-  const service = serviceOf(challenge);
+  const service = claimedService(challenge);
   const server = service === undefined ? challenge.server.origin : `service ${service}`;
   return { server, cluster: cluster.server, caSha256: cluster.caSha256 };
 };
 
-const serviceOf = ({ server, service }: Challenge): string | undefined =>
+const claimedService = ({ server, service }: Challenge): string | undefined =>
   service !== undefined && isLoopback(server) && SERVICE.test(service) ? service : undefined;
 
-const portOf = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
+const urlPort = ({ port, protocol }: URL): number => Number(port || (protocol === 'https:' ? 443 : 80));
 
 /** Rejects unless the user confirms. */
 const confirm = async (challenge: Challenge, { context, cluster }: KubeToken, isForeign: boolean): Promise<void> => {
   const { origin, host } = challenge.server;
-  const service = serviceOf(challenge);
+  const service = claimedService(challenge);
   const claim = service === undefined ? '' : `, which claims to be the Service ${service},`;
   const warning = isForeign ? ' Another user on this machine is listening there.' : '';
   const question = `${origin}${claim} asks for a token.${warning} Send it the token from context ${context} (cluster ${cluster.server})?`;

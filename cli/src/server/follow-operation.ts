@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { PlainError, plainErrorOf } from '../plain-error.ts';
+import { asPlainError, PlainError } from '../plain-error.ts';
 import { stderr } from '../terminal.ts';
 import { ServerError } from './api-client.ts';
 import { outageNotice } from './outage-notice.ts';
@@ -42,7 +42,7 @@ export const statusOfNew = <Status>(
   let missingUntil = performance.now() + VISIBLE_MS_MAX;
   return async () => {
     const status = await persistently(deadline, read).catch((error: unknown) => {
-      const plain = plainErrorOf(error);
+      const plain = asPlainError(error);
       if (plain === undefined) throw error;
       const message = `${title} continues, but the command cannot follow it: ${plain.message}`;
       throw new PlainError(message, { cause: error, exitCode: EXIT_TIMEOUT });

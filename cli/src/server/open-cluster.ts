@@ -3,7 +3,7 @@ import { loadConfig, type SharedConnectionConfig } from '@standin/kube/kube-conf
 import { tokenOf } from '@standin/kube/kube-token';
 import { podFetch } from '@standin/kube/pod-connection';
 import { PlainError } from '../plain-error.ts';
-import { apiClient, ANSWER_LIMITS, type ApiClient } from './api-client.ts';
+import { apiClient, RESPONSE_LIMITS, type ApiClient } from './api-client.ts';
 import { findDashboard } from './find-dashboard.ts';
 import type { ServerOptions } from './server-options.ts';
 
@@ -49,7 +49,7 @@ export const openCluster = async (options: ServerOptions): Promise<ApiClient> =>
     return apiClient(new URL(`http://dashboard.${systemNamespace}`), {
       given: given ?? (await findToken(client)),
       findToken: given === undefined ? () => withClient(findToken) : undefined,
-      limits: ANSWER_LIMITS,
+      limits: RESPONSE_LIMITS,
       fetch: refindingFetch(podFetch(client.config, target), () =>
         withClient(async (again) => podFetch(again.config, await findDashboard(again, systemNamespace))),
       ),

@@ -57,7 +57,7 @@ describe('the error for a missing project', () => {
   });
 });
 
-/** Starts a simulated `standin dev`, which answers `/healthz` with 200 and other requests with this status and the project shop. */
+/** Simulates a `standin dev` with the project shop. It responds with this status to all requests except `/healthz`, which gets 200. */
 const openLocal = async (status = 200): Promise<ApiClient> => {
   const server = createServer(({ url }, response) => {
     response.writeHead(url === '/healthz' ? 200 : status, { 'content-type': 'application/json' });
@@ -111,7 +111,7 @@ describe('a request to standin dev for a project', () => {
 describe('a request that is looked up in all projects', () => {
   const REFUSALS = { shop: { status: 404, code: 'request_not_found' }, billing: { status: 403, code: 'forbidden' } };
   /** Creates an API with these projects, none of which has the request. */
-  const apiOf = (...names: readonly (keyof typeof REFUSALS)[]): ApiClient => {
+  const apiWithProjects = (...names: readonly (keyof typeof REFUSALS)[]): ApiClient => {
     const items = names.map((name) => ({ namespace: 'default', name }));
     const ask = ({ path: asked }: ApiRequest) => {
       const name = names.find((one) => asked.includes(`/projects/${one}/`));
@@ -121,11 +121,11 @@ describe('a request that is looked up in all projects', () => {
   };
 
   it('is not found if no project has it', async () => {
-    expect(await findRequest(apiOf('shop'), 'id-1')).toBeUndefined();
+    expect(await findRequest(apiWithProjects('shop'), 'id-1')).toBeUndefined();
   });
 
   it('is only looked up in the given project', async () => {
-    expect(await findRequest(apiOf('shop', 'billing'), 'id-1', { project: 'shop' })).toBeUndefined();
+    expect(await findRequest(apiWithProjects('shop', 'billing'), 'id-1', { project: 'shop' })).toBeUndefined();
   });
 
   it('is only looked up in the given namespace', async () => {
@@ -140,7 +140,7 @@ describe('a request that is looked up in all projects', () => {
   });
 
   it('fails with the names of the projects whose logs the user cannot read', async () => {
-    await expect(findRequest(apiOf('shop', 'billing'), 'id-1')).rejects.toThrow(
+    await expect(findRequest(apiWithProjects('shop', 'billing'), 'id-1')).rejects.toThrow(
       'there is no request id-1 in the logs that you can read; you do not have permission to read the log of default/billing',
     );
   });

@@ -21,13 +21,12 @@ const SHOWN_MAX = 10;
 export const listProjects = async (api: ApiClient, namespace?: string): Promise<readonly ProjectName[]> =>
   (await api.ask({ path: '/projects', query: { namespace } }, listSchema)).items;
 
-/** Returns the API path of a project. */
 export const projectPath = (namespace: string, project: string): string =>
   apiPath('namespaces', namespace, 'projects', project);
 
 /** Matches every name in the API that `standin dev` serves. */
 const ANY_NAME = '-';
-/** Returns the API path of a log that `standin dev` serves. `ANY_NAME` covers all namespaces or projects, even removed ones. */
+/** The API path of a log that `standin dev` serves. `ANY_NAME` covers all namespaces or projects, even removed ones. */
 const localPath = ({ namespace = ANY_NAME, project = ANY_NAME }: ProjectChoice): string =>
   projectPath(namespace, project);
 

@@ -45,7 +45,7 @@ export const readRunFile = async (dataDir: string): Promise<RunFile | undefined>
   }
 };
 
-/** Returns whether another process has this id. */
+/** The id of this process does not count. */
 export const isAlive = (pid: number): boolean => {
   // After a restart of its container, a process may have the id that an earlier one had.
   if (pid === process.pid) return false;
@@ -64,10 +64,10 @@ export const findRunning = async (dataDir: string): Promise<RunFile | undefined>
   const run = await readRunFile(dataDir);
   if (run === undefined || (run.clickhouse.isServer && !isAlive(run.pid))) return undefined;
   const store = openLogStore(run.clickhouse);
-  const answers = await store.ping().then(
+  const responds = await store.ping().then(
     () => true,
     () => false,
   );
   await store.close();
-  return answers ? run : undefined;
+  return responds ? run : undefined;
 };

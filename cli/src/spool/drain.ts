@@ -3,7 +3,7 @@ import path from 'node:path';
 import { drainSpool, reportDrained, type Drained } from '@standin/gateway';
 import { openLogStore } from '@standin/logstore';
 import { logStoreAddress, type ClickHouseOptions } from '../clickhouse-options.ts';
-import { PlainError, refusal } from '../plain-error.ts';
+import { fileErrorText, PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
 import { stderrLogger } from '../stderr-logger.ts';
 import { stdout } from '../terminal.ts';
@@ -52,7 +52,7 @@ export const drain = async (dir: string, options: DrainOptions): Promise<void> =
     if (options.expectEmpty) expectEmpty(drained, operator !== undefined);
   } catch (error) {
     if (error instanceof Error && 'code' in error && 'syscall' in error) {
-      throw new PlainError(`${dir} ${refusal(error)}`, { cause: error });
+      throw new PlainError(`${dir} ${fileErrorText(error)}`, { cause: error });
     }
     throw error;
   } finally {

@@ -6,7 +6,7 @@ import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { addClickHouseOptions, clickHouseSchema } from '../clickhouse-options.ts';
 import { withExamples } from '../examples.ts';
-import { PlainError, refusal } from '../plain-error.ts';
+import { fileErrorText, PlainError } from '../plain-error.ts';
 import { stdout } from '../terminal.ts';
 import { wholeNumber } from '../whole-number.ts';
 
@@ -81,24 +81,27 @@ export const addSpoolCommands = (admin: Command): void => {
  */
 const showQuarantine = async (dir: string, output: 'text' | 'json'): Promise<void> => {
   await stat(dir).catch((error: unknown) => {
-    throw new PlainError(`${dir} ${refusal(error)}`, { cause: error });
+    throw new PlainError(`${dir} ${fileErrorText(error)}`, { cause: error });
   });
   // Loaded on demand, because a static import would slow down every command.
   const { readQuarantine } = await import('@standin/gateway');
   const all = await readQuarantine(dir).catch((error: unknown) => {
-    throw new PlainError(`the quarantine of ${dir} ${refusal(error)}`, { cause: error });
+    throw new PlainError(`the quarantine of ${dir} ${fileErrorText(error)}`, { cause: error });
   });
   for (const one of all) {
-    if (output === 'json') stdout.json(entryOf(one));
-    else for (const line of linesOf(one)) stdout.line(line);
+    if (output === 'json') stdout.json(quarantinedJson(one));
+    else for (const line of quarantinedLines(one)) stdout.line(line);
   }
   if (output === 'text' && all.length === 0) stdout.line('The quarantine is empty.');
   if (all.length > 0) process.exitCode = 1;
 };
 
-const entryOf = ({ row, ...about }: Quarantined) => ({ ...about, ...(row !== undefined && { row: toLogEntry(row) }) });
+const quarantinedJson = ({ row, ...about }: Quarantined) => ({
+  ...about,
+  ...(row !== undefined && { row: toLogEntry(row) }),
+});
 
-const linesOf = ({ at, kind, reason, bytes, file, row, problem }: Quarantined): readonly string[] => {
+const quarantinedLines = ({ at, kind, reason, bytes, file, row, problem }: Quarantined): readonly string[] => {
   const what =
     row === undefined
       ? `${kind}${bytes === undefined ? '' : ` of ${bytes} bytes`}`

@@ -3,7 +3,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { text } from 'node:stream/consumers';
 import type { ManifestFile } from '@standin/operator';
-import { PlainError, refusal } from '../plain-error.ts';
+import { fileErrorText, PlainError } from '../plain-error.ts';
 
 /**
  * Reads the files at the paths. For a directory, reads the files that `standin dev` reads, sorted by name. `-` is standard input.
@@ -23,7 +23,7 @@ const readPath = async (name: string): Promise<ManifestFile[]> => {
   } catch (error) {
     if (error instanceof PlainError) throw error;
     const reason = error instanceof Error && error.cause !== undefined ? error.cause : error;
-    throw new PlainError(`${name} ${refusal(reason)}`, { cause: error, exitCode: 2 });
+    throw new PlainError(`${name} ${fileErrorText(reason)}`, { cause: error, exitCode: 2 });
   }
 };
 

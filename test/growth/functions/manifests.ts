@@ -6,7 +6,7 @@ import {
   parseTimeout,
   underline,
 } from '../../../cli/src/logs/parse-arguments.ts';
-import { formatRejectedLine, formatSummaryLine } from '../../../cli/src/logs/format-entry.ts';
+import { formatRefusedLine, formatSummaryLine } from '../../../cli/src/logs/format-entry.ts';
 import { formatFindings } from '../../../cli/src/validate/validate-command.ts';
 import { printable } from '../../../packages/contract/src/printable.ts';
 import { parseManifest } from '../../../crds/src/manifest.ts';
@@ -235,10 +235,10 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     near: { 'control characters': repeated('\x1b\x9b') },
   },
   {
-    of: 'cli/src/logs/format-entry.ts#formatRejectedLine',
+    of: 'cli/src/logs/format-entry.ts#formatRefusedLine',
     limit: TARGET,
     run: (text) =>
-      formatRejectedLine({
+      formatRefusedLine({
         receivedAt: '2026-01-01T00:00:00Z',
         method: 'GET',
         status: 404,
