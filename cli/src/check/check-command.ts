@@ -29,11 +29,11 @@ export const addCheckCommand = (program: Command, colour: boolean): void => {
     ],
   );
   withCluster(command).action(async (raw: unknown) => {
-    const { formatFindings, runCheck } = await import('./run-check.ts');
+    const { formatCheckFindings, runCheck } = await import('./run-check.ts');
     await withInstallation(raw, async ({ client, namespace, output }) => {
       const findings = await runCheck(client, namespace);
       if (output === 'json') for (const finding of findings) stdout.json(finding);
-      else for (const line of formatFindings(findings)) stdout.line(line, colour);
+      else for (const line of formatCheckFindings(findings)) stdout.line(line, colour);
       if (findings.some(({ status }) => status === 'Failed')) process.exitCode = 1;
     });
   });

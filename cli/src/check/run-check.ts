@@ -58,7 +58,7 @@ const forbidden = (check: string, error: unknown): Finding => {
 const STYLES = { Passed: 'green', Failed: 'red', Unknown: 'yellow' } as const;
 const WIDTH = 8;
 
-export const formatFindings = (findings: readonly Finding[]): readonly Line[] =>
+export const formatCheckFindings = (findings: readonly Finding[]): readonly Line[] =>
   findings.flatMap(({ check, status, message, remedy }): Line[] => [
     [styled(STYLES[status], status.padEnd(WIDTH)), ` ${check}: ${message}`],
     ...(remedy === undefined ? [] : [`${' '.repeat(WIDTH + 1)}${remedy}`]),

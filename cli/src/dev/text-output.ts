@@ -1,5 +1,6 @@
 import { objectKey, type Kind, type ObjectRef } from '@standin/contract';
 import { exampleUrl, shellQuote } from '@standin/exchange/formats';
+import { countText } from '../count-text.ts';
 import { formatRefusedLine, formatSummaryLine } from '../logs/format-entry.ts';
 import { styled, type Line, type Output } from '../terminal.ts';
 import { onlyChanges, type DevOutput, type Ready, type ServedEndpoint } from './dev-output.ts';
@@ -51,7 +52,7 @@ export const textOutput = (out: Output, { colour, data }: TextOutputOptions): De
 
 const readyLines = (ready: Ready, data: string): Line[] => {
   const { gateway, dashboard, dashboardToken, endpoints, example, origin, privateUpstreams } = ready;
-  const count = `${endpoints.length} endpoint${endpoints.length === 1 ? '' : 's'}`;
+  const count = countText(endpoints.length, 'endpoint');
   const logs = commandFor('logs', data);
   return [
     '',

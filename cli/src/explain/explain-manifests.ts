@@ -1,6 +1,7 @@
 import type { EndpointConfig, ProjectConfig } from '@standin/contract';
 import { operatorSettings, translateManifests, translateSettings } from '@standin/operator';
 import { compileRules, explain, type Candidate, type ExplainedRequest, type Explanation } from '@standin/responses';
+import { countText } from '../count-text.ts';
 import { PlainError } from '../plain-error.ts';
 import { missingProject, type ProjectChoice } from '../server/projects.ts';
 import { readManifests } from '../validate/read-manifests.ts';
@@ -32,7 +33,7 @@ export const explainManifests = async (names: readonly string[], options: Descri
     errors === 0
       ? []
       : [
-          `standin: ${names.join(' ')} has ${errors} error${errors === 1 ? '' : 's'}, and objects with errors are ignored: see standin validate`,
+          `standin: ${names.join(' ')} has ${countText(errors, 'error')}, and objects with errors are ignored: see standin validate`,
         ];
   const described = { project: { namespace: project.namespace, name: project.name }, ...explanation };
   return { json: described, lines: formatExplanation(explanation), warnings };

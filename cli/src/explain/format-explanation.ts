@@ -1,4 +1,5 @@
 import type { Explanation, OtherEndpoint } from '@standin/responses';
+import { countText } from '../count-text.ts';
 import { formatDuration } from '../logs/format-entry.ts';
 import { styled, type Line } from '../terminal.ts';
 
@@ -39,7 +40,7 @@ export const formatExplanation = (explanation: ShownExplanation): readonly Line[
         ]),
     ...contentLines(explanation),
     ...unmatched.flatMap(({ name, unmet }) => [
-      field('not', [styled('bold', name), ': ', `${unmet.length} unmet condition${unmet.length === 1 ? '' : 's'}`]),
+      field('not', [styled('bold', name), ': ', countText(unmet.length, 'unmet condition')]),
       ...unmet.map(({ message }) => field('', message)),
     ]),
     ...otherEndpoints.map(({ namespace, name, method, slug, reason }) =>

@@ -1,6 +1,6 @@
 import type { KeyRegenerationStatus } from '@standin/crds';
 import { describe, expect, it, test } from 'vitest';
-import { formatProgress, regenerationOutcome } from './regenerate-key.ts';
+import { formatRegenerationProgress, regenerationOutcome } from './regenerate-key.ts';
 
 type Conditions = NonNullable<KeyRegenerationStatus['conditions']>;
 const condition = (type: string, reason: string, message: string): Conditions[number] => {
@@ -48,5 +48,5 @@ test.each<[KeyRegenerationStatus, string]>([
   ],
   [{ phase: 'Running', acknowledged: '3/3' }, '3 of 3 gateways have the new key'],
 ])('progress: %j', (status, text) => {
-  expect(formatProgress(status)).toBe(text);
+  expect(formatRegenerationProgress(status)).toBe(text);
 });

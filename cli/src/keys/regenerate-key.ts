@@ -45,7 +45,7 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
     title: regeneration,
     read: () => client.status(ref, name),
     hasEnded: (now) => regenerationOutcome(now).kind !== 'under-way',
-    format: formatProgress,
+    format: formatRegenerationProgress,
   });
   const outcome = regenerationOutcome(status);
   if (outcome.kind === 'refused') throw new PlainError(outcome.message, { exitCode: outcome.exitCode });
@@ -62,7 +62,7 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
 };
 
 const timedOut = (name: string, { timeoutMs }: RegenerateOptions, status: KeyRegenerationStatus): string =>
-  `the key was not regenerated within ${timeoutMs / 1_000} s (${formatProgress(status)}). The old key may still be accepted. KeyRegeneration ${name} continues`;
+  `the key was not regenerated within ${timeoutMs / 1_000} s (${formatRegenerationProgress(status)}). The old key may still be accepted. KeyRegeneration ${name} continues`;
 
 /** The state of a regeneration, for a command that waits for it. */
 type RegenerationOutcome =
@@ -81,7 +81,7 @@ export const regenerationOutcome = (status: KeyRegenerationStatus): Regeneration
 };
 
 /** Returns text such as `1 of 3 gateways have the new key; waiting for gateway-1 and gateway-2`. */
-export const formatProgress = (status: KeyRegenerationStatus): string => {
+export const formatRegenerationProgress = (status: KeyRegenerationStatus): string => {
   const { acknowledged, waitingFor = [], phase } = status;
   const [have, known] = acknowledged?.split('/') ?? [];
   const waits = waitingFor.length > 0 ? `; waiting for ${listText(waitingFor)}` : '';

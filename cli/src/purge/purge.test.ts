@@ -5,7 +5,7 @@ import { ServerError, type ApiClient, type ApiRequest } from '../server/api-clie
 import { purgeClient } from './purge-client.ts';
 import { addPurgeCommand } from './purge-command.ts';
 import { purgeRequest, type SelectOptions } from './purge-request.ts';
-import { formatProgress, runPurge } from './run-purge.ts';
+import { formatPurgeProgress, runPurge } from './run-purge.ts';
 
 describe('the options of a purge', () => {
   const sinceUs = Date.parse('2026-11-21T09:00:00Z') * 1_000 + 1;
@@ -55,7 +55,7 @@ test.each<[PurgeStatus, string]>([
     'Waiting for gateway a; and volume b',
   ],
 ])('progress: %j', (status, text) => {
-  expect(formatProgress(status)).toBe(text);
+  expect(formatPurgeProgress(status)).toBe(text);
 });
 
 test('a purge that is deleted ends the command with an error', async () => {

@@ -38,16 +38,16 @@ export const runPurge = async (client: PurgeClient, request: PurgeRequest, optio
     title: `Purge ${name}`,
     read: () => client.status(project, name),
     hasEnded: ({ phase }) => phase === 'Completed' || phase === 'Refused',
-    format: formatProgress,
+    format: formatPurgeProgress,
   });
   const { phase, matched, before, completedAt } = status;
-  if (phase === 'Refused') throw new PlainError(formatProgress(status));
+  if (phase === 'Refused') throw new PlainError(formatPurgeProgress(status));
   if (phase !== 'Completed') {
-    const message = `the purge did not complete within ${timeoutMs / 1_000} s (${formatProgress(status)}). Purge ${name} continues`;
+    const message = `the purge did not complete within ${timeoutMs / 1_000} s (${formatPurgeProgress(status)}). Purge ${name} continues`;
     throw new PlainError(message, { exitCode: EXIT_TIMEOUT });
   }
   if (output === 'json') stdout.json({ purge: name, matched, before, completedAt });
-  else stdout.line(formatProgress(status));
+  else stdout.line(formatPurgeProgress(status));
 };
 
 interface Counted {
@@ -69,7 +69,7 @@ const matching = async (client: PurgeClient, project: string, { request, choice 
 };
 
 /** Describes what a purge does, or what it waits for. */
-export const formatProgress = ({ phase = 'Pending', waitingFor = [], conditions }: PurgeStatus): string =>
+export const formatPurgeProgress = ({ phase = 'Pending', waitingFor = [], conditions }: PurgeStatus): string =>
   phase === 'Waiting' && waitingFor.length > 0
     ? `Waiting for ${phraseListText(waitingFor)}`
     : (progressIn(conditions)?.message ?? `${phase}: the operator has not processed it yet`);

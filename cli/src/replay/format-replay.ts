@@ -2,6 +2,7 @@ import { progressIn, type ReplaySpec, type ReplayStatus } from '@standin/crds';
 import { replayHeaders, STRIP_REASONS, type ReplayHeaders } from '@standin/egress/replay';
 import type { LogEntry } from '@standin/exchange';
 import type { ReplayedExchange } from '@standin/logstore';
+import { countText } from '../count-text.ts';
 import { formatDuration, formatSummaryLine } from '../logs/format-entry.ts';
 import type { Line } from '../terminal.ts';
 import type { FilterPlan } from './replay-client.ts';
@@ -51,16 +52,14 @@ export const formatFilterPlan = (plan: FilterPlan, spec: ReplaySpec): Line[] => 
   const order = spec.order === 'Original' ? ', one at a time' : '';
   const more = count - plan.first.length;
   return [
-    `${plural(count, 'request')} to ${targetText(spec.target, count > 1)}, ${spec.ratePerSecond} per second${order}: about ${formatDuration(ms)}`,
+    `${countText(count, 'request')} to ${targetText(spec.target, count > 1)}, ${spec.ratePerSecond} per second${order}: about ${formatDuration(ms)}`,
     ...plan.first.slice(0, count).map((entry) => [INDENT, ...formatSummaryLine(entry)]),
     ...(more > 0 ? [`${INDENT}… and ${more} more`] : []),
   ];
 };
 
-const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
-
 /** Returns text such as `Running: 40 of 120 sent, 2 without a response`. */
-export const formatProgress = ({
+export const formatReplayProgress = ({
   phase = 'Pending',
   sent = 0,
   planned,
@@ -79,10 +78,10 @@ export const formatResponse = (replayed: Omit<ReplayedExchange, 'request'>, capt
   if (replayed.status === 0) return [`no response: ${replayed.error} (${was})`];
   const { response } = replayed;
   const cut = response.truncated
-    ? `, of which ${plural(Buffer.byteLength(response.body, response.bodyEncoding), 'byte')} are stored`
+    ? `, of which ${countText(Buffer.byteLength(response.body, response.bodyEncoding), 'byte')} are stored`
     : '';
   return [
-    `${replayed.status} in ${formatDuration(replayed.durationMs)}, ${plural(response.bodyBytes, 'byte')}${cut} (${was})`,
+    `${replayed.status} in ${formatDuration(replayed.durationMs)}, ${countText(response.bodyBytes, 'byte')}${cut} (${was})`,
     ...(replayed.error === '' ? [] : [replayed.error]),
   ];
 };

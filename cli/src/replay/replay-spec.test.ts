@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { tmpdir } from 'node:os';
 import { expect, onTestFinished, test } from 'vitest';
-import { formatProgress, formatResult } from './format-replay.ts';
+import { formatReplayProgress, formatResult } from './format-replay.ts';
 import { addHeader, checkSpec, newReplayName, parseTarget, readEdit } from './replay-spec.ts';
 
 test.each([
@@ -54,7 +54,7 @@ test('every replay has a unique name', () => {
 });
 
 test('progress shows sent and failed requests, and what the replay is waiting for', () => {
-  expect(formatProgress({})).toBe('Pending: 0 sent');
+  expect(formatReplayProgress({})).toBe('Pending: 0 sent');
   const complete = {
     type: 'Complete',
     status: 'False',
@@ -62,7 +62,7 @@ test('progress shows sent and failed requests, and what the replay is waiting fo
     lastTransitionTime: '',
   } as const;
   expect(
-    formatProgress({
+    formatReplayProgress({
       phase: 'Running',
       sent: 4,
       planned: 9,

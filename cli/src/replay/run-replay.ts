@@ -6,7 +6,13 @@ import { asPlainError, PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
 import { createOperation, persistently, statusOfNew } from '../server/follow-operation.ts';
 import { isConfirmed, stderr, stdout, type Line } from '../terminal.ts';
-import { formatResponse, formatFilterPlan, formatOnePlan, formatProgress, formatResult } from './format-replay.ts';
+import {
+  formatResponse,
+  formatFilterPlan,
+  formatOnePlan,
+  formatReplayProgress,
+  formatResult,
+} from './format-replay.ts';
 import type { ReplayClient, ReplayRef } from './replay-client.ts';
 import { checkSpec, newReplayName } from './replay-spec.ts';
 
@@ -163,7 +169,7 @@ const follow = async (read: () => Promise<ReplayStatus>): Promise<ReplayStatus> 
   for (let saidAt = performance.now(); ;) {
     const status = await read();
     if (FINAL.has(status.phase)) return status;
-    const progress = formatProgress(status);
+    const progress = formatReplayProgress(status);
     if (performance.now() - saidAt >= PROGRESS_MS && progress !== said) {
       say([progress]);
       said = progress;

@@ -19,7 +19,7 @@ export const createShare = async (
   if (api.local?.hasPages === false)
     throw new PlainError('standin dev is running without its dashboard, which serves share links');
   const base = api.publicUrl();
-  const project = api.local === undefined ? await chooseProject(api, options) : await findProject(api, requestId);
+  const project = api.local === undefined ? await chooseProject(api, options) : await findProjectPath(api, requestId);
   const body = { requestId, expiresIn };
   const request = { method: 'POST', path: `${project}/shares`, body } as const;
   const { path: link, ...made } = await api.ask(request, createdShareSchema);
@@ -27,7 +27,7 @@ export const createShare = async (
 };
 
 /** Resolves with the API path of a request's project. */
-const findProject = async (api: ApiClient, id: string): Promise<string> => {
+const findProjectPath = async (api: ApiClient, id: string): Promise<string> => {
   const entry = await findRequest(api, id);
   if (entry === undefined)
     throw new PlainError(`there is no request ${id} in the log: list the ids with standin logs -o json`);

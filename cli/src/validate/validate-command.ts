@@ -2,6 +2,7 @@ import process from 'node:process';
 import type { ManifestFinding } from '@standin/operator';
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
+import { countText } from '../count-text.ts';
 import { withExamples } from '../examples.ts';
 import { stdout } from '../terminal.ts';
 import { readManifests } from './read-manifests.ts';
@@ -38,20 +39,19 @@ export const addValidateCommand = (program: Command): void => {
       missingReferences: options.partial ? 'warning' : 'error',
     });
     if (options.output === 'json') for (const finding of findings) stdout.json(finding);
-    else for (const line of formatFindings(findings, files.length)) stdout.line(line);
+    else for (const line of formatManifestFindings(findings, files.length)) stdout.line(line);
     if (findings.some(({ severity }) => severity === 'error')) process.exitCode = 1;
   });
 };
 
 /** Returns lines such as `orders.yaml:12: error: Endpoint default/create-order: spec.slug: must begin with /`, and a summary. */
-export const formatFindings = (findings: readonly ManifestFinding[], files: number): readonly string[] => {
+export const formatManifestFindings = (findings: readonly ManifestFinding[], files: number): readonly string[] => {
   const lines = findings.map(({ file, line, severity, object, path, message }) =>
     [`${file}:${line}`, severity, object, path, message].filter((part) => part !== '').join(': '),
   );
   const count = (severity: ManifestFinding['severity']): number =>
     findings.filter((finding) => finding.severity === severity).length;
-  const plural = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
-  const summary = `${plural(files, 'file')}: ${plural(count('error'), 'error')}, ${plural(count('warning'), 'warning')}`;
+  const summary = `${countText(files, 'file')}: ${countText(count('error'), 'error')}, ${countText(count('warning'), 'warning')}`;
   const hints = [
     ...(findings.some(isMissingReference)
       ? ['If the missing objects are in the cluster, use --partial to report them as warnings.']

@@ -7,7 +7,7 @@ import {
   underline,
 } from '../../../cli/src/logs/parse-arguments.ts';
 import { formatRefusedLine, formatSummaryLine } from '../../../cli/src/logs/format-entry.ts';
-import { formatFindings } from '../../../cli/src/validate/validate-command.ts';
+import { formatManifestFindings } from '../../../cli/src/validate/validate-command.ts';
 import { printable } from '../../../packages/contract/src/printable.ts';
 import { parseManifest } from '../../../crds/src/manifest.ts';
 import { parseObject } from '../../../crds/src/parse.ts';
@@ -153,7 +153,7 @@ export const MANIFESTS: readonly GrowthEntry[] = [
   {
     of: 'operator/src/validate/validate-manifests.ts#validateManifests',
     limit: MANIFEST / 2,
-    run: (text) => formatFindings(validateManifests([{ name: 'file', text }], SETTINGS), 1),
+    run: (text) => formatManifestFindings(validateManifests([{ name: 'file', text }], SETTINGS), 1),
     near: OBJECTS,
     nearOnly: true,
     cpuMsMax: YAML_MS,
@@ -213,10 +213,10 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     near: { 'parts of a duration': framed('', repeated('1h'), 'x') },
   },
   {
-    of: 'cli/src/validate/validate-command.ts#formatFindings',
+    of: 'cli/src/validate/validate-command.ts#formatManifestFindings',
     limit: MANIFEST,
     run: (text) =>
-      formatFindings(
+      formatManifestFindings(
         text.split('\n').map((path, line) => ({
           file: 'f',
           line,

@@ -1,7 +1,7 @@
 import type { HeaderPair } from '@standin/contract';
 import type { BodyEncoding, LogEntry } from '../log-entry.ts';
 import { redactMultipart, type MultipartOptions } from './redact-multipart.ts';
-import { compileRules, type RedactionRules } from './redaction-rules.ts';
+import { compileRedactionRules, type RedactionRules } from './redaction-rules.ts';
 import { Redactor, type HiddenField } from './redactor.ts';
 
 /**
@@ -159,7 +159,7 @@ const sweepNames = ({ fields, values }: Redactor): readonly HiddenField[] => {
  * function is pure. It takes tens of milliseconds for large bodies.
  */
 export const redact = (entry: LogEntry, rules: RedactionRules): RedactedEntry => {
-  const redactor = new Redactor(compileRules(rules));
+  const redactor = new Redactor(compileRedactionRules(rules));
   const { request, response } = entry;
   const shown = redactFields(redactor, entry);
   const { requestBody, responseBody } = shown;

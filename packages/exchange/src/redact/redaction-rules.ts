@@ -153,7 +153,7 @@ class PathCursor implements JsonCursor {
  * Compiles rules. A path that cannot be parsed hides nothing. Code that accepts rules from users checks them first
  * (`parseJsonPath`).
  */
-export const compileRules = ({ headers, query, jsonPaths }: RedactionRules): FieldMatcher => {
+export const compileRedactionRules = ({ headers, query, jsonPaths }: RedactionRules): FieldMatcher => {
   const paths = [...jsonPaths, ...ALWAYS_HIDDEN.map(pathAtAnyDepth)].flatMap((text) => {
     const steps = parseJsonPath(text);
     return steps === undefined ? [] : [steps];
