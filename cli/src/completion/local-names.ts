@@ -27,7 +27,7 @@ const projects: Find = async (api, { namespace }) =>
   (await listProjects(api, namespace)).map(({ namespace: of, name }) => ({ word: name, description: `in ${of}` }));
 
 const endpoints: Find = async (api, { namespace, project }) =>
-  ((await listEndpoints(api, { namespace, project })) ?? []).map(({ name, method, slug }) => ({
+  (await listEndpoints(api, { namespace, project })).map(({ name, method, slug }) => ({
     word: name,
     description: `${method} ${slug}`,
   }));

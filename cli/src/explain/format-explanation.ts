@@ -17,7 +17,6 @@ const REASONS: Readonly<Record<OtherEndpoint['reason'], string>> = {
 /** An explanation, as far as it is shown. Later versions of a server may know other conditions. */
 export interface ShownExplanation extends Omit<Explanation, 'unmatched' | 'mock'> {
   readonly unmatched: readonly { readonly name: string; readonly unmet: readonly { readonly message: string }[] }[];
-  /** Absent if the server has an earlier version. */
   readonly mock?:
     | {
         readonly isTemplate: boolean;

@@ -15,6 +15,9 @@ const summary = (number: number) => ({
   status: 200,
   durationMs: 1,
   outcome: 'mocked',
+  responseName: '',
+  credential: 'key',
+  deliveryId: '',
   projectUid: 'u',
   bodyBytes: 0,
 });

@@ -22,6 +22,8 @@ const entry: LineEntry = {
   status: 201,
   durationMs: 12.34,
   outcome: 'mocked',
+  responseName: '',
+  credential: 'key',
 };
 const line = (changes: Partial<LineEntry>, colour = false): string =>
   formatLine(formatSummaryLine({ ...entry, ...changes }), colour);

@@ -1,17 +1,23 @@
-import { printable, type Credential } from '@standin/contract';
+import { printable } from '@standin/contract';
 import type { LogSummary } from '@standin/exchange';
 import { styled, type Line, type Styled } from '../terminal.ts';
 
 /** The fields that a line shows. Both summaries and full entries have them. */
-export interface LineEntry extends Pick<
+export type LineEntry = Pick<
   LogSummary,
-  'id' | 'receivedAt' | 'namespace' | 'endpoint' | 'method' | 'path' | 'query' | 'status' | 'durationMs' | 'outcome'
-> {
-  /** Undefined if the server has an earlier version. */
-  readonly responseName?: string;
-  /** Undefined if the server has an earlier version. */
-  readonly credential?: Credential;
-}
+  | 'id'
+  | 'receivedAt'
+  | 'namespace'
+  | 'endpoint'
+  | 'method'
+  | 'path'
+  | 'query'
+  | 'status'
+  | 'durationMs'
+  | 'outcome'
+  | 'responseName'
+  | 'credential'
+>;
 
 const STATUS_STYLES: readonly Styled['style'][] = ['dim', 'dim', 'green', 'cyan', 'yellow', 'red'];
 const METHOD_WIDTH = 'DELETE'.length;
@@ -50,8 +56,7 @@ const USUAL: readonly LineEntry['outcome'][] = ['mocked', 'forwarded'];
  */
 export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[] => {
   const status = entry.status === 0 ? '---' : String(entry.status);
-  const { responseName = '' } = entry;
-  const response = responseName === '' ? '' : ` (${responseName})`;
+  const response = entry.responseName === '' ? '' : ` (${entry.responseName})`;
   return [
     styled('dim', formatClock(entry.receivedAt)),
     `  ${entry.method.padEnd(METHOD_WIDTH)}  `,

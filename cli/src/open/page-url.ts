@@ -36,7 +36,7 @@ const pagePath = async (api: ApiClient, target: string, namespace: string | unde
   const { namespace: of, name } = await findProject(api, { namespace, project });
   if (endpoint === undefined) return apiPath('p', of, name, 'traffic');
   const known = await listEndpoints(api, { namespace: of, project: name });
-  const missing = known && missingObject('endpoint', known, { name: endpoint });
+  const missing = missingObject('endpoint', known, { name: endpoint });
   if (missing !== undefined) throw missing;
   return apiPath('p', of, name, 'endpoints', endpoint);
 };

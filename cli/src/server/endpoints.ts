@@ -1,16 +1,16 @@
 import { endpointListSchema, type ApiEndpoint } from '@standin/dashboard/api-schemas';
 import { formatFilter } from '@standin/exchange/search';
 import { z } from 'zod';
-import { orUndefined, type ApiClient } from './api-client.ts';
+import type { ApiClient } from './api-client.ts';
 import { missingObject, type ProjectChoice } from './projects.ts';
 
-/** Resolves with the endpoints that the user can see, or with undefined if an earlier version of the dashboard cannot list them. */
+/** Resolves with the endpoints that the user can see. */
 export const listEndpoints = async (
   api: ApiClient,
   { namespace, project }: ProjectChoice,
-): Promise<readonly ApiEndpoint[] | undefined> => {
-  const list = await orUndefined(api.ask({ path: '/endpoints', query: { namespace } }, endpointListSchema));
-  return list?.items.filter((one) => project === undefined || one.project === project);
+): Promise<readonly ApiEndpoint[]> => {
+  const { items } = await api.ask({ path: '/endpoints', query: { namespace } }, endpointListSchema);
+  return items.filter((one) => project === undefined || one.project === project);
 };
 
 const countSchema = z.object({ count: z.number() });
@@ -28,7 +28,7 @@ export const checkEndpoint = async (
   const { endpoint, namespace } = choice;
   if (endpoint === undefined) return;
   const known = await listEndpoints(api, choice);
-  const missing = known && missingObject('endpoint', known, { namespace, name: endpoint });
+  const missing = missingObject('endpoint', known, { namespace, name: endpoint });
   if (missing === undefined) return;
   const q = formatFilter({ kind: 'matches', field: 'endpoint', pattern: [endpoint] });
   const { count } = await api.ask({ path: `${requests}:count`, query: { q } }, countSchema);

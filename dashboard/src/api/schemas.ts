@@ -33,18 +33,14 @@ const summaryFields = {
   status: whole().describe('0: no response was recorded.'),
   durationMs: z.number().describe('Time from the request headers to the last byte of the response.'),
   outcome: z.enum(OUTCOMES),
-  // Servers of earlier versions do not send the fields with a default.
   responseName: z
     .string()
-    .default('')
     .describe('Name of the item of spec.responses that responded. Empty: the action of the Endpoint responded.'),
   credential: z
     .enum(CREDENTIALS)
-    .default('key')
     .describe('How the caller authenticated: with the API key, or with the signature that the Endpoint requires.'),
   deliveryId: z
     .string()
-    .default('')
     .describe(
       `The provider's id of a signed delivery, which repeats if the delivery is sent again. Otherwise empty. ${latin1}`,
     ),

@@ -27,8 +27,7 @@ const stateOf = (share: ResourceObject, expiresAt: string, now: number): Pick<Sh
   if (Date.parse(expiresAt) <= now || accepted?.reason === 'Expired') return { state: 'expired', message: '' };
   if (accepted?.status === 'False') return { state: 'refused', message: accepted.message };
   const isStalled = conditions.some(({ type }) => type === 'Stalled');
-  // Earlier versions of the operator did not write the condition `Ready`.
-  const ready = conditions.find(({ type }) => type === 'Ready') ?? accepted;
+  const ready = conditions.find(({ type }) => type === 'Ready');
   if (ready?.status === 'True') return { state: 'works', message: '' };
   if (isStalled && ready !== undefined) return { state: 'refused', message: ready.message };
   return { state: 'waiting', message: ready?.status === 'False' ? ready.message : 'Waiting for the operator.' };

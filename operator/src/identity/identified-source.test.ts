@@ -264,7 +264,7 @@ describe('a fault', () => {
 
   test.each([
     ['its own uid as id', { id: 'uid-1' }],
-    ['no id, from an earlier version', { observedGeneration: 1 }],
+    ['no id', { observedGeneration: 1 }],
   ])('of a refused read does not affect an object whose status has %s', async (_what, status) => {
     raw.put('Project', 'shop', {});
     await raw.writeStatus(SHOP, status);

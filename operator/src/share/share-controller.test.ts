@@ -184,16 +184,6 @@ describe('a Share', () => {
     expect(looks).toBe(before + 1);
   });
 
-  it('that an earlier version accepted becomes ready', async () => {
-    const accepted = { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'The link works.' };
-    const conditions = [{ ...accepted, observedGeneration: 1, lastTransitionTime: '2025-01-01T00:00:00Z' }];
-    source.put('Share', 'link', SPEC, { observedGeneration: 1, conditions });
-    await expectReadiness('Ready=True Ready');
-    expect(conditionsIn(source.object('Share', 'link').status)[0]).toMatchObject({
-      lastTransitionTime: '2025-01-01T00:00:00Z',
-    });
-  });
-
   it.each([
     ['NotInPlan', 'Free', SPEC],
     ['Expired', 'Pro', { ...SPEC, expiresAt: at(NOW) }],
