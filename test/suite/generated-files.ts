@@ -3,10 +3,11 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { generateManifests, MANIFEST_FOLDERS } from '../../crds/src/generate.ts';
 import { generatedDocs } from '../../docs/generate/main.ts';
+import { generateCodecs } from '../../packages/logstore/src/generate.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 
-const generated = new Map([...generateManifests(), ...generatedDocs()]);
+const generated = new Map([...generateManifests(), ...generateCodecs(), ...generatedDocs()]);
 const problems: string[] = [];
 
 for (const [file, expected] of generated) {

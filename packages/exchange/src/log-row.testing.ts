@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ACTIONS, CREDENTIALS, METHODS, OUTCOMES } from '@standin/contract';
-import type { LogRow } from '@standin/contract';
+import { LOG_TABLE, type Column, type ColumnFormat, type LogRow } from '@standin/contract';
 import fc from 'fast-check';
 
 /** Generates any string of bytes, as Node returns headers and targets. Long enough to also test how the log writes long strings. */
@@ -11,53 +10,30 @@ const pairs = fc.array(fc.tuple(latin1, latin1), { maxLength: 8 });
 const body = fc.uint8Array({ maxLength: 1_000 }).map((bytes) => Buffer.from(bytes));
 const count = fc.maxSafeNat();
 
+const VALUES: Readonly<Record<ColumnFormat, fc.Arbitrary<unknown>>> = {
+  uuid: fc.uuid(),
+  bool: fc.boolean(),
+  uint8: fc.nat({ max: 0xff }),
+  uint16: fc.nat({ max: 0xffff }),
+  uint64: count,
+  microseconds: count,
+  seconds: fc.nat({ max: 0xffff_ffff }),
+  name: text,
+  text,
+  latin1,
+  headers: pairs,
+  body,
+};
+
 /** Generates any row that a gateway could record, and many that no gateway would. */
-export const anyLogRow: fc.Arbitrary<LogRow> = fc.record({
-  id: fc.uuid(),
-  version: fc.constantFrom(1 as const, 2 as const),
-  receivedAtUs: count,
-  expiresAtS: fc.nat({ max: 0xffff_ffff }),
-  namespace: text,
-  account: text,
-  accountUid: text,
-  project: text,
-  projectUid: text,
-  endpoint: text,
-  endpointUid: text,
-  endpointGeneration: count,
-  gateway: text,
-  action: fc.constantFrom(...ACTIONS),
-  outcome: fc.constantFrom(...OUTCOMES),
-  clientAddress: text,
-  keyFingerprint: text,
-  method: fc.constantFrom(...METHODS),
-  target: latin1,
-  path: latin1,
-  query: latin1,
-  httpVersion: fc.constantFrom('1.0', '1.1'),
-  requestHeaders: pairs,
-  requestTrailers: pairs,
-  requestBody: body,
-  status: fc.nat({ max: 0xffff }),
-  responseHeaders: pairs,
-  responseTrailers: pairs,
-  responseBody: body,
-  responseBodyBytes: count,
-  responseTruncated: fc.boolean(),
-  upstreamUrl: text,
-  upstreamError: text,
-  durationUs: count,
-  requestUs: count,
-  upstreamFirstByteUs: count,
-  quotaPeriod: text,
-  quotaBlock: text,
-  quotaPermit: count,
-  response: text,
-  delayUs: count,
-  templateError: text,
-  credential: fc.constantFrom(...CREDENTIALS),
-  deliveryId: latin1,
-});
+export const anyLogRow = fc.record(
+  Object.fromEntries(
+    Object.entries(LOG_TABLE).map(([property, { format, values }]: [string, Column]) => [
+      property,
+      values === undefined ? VALUES[format] : fc.constantFrom(...values),
+    ]),
+  ),
+) as fc.Arbitrary<LogRow>;
 
 const newId = (ms: number): string => {
   const time = ms.toString(16).padStart(12, '0');

@@ -1,15 +1,14 @@
 export { checkSchema, type CheckSchemaOptions } from './check-schema.ts';
 export { LOG_CONNECTIONS_MAX } from './clickhouse.ts';
+export { decodeRow, putRow, rowSize } from './codecs.generated.ts';
+export { LOG_COLUMNS } from './columns.ts';
 export type { HourlyCounts, LastRequest, LogOwner } from './count-requests.ts';
 export { HISTOGRAM_BUCKETS_MAX, STATUS_CLASSES } from './count-log.ts';
 export type { HistogramBucket, HistogramRange, StatusClass } from './count-log.ts';
 export type { PermitFilter, SpentPermits } from './count-permits.ts';
 export type { DayUsage, EndpointUsage, Usage, UsageRange } from './count-usage.ts';
-export { decodeRow } from './decode-row.ts';
 export type { DistinctField, DistinctOptions } from './distinct-values.ts';
-export { encodeRow, NAMESPACE_END_MAX, namespaceAt, putRow, rowSize } from './encode-row.ts';
-export type { ReplayResult } from './insert-replay-results.ts';
-export { LOG_COLUMNS } from './log-columns.ts';
+export { encodeRow, NAMESPACE_END_MAX, namespaceAt } from './encode-row.ts';
 export type { FollowOptions, InsertFeed } from './follow-inserts.ts';
 export { EVERY_PROJECT, LIST_LIMIT_MAX, LogFilterError } from './log-filter.ts';
 export type { CountFilter, LogCursor, LogFilter, StatusRange } from './log-filter.ts';
@@ -28,6 +27,7 @@ export type {
   ReplaySummary,
   StatusCount,
 } from './replay-results.ts';
+export type { ReplayResult } from './replay-results-table.ts';
 export { RowBinaryReader } from './row-binary-reader.ts';
 export { clickHouseSettings, migratingSettings } from './settings.ts';
 export type { SchemaState } from './schema-state.ts';

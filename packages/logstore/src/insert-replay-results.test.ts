@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { ClickHouse } from './clickhouse.ts';
-import { insertReplayResults, type ReplayResult } from './insert-replay-results.ts';
+import { insertReplayResults } from './insert-replay-results.ts';
 import { LogStoreError } from './log-store-error.ts';
+import type { ReplayResult } from './replay-results-table.ts';
 import { serverClock } from './server-clock.ts';
 
 const RESULT: ReplayResult = {
@@ -57,4 +59,23 @@ test('after a refusal in time, the clock of ClickHouse is read again, because it
   await expect(insert()).rejects.toMatchObject({ kind: 'retryable', code: '469' });
   await insert();
   expect(reads).toBe(2);
+});
+
+test('the bytes of a result match the columns of the INSERT', async () => {
+  const statements: { sql: string; body: Buffer }[] = [];
+  const run = (_operation: string, { sql, body }: { sql: string; body?: Buffer }): Promise<Buffer> => {
+    if (body !== undefined) statements.push({ sql, body });
+    return Promise.resolve(Buffer.alloc(8));
+  };
+  const clickhouse = { run } as Partial<ClickHouse> as ClickHouse;
+  await insertReplayResults({ clickhouse, clock: serverClock(clickhouse) }, [RESULT, RESULT], () => 5_000);
+  const [{ sql, body } = { sql: '', body: Buffer.alloc(0) }] = statements;
+  expect(sql).toBe(
+    'INSERT INTO replay_results (project_uid, replay_uid, request_id, request_received_at, sent_at, expires_at, namespace, project, replay, target, url, method, sent_headers, sent_body, edited, status, response_headers, response_body, response_body_bytes, response_truncated, error, duration_us, first_byte_us, stored_before) FORMAT RowBinary',
+  );
+  expect(body.length).toBe(2 * 151);
+  expect(body.subarray(151)).toEqual(body.subarray(0, 151));
+  // Without the four bytes of stored_before.
+  const digest = createHash('sha256').update(body.subarray(0, 147)).digest('hex');
+  expect(digest).toBe('2cd8351962577f094f48236ef67095835b0b5cd7c5cc4fd8e9060c26513bcc4e');
 });

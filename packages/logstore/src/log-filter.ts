@@ -1,4 +1,6 @@
-import { parseInstant, type Method } from '@standin/contract';
+import { LOG_TABLE, parseInstant, type Method } from '@standin/contract';
+import { SUMMARY_COLUMNS } from '@standin/exchange';
+import { selection } from './columns.ts';
 import { compileFilter } from './search/compile-filter.ts';
 import type { Filter } from '@standin/exchange/search';
 
@@ -50,27 +52,8 @@ export type CountFilter = Omit<LogFilter, 'insertedSince' | 'insertedAt' | 'orde
 
 export const LIST_LIMIT_MAX = 10_000;
 
-/** The columns of a `LogSummary` in the order in which `readSummaries` decodes them, followed by the version of the row. */
-const SUMMARY_COLUMNS = [
-  'id',
-  'received_at',
-  'namespace',
-  'project',
-  'endpoint',
-  'method',
-  'path',
-  'query',
-  'status',
-  'duration_us',
-  'outcome',
-  'response',
-  'credential',
-  'delivery_id',
-  'project_uid',
-  'body_bytes',
-  'inserted_at',
-  'version',
-] as const;
+/** The columns of a `LogSummary`, apart from the two that ClickHouse computes, and the version of the row. */
+export const SUMMARY = selection(LOG_TABLE, [...SUMMARY_COLUMNS, 'version']);
 
 export interface Query {
   readonly sql: string;
@@ -200,7 +183,7 @@ export const summariesQuery = (filter: LogFilter): Query => {
   const { frozen, final, params } = conditionsOf(filter);
   const direction = filter.order === 'oldest-first' ? 'ASC' : 'DESC';
   return {
-    sql: `SELECT ${SUMMARY_COLUMNS.join(', ')} FROM log WHERE ${[...frozen, ...final].join(' AND ')}
+    sql: `SELECT ${SUMMARY.sql}, body_bytes, inserted_at FROM log WHERE ${[...frozen, ...final].join(' AND ')}
       ORDER BY received_at ${direction}, id ${direction} LIMIT {limit:UInt32} FORMAT RowBinary`,
     params: { ...params, limit: filter.limit },
   };

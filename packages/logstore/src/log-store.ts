@@ -3,6 +3,7 @@ import type { LogRow } from '@standin/contract';
 import type { Logger } from 'pino';
 import { connectClickHouse } from './clickhouse.ts';
 import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
+import { LOG_COLUMNS } from './columns.ts';
 import { countByHour, findLastRequests, type HourlyCounts, type LastRequest, type LogOwner } from './count-requests.ts';
 import { countLog, readHistogram } from './count-log.ts';
 import type { HistogramBucket, HistogramRange } from './count-log.ts';
@@ -11,8 +12,7 @@ import { countUsage, type Usage, type UsageRange } from './count-usage.ts';
 import { distinctValues } from './distinct-values.ts';
 import type { DistinctField, DistinctOptions } from './distinct-values.ts';
 import { createInsertFollower, type FollowOptions, type InsertFeed } from './follow-inserts.ts';
-import { insertReplayResults, type ReplayResult } from './insert-replay-results.ts';
-import { LOG_COLUMNS } from './log-columns.ts';
+import { insertReplayResults } from './insert-replay-results.ts';
 import type { EntryPreview, LogEntry, LogSummary, RowVersion } from '@standin/exchange';
 import type { CountFilter, LogFilter } from './log-filter.ts';
 import { migrate } from './migrate.ts';
@@ -38,6 +38,7 @@ import type {
   ReplaySummary,
   StatusCount,
 } from './replay-results.ts';
+import type { ReplayResult } from './replay-results-table.ts';
 
 export interface InsertBatch {
   /** Concatenated results of `encodeRow`. A retry must send exactly the same bytes. */

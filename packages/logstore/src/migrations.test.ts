@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LOG_COLUMNS } from './log-columns.ts';
+import { LOG_COLUMNS } from './columns.ts';
 import { expandMacros, loadMigrations } from './migrations.ts';
 
 describe('loadMigrations', () => {

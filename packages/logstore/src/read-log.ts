@@ -1,14 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { TupleParam } from '@clickhouse/client';
-import type { LogRow } from '@standin/contract';
+import { LOG_TABLE, parseInstant, type LogRow } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
-import { decodeRow } from './decode-row.ts';
-import { LOG_COLUMNS } from './log-columns.ts';
-import { parseInstant } from '@standin/contract';
+import { decodeRow } from './codecs.generated.ts';
+import { LOG_COLUMNS, selection, type Selection } from './columns.ts';
 import { toLogEntry } from '@standin/exchange';
 import type { EntryPreview, LogEntry, LogSummary, RowVersion } from '@standin/exchange';
 import { LogFilterError, uuidText, type LogCursor } from './log-filter.ts';
-import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
 
 /** The maximum number of entries that one query reads. Their keys are part of the URL, whose length is limited. */
@@ -22,15 +20,16 @@ const FETCH_BYTES_MAX = 32 * 1024 * 1024;
  */
 const ID_TIME_SLACK_MS = 3_600_000;
 
-const columns = LOG_COLUMNS.join(', ');
+const WHOLE_ROW: Selection<LogRow> = { sql: LOG_COLUMNS.join(', '), decode: decodeRow };
+const ROW_VERSION = selection(LOG_TABLE, ['projectUid', 'namespace', 'project', 'version']);
 
 const fetchByKey = async (clickhouse: ClickHouse, keys: readonly LogSummary[]): Promise<Map<string, LogRow>> => {
-  const sql = `SELECT ${columns} FROM log
+  const sql = `SELECT ${WHOLE_ROW.sql} FROM log
     WHERE expires_at > now() AND (project_uid, received_at, id) IN {keys:Array(Tuple(String, DateTime64(6, 'UTC'), UUID))}
     ORDER BY id, version DESC LIMIT 1 BY id FORMAT RowBinary`;
   const params = { keys: keys.map((key) => new TupleParam([key.projectUid, timeText(key.receivedAt), key.id])) };
   const answer = await clickhouse.run('read log entries', { sql, params, settings: READ_SETTINGS });
-  return new Map(decodeAll(answer, decodeRow).map((row) => [row.id, row]));
+  return new Map(decodeAll(answer, WHOLE_ROW.decode).map((row) => [row.id, row]));
 };
 
 const chunk = function* (summaries: readonly LogSummary[]): Generator<LogSummary[]> {
@@ -106,11 +105,9 @@ export const readRequestBodies = async (
 const idTime = (id: string): number | undefined =>
   id[14] === '7' ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
 
-/** The columns that a query for one entry selects, and how its row is read. */
-interface Shape<T> {
-  readonly columns: string;
+/** The columns that a query for one entry selects, the values of its parameters, and how its row is read. */
+interface Shape<T> extends Selection<T> {
   readonly params?: Readonly<Record<string, unknown>>;
-  readonly decode: (reader: RowBinaryReader) => T;
 }
 
 const findById = async <T>(
@@ -120,7 +117,7 @@ const findById = async <T>(
   aroundMs?: number,
 ): Promise<T | undefined> => {
   const range = `AND received_at BETWEEN fromUnixTimestamp64Milli({from:Int64}, 'UTC') AND fromUnixTimestamp64Milli({to:Int64}, 'UTC')`;
-  const sql = `SELECT ${shape.columns} FROM log WHERE id = {id:UUID} AND expires_at > now() ${aroundMs === undefined ? '' : range}
+  const sql = `SELECT ${shape.sql} FROM log WHERE id = {id:UUID} AND expires_at > now() ${aroundMs === undefined ? '' : range}
     ORDER BY version DESC LIMIT 1 FORMAT RowBinary`;
   const params = {
     id,
@@ -141,7 +138,7 @@ const find = async <T>(clickhouse: ClickHouse, id: string, shape: Shape<T>): Pro
 
 /** See `LogStore.row`. */
 export const readRow = (clickhouse: ClickHouse, id: string): Promise<LogRow | undefined> =>
-  find(clickhouse, id, { columns, decode: decodeRow });
+  find(clickhouse, id, WHOLE_ROW);
 
 /** See `LogStore.get`. */
 export const readEntry = async (clickhouse: ClickHouse, id: string): Promise<LogEntry | undefined> => {
@@ -154,15 +151,7 @@ export const readEntry = async (clickhouse: ClickHouse, id: string): Promise<Log
 
 /** See `LogStore.version`. */
 export const readVersion = (clickhouse: ClickHouse, id: string): Promise<RowVersion | undefined> =>
-  find(clickhouse, id, {
-    columns: 'project_uid, namespace, project, version',
-    decode: (reader) => ({
-      projectUid: reader.text(),
-      namespace: reader.text(),
-      project: reader.text(),
-      version: reader.uint8(),
-    }),
-  });
+  find(clickhouse, id, ROW_VERSION);
 
 const previewColumns = [
   ...LOG_COLUMNS.map((column) =>
@@ -179,7 +168,7 @@ export const readPreview = (
   bodyBytesMax: number,
 ): Promise<EntryPreview | undefined> =>
   find(clickhouse, id, {
-    columns: previewColumns,
+    sql: previewColumns,
     params: { bodyBytesMax },
     decode: (reader) => {
       const row = decodeRow(reader);

@@ -1,9 +1,9 @@
 import { TupleParam } from '@clickhouse/client';
 import type { ClickHouseSettings } from '@clickhouse/client';
-import { formatTime, parseInstant, type Credential, type Method, type Outcome } from '@standin/contract';
+import { parseInstant } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
-import type { LogSummary } from '@standin/exchange';
-import { assertLimit, conditionsOf, summariesQuery } from './log-filter.ts';
+import { toLogSummary, type LogSummary } from '@standin/exchange';
+import { assertLimit, conditionsOf, SUMMARY, summariesQuery } from './log-filter.ts';
 import type { LogFilter } from './log-filter.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
@@ -26,29 +26,13 @@ interface VersionedSummary {
   readonly version: number;
 }
 
-const decodeSummary = (reader: RowBinaryReader): VersionedSummary => ({
-  // In the order of SUMMARY_COLUMNS.
-  summary: {
-    id: reader.uuid(),
-    receivedAt: formatTime(reader.int64()),
-    namespace: reader.text(),
-    project: reader.text(),
-    endpoint: reader.text(),
-    method: reader.text() as Method,
-    path: reader.latin1(),
-    query: reader.latin1(),
-    status: reader.uint16(),
-    durationMs: reader.int64() / 1000,
-    outcome: reader.text() as Outcome,
-    responseName: reader.text(),
-    credential: reader.text() as Credential,
-    deliveryId: reader.latin1(),
-    projectUid: reader.text(),
-    bodyBytes: reader.int64(),
-    insertedAtMs: reader.int64(),
-  },
-  version: reader.uint8(),
-});
+const decodeSummary = (reader: RowBinaryReader): VersionedSummary => {
+  const row = SUMMARY.decode(reader);
+  return {
+    summary: { ...toLogSummary(row), bodyBytes: reader.int64(), insertedAtMs: reader.int64() },
+    version: row.version,
+  };
+};
 
 /** See `LogStore.summaries`. */
 export const readSummaries = async (clickhouse: ClickHouse, filter: LogFilter): Promise<LogSummary[]> => {

@@ -1,24 +1,31 @@
-import { formatTime, type HeaderPair, type Method, type ReplayTarget } from '@standin/contract';
+import { formatTime, type HeaderPair } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
+import { selection } from './columns.ts';
 import { decodeBody, type BodyEncoding } from '@standin/exchange';
 import { uuidText } from './log-filter.ts';
+import { REPLAY_RESULTS_TABLE } from './replay-results-table.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS } from './run-query.ts';
 
+/** The columns of a result in lists. */
+const SUMMARY = selection(REPLAY_RESULTS_TABLE, [
+  'requestId',
+  'replayUid',
+  'namespace',
+  'replay',
+  'sentAtUs',
+  'target',
+  'url',
+  'method',
+  'status',
+  'error',
+  'durationUs',
+]);
+
 /** A result as shown in lists. */
-export interface ReplaySummary {
-  readonly requestId: string;
-  readonly replayUid: string;
-  readonly namespace: string;
-  readonly replay: string;
+export interface ReplaySummary extends Omit<ReturnType<typeof SUMMARY.decode>, 'sentAtUs' | 'durationUs'> {
   /** RFC 3339 in UTC. */
   readonly sentAt: string;
-  readonly target: ReplayTarget;
-  readonly url: string;
-  readonly method: Method;
-  /** 0 if there was no response, in which case `error` has the reason. */
-  readonly status: number;
-  readonly error: string;
   readonly durationMs: number;
 }
 
@@ -67,41 +74,39 @@ export interface StatusCount {
   readonly count: number;
 }
 
-const SUMMARY_COLUMNS =
-  'request_id, replay_uid, namespace, replay, sent_at, target, url, method, status, error, duration_us';
+const decodeSummary = (reader: RowBinaryReader): ReplaySummary => {
+  const { sentAtUs, durationUs, ...rest } = SUMMARY.decode(reader);
+  return { ...rest, sentAt: formatTime(sentAtUs), durationMs: durationUs / 1_000 };
+};
 
-const decodeSummary = (reader: RowBinaryReader): ReplaySummary => ({
-  requestId: reader.uuid(),
-  replayUid: reader.text(),
-  namespace: reader.text(),
-  replay: reader.text(),
-  sentAt: formatTime(reader.int64()),
-  target: reader.text() as ReplayTarget,
-  url: reader.latin1(),
-  method: reader.text() as Method,
-  status: reader.uint16(),
-  error: reader.text(),
-  durationMs: reader.int64() / 1_000,
-});
+/** The columns of an exchange that its summary does not have. */
+const DETAILS = selection(REPLAY_RESULTS_TABLE, [
+  'firstByteUs',
+  'sentHeaders',
+  'sentBody',
+  'edited',
+  'responseHeaders',
+  'responseBody',
+  'responseBodyBytes',
+  'responseTruncated',
+]);
 
-const decodeAnswer = (reader: RowBinaryReader): ReplayedExchange => {
+const decodeExchange = (reader: RowBinaryReader): ReplayedExchange => {
   const summary = decodeSummary(reader);
-  const firstByteMs = reader.int64() / 1_000;
-  const headers = reader.pairs();
-  const sentBody = reader.bytes();
-  const isEdited = reader.uint8() === 1;
-  const responseHeaders = reader.pairs();
-  const responseBody = reader.bytes();
+  const details = DETAILS.decode(reader);
   return {
     ...summary,
-    firstByteMs,
-    request: { headers, body: isEdited ? decodeBody(sentBody) : undefined },
+    firstByteMs: details.firstByteUs / 1_000,
+    request: {
+      headers: details.sentHeaders,
+      body: details.edited ? decodeBody(details.sentBody) : undefined,
+    },
     response: {
       status: summary.status,
-      headers: responseHeaders,
-      ...decodeBody(responseBody),
-      bodyBytes: reader.int64(),
-      truncated: reader.uint8() === 1,
+      headers: details.responseHeaders,
+      ...decodeBody(details.responseBody),
+      bodyBytes: details.responseBodyBytes,
+      truncated: details.responseTruncated,
     },
   };
 };
@@ -125,11 +130,10 @@ export const readReplayedExchange = async (
   { requestId, ...key }: ReplayKey & { readonly requestId: string },
 ): Promise<ReplayedExchange | undefined> => {
   if (!uuidText.test(requestId)) return undefined;
-  const sql = `SELECT ${SUMMARY_COLUMNS}, first_byte_us, sent_headers, sent_body, edited, response_headers, response_body,
-      response_body_bytes, response_truncated
+  const sql = `SELECT ${SUMMARY.sql}, ${DETAILS.sql}
     FROM replay_results WHERE ${OF_REPLAY} AND request_id = {requestId:UUID} ORDER BY sent_at DESC LIMIT 1 FORMAT RowBinary`;
   const statement = { sql, params: { ...params(key), requestId }, settings: READ_SETTINGS };
-  return decodeAll(await clickhouse.run('read a replay result', statement), decodeAnswer)[0];
+  return decodeAll(await clickhouse.run('read a replay result', statement), decodeExchange)[0];
 };
 
 /** Returns a replay's results in the order of their requests. */
@@ -137,8 +141,8 @@ export const readReplayResults = async (
   clickhouse: ClickHouse,
   { status, limit, ...key }: ReplayResultsFilter,
 ): Promise<ReplaySummary[]> => {
-  const sql = `SELECT ${SUMMARY_COLUMNS} FROM (
-      SELECT ${SUMMARY_COLUMNS}, request_received_at FROM replay_results WHERE ${OF_REPLAY} ${LAST_ATTEMPT})
+  const sql = `SELECT ${SUMMARY.sql} FROM (
+      SELECT ${SUMMARY.sql}, request_received_at FROM replay_results WHERE ${OF_REPLAY} ${LAST_ATTEMPT})
     ${status === undefined ? '' : 'WHERE status = {status:UInt16}'}
     ORDER BY request_received_at, request_id LIMIT {limit:UInt32} FORMAT RowBinary`;
   const values = { ...params(key), limit, ...(status !== undefined && { status }) };
@@ -153,7 +157,7 @@ export const readReplaysOf = async (
   limit: number,
 ): Promise<ReplaySummary[]> => {
   if (!uuidText.test(request.requestId)) return [];
-  const sql = `SELECT ${SUMMARY_COLUMNS} FROM replay_results
+  const sql = `SELECT ${SUMMARY.sql} FROM replay_results
     WHERE ${OF_PROJECT} AND request_id = {requestId:UUID}
     ORDER BY sent_at DESC LIMIT 1 BY replay_uid LIMIT {limit:UInt32} FORMAT RowBinary`;
   const statement = { sql, params: { ...request, limit }, settings: READ_SETTINGS };

@@ -25,6 +25,10 @@ export class RowBinaryReader {
     return taken;
   }
 
+  bool(): boolean {
+    return this.uint8() === 1;
+  }
+
   uint8(): number {
     return this.#take(1).readUInt8();
   }

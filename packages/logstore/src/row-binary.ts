@@ -93,6 +93,16 @@ export const putPairs = (buffer: Buffer, pairs: readonly HeaderPair[], offset: n
   return at;
 };
 
+export const putBool = (buffer: Buffer, value: boolean, offset: number): number => {
+  buffer[offset] = value ? 1 : 0;
+  return offset + 1;
+};
+
+export const putUint8 = (buffer: Buffer, value: number, offset: number): number => {
+  buffer[offset] = value;
+  return offset + 1;
+};
+
 export const putUint16 = (buffer: Buffer, value: number, offset: number): number => {
   buffer[offset] = value;
   buffer[offset + 1] = value >>> 8;

@@ -1,6 +1,6 @@
 import { LIMITS } from '@standin/contract';
 import { cutCharacter } from '../../../packages/logstore/src/read-log.ts';
-import { decodeRow } from '../../../packages/logstore/src/decode-row.ts';
+import { decodeRow } from '../../../packages/logstore/src/codecs.generated.ts';
 import { encodeRow } from '../../../packages/logstore/src/encode-row.ts';
 import { curlCommand } from '../../../packages/exchange/src/formats/curl-command.ts';
 import { fetchSnippet } from '../../../packages/exchange/src/formats/fetch-snippet.ts';
@@ -221,7 +221,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     near: { 'an endless number': repeated('\xff'), 'long counts': repeated('\x80\x80\x80\x01') },
   },
   {
-    of: 'packages/logstore/src/decode-row.ts#decodeRow',
+    of: 'packages/logstore/src/codecs.generated.ts#decodeRow',
     limit: HEAD,
     run: (text) => {
       const requestHeaders = text.split('\n').map((line) => [line, line] as const);

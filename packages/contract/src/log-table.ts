@@ -1,5 +1,5 @@
-import type { Action, Method } from './api-group.ts';
-import type { HeaderPair } from './config-objects.ts';
+import { ACTIONS, METHODS } from './api-group.ts';
+import type { RowOf, Table } from './table.ts';
 
 /** How an accepted request ended. */
 export const OUTCOMES = [
@@ -33,113 +33,113 @@ export const CREDENTIALS = ['key', 'signature'] as const;
 export type Credential = (typeof CREDENTIALS)[number];
 
 /**
- * One accepted request: a row in the `log` table. Ids and everything that ClickHouse sorts, partitions or expires by are fixed at
- * acceptance, so that a retried delivery produces the same row.
+ * The columns of the `log` table. Each row is one accepted request. The type of a row, its encoding and the columns in ClickHouse
+ * derive from this list. To add a column, append it with `since`, the number of the next migration, and run `npm run generate`.
+ * Existing columns never change, because segments from older gateways must stay readable.
  *
- * Strings marked *latin1* hold one byte per character, as Node returns headers and targets: `Buffer.from(s, 'latin1')` gives the
- * bytes on the wire. All others are UTF-8 text.
+ * Ids and everything that ClickHouse sorts, partitions or expires by are fixed at acceptance, so that a retried delivery produces
+ * the same row.
  */
-export interface LogRow {
+export const LOG_TABLE = {
   /** UUIDv7, created at acceptance. Contains the time at which the request head was received. */
-  readonly id: string;
+  id: { format: 'uuid' },
   /**
    * Version 1 contains only the request, because no response was recorded. Version 2 contains the complete exchange. Readers use
    * the highest version of an id.
    */
-  readonly version: 1 | 2;
+  version: { format: 'uint8', values: [1, 2] },
   /** When the request head was fully received, in microseconds since the epoch. */
-  readonly receivedAtUs: number;
+  receivedAtUs: { format: 'microseconds' },
   /** Seconds since the epoch: `receivedAt` plus the project's retention at acceptance. */
-  readonly expiresAtS: number;
+  expiresAtS: { format: 'seconds' },
 
-  readonly namespace: string;
-  readonly account: string;
-  readonly accountUid: string;
-  readonly project: string;
-  readonly projectUid: string;
-  readonly endpoint: string;
-  readonly endpointUid: string;
+  namespace: { format: 'name' },
+  account: { format: 'name' },
+  accountUid: { format: 'name' },
+  project: { format: 'name' },
+  projectUid: { format: 'name' },
+  endpoint: { format: 'name' },
+  endpointUid: { format: 'name' },
   /** Generation of the endpoint that handled the request. */
-  readonly endpointGeneration: number;
+  endpointGeneration: { format: 'uint64' },
   /** The name of the gateway, which is its pod name in a cluster. */
-  readonly gateway: string;
-  readonly action: Action;
-  readonly outcome: Outcome;
+  gateway: { format: 'name' },
+  action: { format: 'name', values: ACTIONS },
+  outcome: { format: 'name', values: OUTCOMES },
 
   /** Address of the TCP peer. */
-  readonly clientAddress: string;
+  clientAddress: { format: 'text' },
   /** Empty if the credential is a signature. */
-  readonly keyFingerprint: string;
+  keyFingerprint: { format: 'name' },
 
-  readonly method: Method;
-  /** latin1. As received, for example `/PROJECT-URI/v1/orders?a=1`. */
-  readonly target: string;
-  /** latin1. The part of the target's path after the project URI, for example `/v1/orders`. */
-  readonly path: string;
-  /** latin1. The part of the target after the first `?`. Empty if there is no `?`. */
-  readonly query: string;
+  method: { format: 'name', values: METHODS },
+  /** As received, for example `/PROJECT-URI/v1/orders?a=1`. */
+  target: { format: 'latin1' },
+  /** The part of the target's path after the project URI, for example `/v1/orders`. */
+  path: { format: 'latin1' },
+  /** The part of the target after the first `?`. Empty if there is no `?`. */
+  query: { format: 'latin1' },
   /** `1.1` or `1.0`. */
-  readonly httpVersion: string;
-  /** latin1, in wire order; the value of `x-api-key` is replaced with `sha256:FINGERPRINT`. */
-  readonly requestHeaders: readonly HeaderPair[];
-  /** latin1. */
-  readonly requestTrailers: readonly HeaderPair[];
-  readonly requestBody: Uint8Array;
+  httpVersion: { format: 'name' },
+  /** The value of `x-api-key` is replaced with `sha256:FINGERPRINT`. */
+  requestHeaders: { format: 'headers' },
+  requestTrailers: { format: 'headers' },
+  requestBody: { format: 'body' },
 
   /** 0 if no response was recorded (version 1). */
-  readonly status: number;
-  /** latin1, in the order sent. */
-  readonly responseHeaders: readonly HeaderPair[];
-  /** latin1. */
-  readonly responseTrailers: readonly HeaderPair[];
+  status: { format: 'uint16' },
+  responseHeaders: { format: 'headers' },
+  responseTrailers: { format: 'headers' },
   /** The first bytes, up to the gateway's limit (`LIMITS.responseCaptureBytesMax` by default). */
-  readonly responseBody: Uint8Array;
+  responseBody: { format: 'body' },
   /** The full size of the response body in bytes. */
-  readonly responseBodyBytes: number;
-  readonly responseTruncated: boolean;
+  responseBodyBytes: { format: 'uint64' },
+  responseTruncated: { format: 'bool' },
 
   /** For forwarded requests, the requested URL with its query. Otherwise empty. */
-  readonly upstreamUrl: string;
+  upstreamUrl: { format: 'text' },
   /** For forwarded requests, the reason why there is no complete response. Otherwise empty. */
-  readonly upstreamError: string;
+  upstreamError: { format: 'text' },
 
   /**
    * Microseconds from the arrival of the head until this row was built, plus the delay of the response. The gateway then sends the
    * end of the response.
    */
-  readonly durationUs: number;
+  durationUs: { format: 'uint64' },
   /** Microseconds from the arrival of the head to the end of the request. */
-  readonly requestUs: number;
+  requestUs: { format: 'uint64' },
   /** Microseconds from the call to the upstream until the head of its response arrived. 0 if there was no call or no head. */
-  readonly upstreamFirstByteUs: number;
+  upstreamFirstByteUs: { format: 'uint64' },
 
   /**
    * The month whose quota the request counts against, such as `2026-11`. The block determines the month, regardless of the clock.
    * Empty if the account has no quota.
    */
-  readonly quotaPeriod: string;
+  quotaPeriod: { format: 'name', since: 5 },
   /** The block of permits that admitted the request. Empty if the account has no quota. */
-  readonly quotaBlock: string;
+  quotaBlock: { format: 'name', since: 5 },
   /**
    * The number of the permit, which is unique within the block. 0 if the account has no quota. The permits of requests that could
    * not be stored do not appear in the log.
    */
-  readonly quotaPermit: number;
+  quotaPermit: { format: 'uint64', since: 5 },
 
   /** The name of the item of `spec.responses` that responded. Empty if the endpoint's action responded. */
-  readonly response: string;
+  response: { format: 'name', since: 9 },
   /** The planned delay of the response in microseconds. 0 if there is none. */
-  readonly delayUs: number;
+  delayUs: { format: 'uint64', since: 9 },
   /** The reason why a template of the response could not be rendered. Otherwise empty. Can quote values of the request. */
-  readonly templateError: string;
+  templateError: { format: 'text', since: 9 },
   /** What authenticated the request. */
-  readonly credential: Credential;
+  credential: { format: 'name', values: CREDENTIALS, since: 11, default: 'key' },
   /**
-   * latin1. The id that the provider gives the delivery, which repeats if the provider sends the delivery again. Empty if the scheme
-   * has none, or if the credential is a key.
+   * The id that the provider gives the delivery, which repeats if the provider sends the delivery again. Empty if the scheme has
+   * none, or if the credential is a key.
    */
-  readonly deliveryId: string;
-}
+  deliveryId: { format: 'latin1', since: 11 },
+} as const satisfies Table;
+
+export type LogRow = RowOf<typeof LOG_TABLE>;
 
 /**
  * Returns the part of a key's SHA-256 that may be shown. The first 8 hex digits are enough to tell two keys apart, and do not
