@@ -55,7 +55,7 @@ test('distinguishes missing, current, newer and older tables', async () => {
   await applyNewerMigration();
   expect(await store.schema()).toEqual({ kind: 'newer', applied: 999, known });
   await forget(5);
-  expect(await store.schema()).toEqual({ kind: 'older', pending: ['005_log_quota'] });
+  expect(await store.schema()).toEqual({ kind: 'older', pending: ['005_log_columns'] });
 });
 
 /** Starts a gateway that must not migrate. It has no operator, because only its log messages matter. */

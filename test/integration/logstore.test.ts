@@ -134,11 +134,11 @@ describe('an entry', () => {
 
 describe('the columns that', () => {
   /** The columns of 011, with the bytes of `key` and of an empty string, and those of 009, with two empty strings and a number. */
-  const added = { '009_log_responses': 15, '011_log_credential': 5 } as const;
+  const added = { '009_log_columns': 15, '011_log_delivery_index': 5 } as const;
 
   test.each([
-    ['009_log_responses', 'response'],
-    ['011_log_credential', 'credential'],
+    ['009_log_columns', 'response'],
+    ['011_log_delivery_index', 'credential'],
   ] as const)(
     '%s adds are added to a filled table, which older gateways and readers still use',
     async (name, first) => {

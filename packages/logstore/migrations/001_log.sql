@@ -1,53 +1,11 @@
--- The log: one row per accepted request. src/migrations.ts replaces macros (@name@).
+-- The log: one row per accepted request. src/migrations.ts replaces macros (@name@), such as the columns in LOG_TABLE.
 --
 -- Sort key: a project's latest entries are one range. Every column of the sort and partition key is fixed at acceptance, so both
 -- copies of a row that is delivered twice are in the same partition, and ReplacingMergeTree merges them. Until then, reads must
 -- deduplicate by id (LIMIT 1 BY id, highest version first). Never use plain count() or sum() on this table.
 CREATE TABLE IF NOT EXISTS @database@.@log_local@ @on_cluster@
 (
-    id                     UUID,
-    version                UInt8,
-    received_at            DateTime64(6, 'UTC') CODEC(Delta, ZSTD(1)),
-    expires_at             DateTime('UTC') CODEC(Delta, ZSTD(1)),
-
-    namespace              LowCardinality(String),
-    account                LowCardinality(String),
-    account_uid            LowCardinality(String),
-    project                LowCardinality(String),
-    project_uid            LowCardinality(String),
-    endpoint               LowCardinality(String),
-    endpoint_uid           LowCardinality(String),
-    endpoint_generation    UInt64 CODEC(ZSTD(1)),
-    gateway                LowCardinality(String),
-    action                 LowCardinality(String),
-    outcome                LowCardinality(String),
-
-    client_address         String CODEC(ZSTD(1)),
-    key_fingerprint        LowCardinality(String),
-
-    -- Bytes as sent on the wire: String holds any byte, and nothing is re-encoded.
-    method                 LowCardinality(String),
-    target                 String CODEC(ZSTD(1)),
-    path                   String CODEC(ZSTD(1)),
-    query                  String CODEC(ZSTD(1)),
-    http_version           LowCardinality(String),
-    request_headers        Array(Tuple(name String, value String)) CODEC(ZSTD(1)),
-    request_trailers       Array(Tuple(name String, value String)) CODEC(ZSTD(1)),
-    request_body           String CODEC(ZSTD(3)),
-
-    status                 UInt16 CODEC(ZSTD(1)),
-    response_headers       Array(Tuple(name String, value String)) CODEC(ZSTD(1)),
-    response_trailers      Array(Tuple(name String, value String)) CODEC(ZSTD(1)),
-    response_body          String CODEC(ZSTD(3)),
-    response_body_bytes    UInt64 CODEC(ZSTD(1)),
-    response_truncated     Bool,
-
-    upstream_url           String CODEC(ZSTD(1)),
-    upstream_error         String CODEC(ZSTD(1)),
-
-    duration_us            UInt64 CODEC(ZSTD(1)),
-    request_us             UInt64 CODEC(ZSTD(1)),
-    upstream_first_byte_us UInt64 CODEC(ZSTD(1)),
+    @log_columns@,
 
     -- ClickHouse computes the following columns. inserted_at is what a tail follows, because rows arrive late after an outage.
     inserted_at            DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC') CODEC(Delta, ZSTD(1)),

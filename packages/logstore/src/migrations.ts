@@ -1,9 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { CLICKHOUSE_NAME, CLICKHOUSE_NAME_RULE, ownMember } from '@standin/contract';
+import { CLICKHOUSE_NAME, CLICKHOUSE_NAME_RULE, LOG_TABLE, ownMember, type Column } from '@standin/contract';
+import { declareColumns } from './columns.ts';
+import { REPLAY_RESULTS_TABLE } from './replay-results-table.ts';
 
 /**
- * A numbered file in `migrations/`, ready to run. Migrations are applied in order, each statement is idempotent, and a released
- * file is never edited.
+ * The columns of the log with `since: NUMBER`, then the statements of the file in `migrations/` with this number, if there is one.
+ * Migrations are applied in order, each statement is idempotent, and a released migration never changes.
  */
 export interface Migration {
   readonly number: number;
@@ -74,17 +76,45 @@ const splitStatements = (sql: string): string[] =>
     .map((statement) => statement.trim())
     .filter((statement) => statement !== '');
 
+const list = (declarations: readonly string[]): string => declarations.join(',\n    ');
+
+/** The columns that the tables are created with. */
+const COLUMN_MACROS = {
+  log_columns: list(declareColumns(LOG_TABLE, { since: undefined })),
+  replay_results_columns: list(declareColumns(REPLAY_RESULTS_TABLE, { since: undefined })),
+};
+
+/** The numbers of the migrations that add columns to the log. */
+const ADDITIONS: ReadonlySet<number> = new Set(
+  Object.values(LOG_TABLE).flatMap((column: Column) => column.since ?? []),
+);
+
+/** Returns the statements that add columns to the log. In a cluster, the table for all reads and writes gets them, too. */
+const addColumns = (since: number, { cluster }: MigrationTarget): readonly string[] => {
+  const add = (table: string, codecs: boolean): string => {
+    const columns = declareColumns(LOG_TABLE, { since, codecs }).map((column) => `ADD COLUMN IF NOT EXISTS ${column}`);
+    return `ALTER TABLE @database@.${table} @on_cluster@\n    ${list(columns)}`;
+  };
+  return [add('@log_local@', true), ...(cluster === undefined ? [] : [add('log', false)])];
+};
+
 export const loadMigrations = async (target: MigrationTarget): Promise<Migration[]> => {
-  const macros = macrosOf(target);
-  const migrations: Migration[] = [];
-  for (const file of (await readdir(directory)).sort()) {
+  const macros = { ...macrosOf(target), ...COLUMN_MACROS };
+  const migrations = new Map<number, Migration>();
+  for (const number of ADDITIONS) {
+    const statements = addColumns(number, target).map((sql) => expandMacros(sql, macros));
+    migrations.set(number, { number, name: `${String(number).padStart(3, '0')}_log_columns`, statements });
+  }
+  for (const file of await readdir(directory)) {
     const match = fileName.exec(file);
     if (!match) throw new Error(`${file} in migrations/ is not named NNN_name.sql or NNN_name.cluster.sql`);
-    const [, number = '', name = '', clusterOnly] = match;
+    const [, digits = '', name = '', clusterOnly] = match;
     if (clusterOnly !== undefined && target.cluster === undefined) continue;
+    const number = Number(digits);
     const sql = await readFile(new URL(file, directory), 'utf8');
     const statements = splitStatements(expandMacros(withoutComments(sql), macros));
-    migrations.push({ number: Number(number), name: `${number}_${name}`, statements });
+    const added = migrations.get(number)?.statements ?? [];
+    migrations.set(number, { number, name: `${digits}_${name}`, statements: [...added, ...statements] });
   }
-  return migrations;
+  return [...migrations.values()].sort((left, right) => left.number - right.number);
 };
