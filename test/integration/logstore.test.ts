@@ -1,12 +1,21 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { formatTime, type LogRow } from '@standin/contract';
+import { formatTime, LOG_TABLE, type Column, type LogRow } from '@standin/contract';
 import { bodyAsBuffer, type LogEntry } from '@standin/exchange';
-import { EVERY_PROJECT, encodeRow, LOG_COLUMNS, openLogStore, tailLog, type LogStore } from '@standin/logstore';
+import {
+  EVERY_PROJECT,
+  encodeRow,
+  LOG_COLUMNS,
+  openLogStore,
+  RowBinaryReader,
+  tailLog,
+  type LogStore,
+} from '@standin/logstore';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { anyLogRow, newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
+import { selection } from '../../packages/logstore/src/columns.ts';
 import { loadMigrations } from '../../packages/logstore/src/migrations.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { queryOf, type Query } from '../harness/clickhouse-query.ts';
@@ -133,28 +142,30 @@ describe('an entry', () => {
 });
 
 describe('the columns that', () => {
-  /** The columns of 011, with the bytes of `key` and of an empty string, and those of 009, with two empty strings and a number. */
-  const added = { '009_log_columns': 15, '011_log_delivery_index': 5 } as const;
+  const columns: readonly Column[] = Object.values(LOG_TABLE);
+  const additions = new Set(columns.flatMap(({ since }) => since ?? []));
 
-  test.each([
-    ['009_log_columns', 'response'],
-    ['011_log_delivery_index', 'credential'],
-  ] as const)(
-    '%s adds are added to a filled table, which older gateways and readers still use',
-    async (name, first) => {
-      /** A row as a gateway from before these columns writes it. */
-      const withoutNewColumns = (row: LogRow): Buffer => encodeRow(row).subarray(0, -added[name]);
-      const columnCount = LOG_COLUMNS.indexOf(first);
-      const database = `before_${name.slice(0, 3)}_${clickHouse.database}`;
+  test.each([...additions])(
+    'migration %i adds are added to a filled table, which older gateways and readers still use',
+    async (addition) => {
+      const columnCount = columns.findIndex(({ since }) => since === addition);
+      const properties = (Object.keys(LOG_TABLE) as (keyof LogRow)[]).slice(0, columnCount);
+      /** Returns a row as a gateway from before these columns writes it. */
+      const withoutNewColumns = (row: LogRow): Buffer => {
+        const bytes = encodeRow(row);
+        const reader = new RowBinaryReader(bytes);
+        selection(LOG_TABLE, properties).decode(reader);
+        let newBytes = 0;
+        for (; !reader.done; newBytes += 1) reader.uint8();
+        return bytes.subarray(0, -newBytes);
+      };
+      const database = `before_${addition}_${clickHouse.database}`;
       const older = queryOf({ ...clickHouse, database });
       const migrations = await loadMigrations({ database, cluster: clickHouse.cluster });
       await query(
         `CREATE DATABASE ${database} ${clickHouse.cluster === undefined ? '' : `ON CLUSTER ${clickHouse.cluster}`}`,
       );
-      for (const { statements } of migrations.slice(
-        0,
-        migrations.findIndex((migration) => migration.name === name),
-      ))
+      for (const { statements } of migrations.filter(({ number }) => number < addition))
         for (const sql of statements) await older(sql);
       const upgraded = openLogStore({ ...clickHouse, database });
       const [before, spooled] = [newLogRow(newProject()), newLogRow(newProject())];
