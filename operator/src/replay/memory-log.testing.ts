@@ -1,5 +1,6 @@
 import { parseInstant } from '@standin/contract';
-import type { LogEntry, LogSummary } from '@standin/exchange';
+import { toLogEntry, type LogEntry, type LogSummary } from '@standin/exchange';
+import { newLogRow } from '@standin/exchange/testing';
 import { LogStoreError, type LogFilter, type LogStore, type ReplayResult } from '@standin/logstore';
 
 export const UNAVAILABLE = new LogStoreError('no connection', {
@@ -11,49 +12,21 @@ export const UNAVAILABLE = new LogStoreError('no connection', {
  * Returns the nth captured request of a project. Each request is one second later than the previous one, and its body is its
  * number.
  */
-export const capturedEntry = (projectUid: string, n: number): LogEntry => {
-  const answer = { status: 200, headers: [], trailers: [], body: '', bodyEncoding: 'utf8', bodyBytes: 0 } as const;
-  return {
-    id: `0190c2f0-0000-7000-8000-${String(n).padStart(12, '0')}`,
-    projectUid,
-    endpointUid: 'endpoint',
-    receivedAt: new Date(Date.UTC(2025, 11, 1) + n * 1_000).toISOString().replace('Z', '000Z'),
-    namespace: 'default',
-    project: 'shop',
-    endpoint: 'orders',
-    account: 'team',
-    gateway: 'gateway-0',
-    method: 'POST',
-    path: '/orders',
-    query: '',
-    status: 200,
-    durationMs: 1,
-    outcome: 'mocked',
-    action: 'JSON',
-    request: {
+export const capturedEntry = (projectUid: string, n: number): LogEntry =>
+  toLogEntry(
+    newLogRow({
+      id: `0190c2f0-0000-7000-8000-${String(n).padStart(12, '0')}`,
+      projectUid,
+      receivedAtUs: (Date.UTC(2025, 11, 1) + n * 1_000) * 1_000,
+      expiresAtS: Date.UTC(2099, 0, 1) / 1_000,
+      endpoint: 'orders',
       target: '/uri/orders',
-      httpVersion: '1.1',
-      headers: [['host', 'gateway']],
-      trailers: [],
-      body: String(n),
-      bodyEncoding: 'utf8',
-    },
-    response: { ...answer, truncated: false },
-    endpointGeneration: 1,
-    keyFingerprint: '',
-    clientAddress: '',
-    upstreamUrl: '',
-    upstreamError: '',
-    responseName: '',
-    delayMs: 0,
-    templateError: '',
-    credential: 'key',
-    deliveryId: '',
-    requestMs: 0,
-    upstreamFirstByteMs: 0,
-    expiresAt: '2099-01-01T00:00:00.000Z',
-  };
-};
+      path: '/orders',
+      query: '',
+      requestHeaders: [['host', 'gateway']],
+      requestBody: Buffer.from(String(n)),
+    }),
+  );
 
 type Part = Pick<LogStore, 'get' | 'summaries' | 'entries' | 'count'> & {
   readonly replays: Pick<LogStore['replays'], 'insert' | 'exchange' | 'counts' | 'ids'>;

@@ -1,54 +1,26 @@
 import type { HeaderPair } from '@standin/contract';
-import type { LogEntry } from './log-entry.ts';
+import { toLogEntry, type LogEntry } from './log-entry.ts';
+import { newLogRow } from './log-row.testing.ts';
 
-const entry: LogEntry = {
-  id: '019a0000-0000-7000-8000-000000000001',
-  receivedAt: '2026-11-21T10:00:00.000000Z',
-  namespace: 'default',
-  project: 'shop',
-  endpoint: 'create-order',
-  method: 'POST',
-  path: '/v1/orders',
-  query: '',
-  status: 200,
-  durationMs: 12,
-  request: {
+const entry = toLogEntry(
+  newLogRow({
+    id: '019a0000-0000-7000-8000-000000000001',
+    receivedAtUs: Date.UTC(2026, 10, 21, 10) * 1_000,
+    expiresAtS: Date.UTC(2026, 11, 21, 10) / 1_000,
+    action: 'Forward',
+    outcome: 'forwarded',
     target: '/g95gprojecturi/v1/orders',
-    httpVersion: '1.1',
-    headers: [],
-    trailers: [],
-    body: '',
-    bodyEncoding: 'utf8',
-  },
-  response: {
-    status: 200,
-    headers: [],
-    body: '',
-    bodyEncoding: 'utf8',
-    truncated: false,
-    trailers: [],
-    bodyBytes: 0,
-  },
-  outcome: 'forwarded',
-  responseName: '',
-  action: 'Forward',
-  account: 'default',
-  projectUid: 'p',
-  endpointUid: 'e',
-  endpointGeneration: 1,
-  gateway: 'dev',
-  keyFingerprint: '01234567',
-  credential: 'key',
-  deliveryId: '',
-  clientAddress: '127.0.0.1',
-  upstreamUrl: '',
-  upstreamError: '',
-  delayMs: 0,
-  templateError: '',
-  requestMs: 1,
-  upstreamFirstByteMs: 5,
-  expiresAt: '2026-12-21T10:00:00.000Z',
-};
+    query: '',
+    requestHeaders: [],
+    requestBody: Buffer.alloc(0),
+    responseHeaders: [],
+    responseBody: Buffer.alloc(0),
+    responseBodyBytes: 0,
+    durationUs: 12_000,
+    requestUs: 1_000,
+    upstreamFirstByteUs: 5_000,
+  }),
+);
 
 export interface TestEntryParts {
   readonly query?: string;
