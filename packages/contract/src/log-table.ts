@@ -115,28 +115,28 @@ export const LOG_TABLE = {
    * The month whose quota the request counts against, such as `2026-11`. The block determines the month, regardless of the clock.
    * Empty if the account has no quota.
    */
-  quotaPeriod: { format: 'name', since: 5 },
+  quotaPeriod: { format: 'name' },
   /** The block of permits that admitted the request. Empty if the account has no quota. */
-  quotaBlock: { format: 'name', since: 5 },
+  quotaBlock: { format: 'name' },
   /**
    * The number of the permit, which is unique within the block. 0 if the account has no quota. The permits of requests that could
    * not be stored do not appear in the log.
    */
-  quotaPermit: { format: 'uint64', since: 5 },
+  quotaPermit: { format: 'uint64' },
 
   /** The name of the item of `spec.responses` that responded. Empty if the endpoint's action responded. */
-  response: { format: 'name', since: 9 },
+  response: { format: 'name' },
   /** The planned delay of the response in microseconds. 0 if there is none. */
-  delayUs: { format: 'uint64', since: 9 },
+  delayUs: { format: 'uint64' },
   /** The reason why a template of the response could not be rendered. Otherwise empty. Can quote values of the request. */
-  templateError: { format: 'text', since: 9 },
+  templateError: { format: 'text' },
   /** What authenticated the request. */
-  credential: { format: 'name', values: CREDENTIALS, since: 11, default: 'key' },
+  credential: { format: 'name', values: CREDENTIALS },
   /**
    * The id that the provider gives the delivery, which repeats if the provider sends the delivery again. Empty if the scheme has
    * none, or if the credential is a key.
    */
-  deliveryId: { format: 'latin1', since: 11 },
+  deliveryId: { format: 'latin1' },
 } as const satisfies Table;
 
 export type LogRow = RowOf<typeof LOG_TABLE>;

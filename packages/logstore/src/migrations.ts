@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { CLICKHOUSE_NAME, CLICKHOUSE_NAME_RULE, LOG_TABLE, ownMember, type Column } from '@standin/contract';
+import { CLICKHOUSE_NAME, CLICKHOUSE_NAME_RULE, LOG_TABLE, ownMember, type Table } from '@standin/contract';
 import { declareColumns } from './columns.ts';
 import { REPLAY_RESULTS_TABLE } from './replay-results-table.ts';
 
@@ -84,25 +84,21 @@ const COLUMN_MACROS = {
   replay_results_columns: list(declareColumns(REPLAY_RESULTS_TABLE, { since: undefined })),
 };
 
-/** The numbers of the migrations that add columns to the log. */
-const ADDITIONS: ReadonlySet<number> = new Set(
-  Object.values(LOG_TABLE).flatMap((column: Column) => column.since ?? []),
-);
-
 /** Returns the statements that add columns to the log. In a cluster, the table for all reads and writes gets them, too. */
-const addColumns = (since: number, { cluster }: MigrationTarget): readonly string[] => {
-  const add = (table: string, codecs: boolean): string => {
-    const columns = declareColumns(LOG_TABLE, { since, codecs }).map((column) => `ADD COLUMN IF NOT EXISTS ${column}`);
-    return `ALTER TABLE @database@.${table} @on_cluster@\n    ${list(columns)}`;
+const addColumns = (table: Table, since: number, { cluster }: MigrationTarget): readonly string[] => {
+  const add = (name: string, codecs: boolean): string => {
+    const columns = declareColumns(table, { since, codecs }).map((column) => `ADD COLUMN IF NOT EXISTS ${column}`);
+    return `ALTER TABLE @database@.${name} @on_cluster@\n    ${list(columns)}`;
   };
   return [add('@log_local@', true), ...(cluster === undefined ? [] : [add('log', false)])];
 };
 
-export const loadMigrations = async (target: MigrationTarget): Promise<Migration[]> => {
+/** @param log the columns of the log, which tests replace with those of a later version */
+export const loadMigrations = async (target: MigrationTarget, log: Table = LOG_TABLE): Promise<Migration[]> => {
   const macros = { ...macrosOf(target), ...COLUMN_MACROS };
   const migrations = new Map<number, Migration>();
-  for (const number of ADDITIONS) {
-    const statements = addColumns(number, target).map((sql) => expandMacros(sql, macros));
+  for (const number of new Set(Object.values(log).flatMap(({ since }) => since ?? []))) {
+    const statements = addColumns(log, number, target).map((sql) => expandMacros(sql, macros));
     migrations.set(number, { number, name: `${String(number).padStart(3, '0')}_log_columns`, statements });
   }
   for (const file of await readdir(directory)) {

@@ -28,7 +28,7 @@ export const PATTERN_COLUMNS: Readonly<Record<PatternField, Column>> = {
   id: { sql: 'toString(id)', frozen: true },
 };
 
-/** In lower case, because the indexes in migrations/003_log_search.sql use these expressions. */
+/** In lower case, because the indexes in migrations/001_log.sql use these expressions. */
 export const CONTAINS_COLUMNS: Readonly<Record<ContainsField, Column>> = {
   query: { sql: 'lower(query)', frozen: true, latin1: true },
   body: { sql: 'lower(request_body)', frozen: true },
