@@ -32,8 +32,8 @@ export class ControllerManager {
     for (const controller of this.#controllers) controller.start?.();
   }
 
-  changed(object: ResourceObject): void {
-    if (this.#isStarted) for (const controller of this.#controllers) controller.changed?.(object);
+  changed(object: ResourceObject, before?: ResourceObject): void {
+    if (this.#isStarted) for (const controller of this.#controllers) controller.changed?.(object, before);
   }
 
   removed(object: ResourceObject): void {

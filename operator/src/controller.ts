@@ -12,8 +12,8 @@ export interface Controller {
   prepare?(signal: AbortSignal): Promise<void>;
   /** Called when all controllers are prepared. Earlier reports from the source are not passed to `changed`. */
   start?(): void;
-  /** Called after the start when the source reports an object, changed or not. */
-  changed?(object: ResourceObject): void;
+  /** Called after the start when the source reports an object, changed or not. `before` is undefined for a new object. */
+  changed?(object: ResourceObject, before?: ResourceObject): void;
   /** Called when an object is deleted, including before the start. */
   removed?(object: ResourceObject): void;
   /**

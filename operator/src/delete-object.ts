@@ -1,4 +1,4 @@
-import type { ResourceObject, ResourceSource } from '@standin/contract';
+import type { Objects, ResourceObject } from '@standin/contract';
 import { isOutdated, refOf } from './status/status-writer.ts';
 
 /** Labels set by tools that recreate deleted objects. */
@@ -19,9 +19,9 @@ export const isTracked = ({ metadata: { labels = {}, annotations = {} } }: Resou
   TRACKING_ANNOTATIONS.some((name) => annotations[name] !== undefined);
 
 /** Deletes this version of an object. Does nothing if the object was deleted or changed, which the source is about to report. */
-export const deleteObject = async (source: Pick<ResourceSource, 'delete'>, object: ResourceObject): Promise<void> => {
+export const deleteObject = async (objects: Pick<Objects, 'delete'>, object: ResourceObject): Promise<void> => {
   const { uid, resourceVersion } = object.metadata;
-  await source.delete(refOf(object), { uid, resourceVersion }).catch((error: unknown) => {
+  await objects.delete(refOf(object), { uid, resourceVersion }).catch((error: unknown) => {
     if (!isOutdated(error)) throw error;
   });
 };

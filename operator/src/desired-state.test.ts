@@ -40,6 +40,7 @@ const forward = (name: string, to: object = { url: 'https://api.example.com/' })
   });
 
 let changes: Changes[];
+/** The names of the reported objects, with the generation of the earlier version. */
 let seen: string[];
 let removed: string[];
 
@@ -51,7 +52,7 @@ const desiredState = (settings: Partial<TranslateSettings> = {}): DesiredState =
     translator: new Translator({ ...translateSettings(operatorSettings.parse({})), ...settings }),
     holdOffMs: HOLD_OFF_MS,
     logger: pino({ level: 'silent' }),
-    onSeen: ({ metadata }) => seen.push(metadata.name),
+    onSeen: ({ metadata }, before) => seen.push(`${metadata.name} ${String(before?.metadata.generation)}`),
     onChanges: (all) => changes.push(all),
     onRemoved: ({ metadata }) => removed.push(metadata.name),
     onProblems: () => undefined,
@@ -73,12 +74,12 @@ test('an object is found by its name, also if the removal of an earlier one with
   })) as [ResourceObject, ResourceObject];
   const ref = { kind: 'Endpoint', namespace: 'default', name: 'a' } as const;
   desired.put(first);
-  expect(desired.find(ref)).toBe(first);
+  expect(desired.cache.find(ref)).toBe(first);
   desired.put(second);
   desired.remove(first);
-  expect(desired.find(ref)).toBe(second);
+  expect(desired.cache.find(ref)).toBe(second);
   desired.remove(second);
-  expect(desired.find(ref)).toBeUndefined();
+  expect(desired.cache.find(ref)).toBeUndefined();
 });
 
 test('an object that exceeds the limit of its namespace, and no longer does, is translated again at the same generation', () => {
@@ -97,7 +98,7 @@ test('an object that exceeds the limit of its namespace, and no longer does, is 
 test('changes within the hold-off are emitted together, and a flush ends the hold-off', async () => {
   desired.put(endpoint('a'));
   desired.put(endpoint('b'));
-  expect([seen, changes, desired.hasPending]).toEqual([['a', 'b'], [], true]);
+  expect([seen, changes, desired.hasPending]).toEqual([['a undefined', 'b undefined'], [], true]);
   await vi.waitFor(() => expect(verdicts()).toEqual(['a 1', 'b 1']));
   expect([changes.length, desired.hasPending]).toEqual([1, false]);
   desired.put(endpoint('a', 2));
@@ -105,12 +106,13 @@ test('changes within the hold-off are emitted together, and a flush ends the hol
   expect(verdicts()).toEqual(['a 1', 'b 1', 'a 2']);
 });
 
-test('an object without relevant changes is reported and changes nothing', () => {
+test('an object without relevant changes is reported with its earlier version, and changes nothing', () => {
   desired.put(endpoint('a'));
   desired.flush();
   desired.put({ ...endpoint('a'), status: {} });
   desired.flush();
-  expect([seen.length, changes.length, desired.objects.size]).toEqual([2, 1, 1]);
+  expect(seen).toEqual(['a undefined', 'a 1']);
+  expect([changes.length, desired.cache.size]).toEqual([1, 1]);
 });
 
 test('objects return to earlier generations when the API server’s database is restored', () => {
@@ -126,7 +128,10 @@ test('a removed object is reported, and a successor with the same name is a diff
   desired.remove(endpoint('a'));
   desired.put({ ...endpoint('a'), metadata: { ...endpoint('a').metadata, uid: 'uid-successor' } });
   desired.flush();
-  expect([removed, [...desired.objects.keys()]]).toEqual([['a'], ['uid-successor']]);
+  expect([removed, Array.from(desired.cache.values(), ({ metadata }) => metadata.uid)]).toEqual([
+    ['a'],
+    ['uid-successor'],
+  ]);
 });
 
 test('an object whose translation fails gets a condition and does not affect others', () => {

@@ -8,6 +8,7 @@ import {
   type SourceProblem,
 } from '@standin/contract';
 import type { Logger } from 'pino';
+import { ObjectCache, type CachedObjects } from './object-cache.ts';
 import {
   isTrusted,
   type Changes,
@@ -21,8 +22,8 @@ export interface DesiredStateOptions {
   readonly translator: Translator;
   readonly holdOffMs: number;
   readonly logger: Logger;
-  /** Called immediately with every object that the sources report, changed or not. */
-  readonly onSeen: (object: ResourceObject) => void;
+  /** Called immediately with every object that the sources report, changed or not, and with its earlier version. */
+  readonly onSeen: (object: ResourceObject, before: ResourceObject | undefined) => void;
   /** Called after the hold-off with the changes since the last call. */
   readonly onChanges: (changes: Changes) => void;
   readonly onRemoved: (object: ResourceObject) => void;
@@ -52,9 +53,7 @@ interface Waiting {
  */
 export class DesiredState implements SourceListener, ServiceListener {
   readonly #options: DesiredStateOptions;
-  readonly #objects = new Map<string, ResourceObject>();
-  /** The uids of objects by kind, namespace and name. */
-  readonly #uids = new Map<string, string>();
+  readonly #cache = new ObjectCache();
   readonly #dependents = new DependentCounts();
   /** The namespaces of the changes that were applied since the last flush. */
   readonly #changed = new Set<string>();
@@ -67,14 +66,8 @@ export class DesiredState implements SourceListener, ServiceListener {
     this.#options = options;
   }
 
-  get objects(): ReadonlyMap<string, ResourceObject> {
-    return this.#objects;
-  }
-
-  /** Returns the object with this kind, namespace and name. Takes the same time with any number of objects. */
-  find(ref: ObjectRef): ResourceObject | undefined {
-    const uid = this.#uids.get(nameKey(ref));
-    return uid === undefined ? undefined : this.#objects.get(uid);
+  get cache(): CachedObjects {
+    return this.#cache;
   }
 
   /** Whether changes have not been emitted yet. */
@@ -91,30 +84,26 @@ export class DesiredState implements SourceListener, ServiceListener {
   put(object: ResourceObject): void {
     const { translator, onSeen } = this.#options;
     const { uid, generation, namespace } = object.metadata;
-    const known = this.#objects.get(uid);
+    const known = this.#cache.put(object);
     // Generations decrease only when the API server's database is restored. Without this removal, the translator would ignore the
     // object as outdated.
     if (known !== undefined && generation < known.metadata.generation) translator.remove(refOf(known), uid);
-    this.#objects.set(uid, object);
-    this.#uids.set(nameKey(refOf(object)), uid);
     const change = { namespace, id: uid, apply: () => translator.put(object) };
     if (object.isBeyondLimit === true) this.#changeNow(change);
     else if (known?.metadata.generation !== generation || known.isBeyondLimit === true) this.#change(change);
-    onSeen(object);
+    onSeen(object, known);
     this.#schedule();
   }
 
   remove(object: ResourceObject): void {
     const { uid, namespace } = object.metadata;
-    this.#objects.delete(uid);
-    const key = nameKey(refOf(object));
-    // A new object with the same name may already exist.
-    if (this.#uids.get(key) === uid) this.#uids.delete(key);
+    this.#cache.remove(object);
     this.#changeNow({ namespace, id: uid, apply: () => this.#options.translator.remove(refOf(object), uid) });
     this.#options.onRemoved(object);
   }
 
   problems(problems: readonly SourceProblem[]): void {
+    this.#cache.setProblems(problems);
     this.#options.onProblems(problems);
   }
 
@@ -218,7 +207,6 @@ export class DesiredState implements SourceListener, ServiceListener {
   }
 }
 
-const nameKey = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });
 
 /**

@@ -9,6 +9,7 @@ export { noGatewayPods } from './gateways/gateway-pods.ts';
 export { noGatewayMemory, type GatewayMemory } from './gateways/gateway-memory.ts';
 export { identifiedSource } from './identity/identified-source.ts';
 export { identitySecrets, INSTALLATION_SECRET } from './identity/identity-secrets.ts';
+export type { CachedObjects } from './object-cache.ts';
 export { LEASE_NAME, soleLeader, type Leadership, type Term } from './publish/leadership.ts';
 export { ledgerConfigMaps, ledgerFiles, type LedgerStore } from './quota/ledger-store.ts';
 export { operatorSettings, translateSettings, type OperatorSettings } from './settings.ts';
@@ -18,7 +19,7 @@ export {
   kubernetesSource,
   MANIFEST_FILES_MAX,
   ManifestFolder,
-  type LocatingSource,
+  type LocatingObjects,
 } from './sources/index.ts';
 export type { StatusWritten } from './status/served-status.ts';
 export * from './translate/index.ts';

@@ -1,4 +1,4 @@
-import { configKey, type ConfigKey, type ObjectRef, type ResourceObject } from '@standin/contract';
+import { configKey, type ConfigKey } from '@standin/contract';
 import { EndedOperationsController } from './operations/ended-operations-controller.ts';
 import { ClaimController } from './claims/claim-controller.ts';
 import type { Controller } from './controller.ts';
@@ -28,9 +28,9 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
   const { source, desired, translator, server, metrics, registry, settings, ledgers, logStore, audit } = parts;
   const logger = parts.logger.child({ epoch });
   const { store, prepareStore } = parts.replays;
-  const find = (ref: ObjectRef): ResourceObject | undefined => desired.find(ref);
-  const context = { source, translator, registry, logger, find, objects: desired.objects };
-  const log = new ConfigLog(epoch, (id) => secrets.valueOf(id));
+  const { objects, secrets, events } = source;
+  const context = { cache: desired.cache, translator, registry, logger };
+  const log = new ConfigLog(epoch, (id) => signingSecrets.valueOf(id));
   const since = (key: ConfigKey): number | undefined => log.since(key);
   const gateways = new GatewayController({
     ...context,
@@ -42,8 +42,20 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
     revision: () => log.revision.number,
     onChange: (keys) => controllers.gatewaysChanged(keys),
   });
-  const keys = new AccountKeyController({ ...context, desired, pollMs: settings.secretPollMs });
-  const secrets = new SigningSecretController({ ...context, desired, pollMs: settings.secretPollMs });
+  const keys = new AccountKeyController({
+    ...context,
+    objects,
+    secrets,
+    events,
+    desired,
+    pollMs: settings.secretPollMs,
+  });
+  const signingSecrets = new SigningSecretController({
+    ...context,
+    secrets,
+    desired,
+    pollMs: settings.secretPollMs,
+  });
   const claims = parts.claims && new ClaimController({ ...context, desired, ...parts.claims });
   const quota = new QuotaController({
     ...context,
@@ -59,6 +71,8 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
   const lastRequests = new LastRequests({ logStore, logger, onChange: (uid) => statuses.enqueue(uid) });
   const statuses = new StatusController({
     ...context,
+    objects,
+    events,
     metrics,
     gateways,
     since,
@@ -70,20 +84,23 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
   });
   const regenerations = new KeyRegenerationController({
     ...context,
+    objects,
+    secrets,
+    events,
     owner: (uid) => keys.owner(uid),
     readSoon: (uid) => keys.enqueue(uid),
     programmed: (uid, sha256) =>
       keys.isPublished(uid, sha256) ? gateways.revoked(configKey({ kind: 'Account', uid })) : undefined,
     gatewayCount: () => gateways.answeringCount,
   });
-  const replays = new ReplayController({ ...context, ...parts.replays, remainingMs });
+  const replays = new ReplayController({ ...context, ...parts.replays, objects, secrets, events, remainingMs });
   const volumes = parts.spoolVolumes && new VolumeController({ ...context, ...parts.spoolVolumes });
   const list: readonly (Controller | undefined)[] = [
     gateways,
     keys,
     // The claims of all objects include the claims to their keys.
     claims,
-    secrets,
+    signingSecrets,
     new ConfigPublisher({ ...context, log, server, gateways, quota, refusals }),
     new KeyChanges({ ...context, gateways }),
     statuses,
@@ -92,6 +109,8 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
     new OrphanedLedgers({ ...context, store: ledgers }),
     new ShareController({
       ...context,
+      objects,
+      events,
       store,
       prepareStore,
       deliveredUpTo: (project) => gateways.deliveredUpTo(project),
@@ -100,13 +119,15 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
     regenerations,
     new PurgeController({
       ...context,
+      objects,
+      events,
       store,
       prepareStore,
       replays,
       acceptedOf: (uid) => translator.verdict(uid)?.accepted,
       undelivered: (wanted) => undelivered(gateways, volumes, wanted),
     }),
-    new EndedOperationsController(context),
+    new EndedOperationsController({ ...context, objects }),
     volumes,
     audit,
   ];
@@ -130,7 +151,7 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
       !desired.hasPending &&
       keys.isComplete() &&
       translator.unrecorded().length === 0 &&
-      secrets.isComplete() &&
+      signingSecrets.isComplete() &&
       gateways.known.some(({ acked }) => acked.number === log.revision.number),
   };
 };

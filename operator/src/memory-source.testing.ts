@@ -1,49 +1,118 @@
 import {
   GROUP_VERSION,
   SourceError,
+  type Events,
   type Kind,
   type ObjectMeta,
   type ObjectRef,
+  type Objects,
   type ObjectVersion,
   type ResourceObject,
   type ResourceSource,
+  type Secrets,
   type SigningSecret,
   type SourceEvent,
   type SourceListener,
 } from '@standin/contract';
+import type { Controller } from './controller.ts';
+import { ObjectCache } from './object-cache.ts';
 import { mergePatch } from './sources/merge-patch.ts';
 
 interface Stored {
   object: ResourceObject;
 }
 
+type Disturbed =
+  'get' | 'delete' | 'writeStatus' | 'readSecret' | 'readSigningSecret' | 'createSecret' | 'replaceSecret';
+
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
 /** An in-memory source that tests can disturb. test/integration/source-conformance.test.ts defines the port's rules. */
 export class MemorySource implements ResourceSource {
-  readonly events: (SourceEvent & { readonly name: string })[] = [];
+  readonly objects: Objects = {
+    start: (listener, signal) => this.#start(listener, signal),
+    get: (ref) => this.#get(ref),
+    apply: () => Promise.reject(new Error('the operator does not write objects')),
+    delete: (ref, version) => this.#delete(ref, version),
+    writeStatus: (ref, status, resourceVersion) => this.#writeStatus(ref, status, resourceVersion),
+  };
+  readonly secrets: Secrets = {
+    read: async (namespace, name, dataKey) => {
+      await this.disturb('readSecret', name);
+      const value = this.secretData.get(`${namespace}/${name}`)?.[dataKey];
+      return value === undefined ? undefined : Buffer.from(value);
+    },
+    readSigning: async (_namespace, name) => {
+      await this.disturb('readSigningSecret', name);
+      return this.signingSecrets.get(name);
+    },
+    create: async (owner, name, data) => {
+      await this.disturb('createSecret', name);
+      const key = `${owner.metadata.namespace}/${name}`;
+      if (this.secretData.has(key)) throw new SourceError('Conflict', `${name} exists`);
+      this.secretData.set(key, data);
+    },
+    replace: async (owner, name, data, mark) => {
+      await this.disturb('replaceSecret', name);
+      const key = `${owner.metadata.namespace}/${name}`;
+      if (this.marks.get(key) === mark) return;
+      this.marks.set(key, mark);
+      this.secretData.set(key, data);
+    },
+  };
+  readonly events: Events = {
+    record: (object, event) => {
+      this.recorded.push({ ...event, name: object.metadata.name });
+      return Promise.resolve();
+    },
+  };
+  /** The events that were recorded. */
+  readonly recorded: (SourceEvent & { readonly name: string })[] = [];
   readonly statusWrites: { readonly ref: ObjectRef; readonly status: Readonly<Record<string, unknown>> }[] = [];
-  readonly secrets = new Map<string, Readonly<Record<string, string>>>();
+  /** The data of Secrets, by namespace and name. */
+  readonly secretData = new Map<string, Readonly<Record<string, string>>>();
   /** The Secrets for Endpoints' credentials, by name. */
   readonly signingSecrets = new Map<string, SigningSecret>();
-  /** The marks written by `replaceSecret`, by namespace and name of the Secret. */
+  /** The marks written by `secrets.replace`, by namespace and name of the Secret. */
   readonly marks = new Map<string, string>();
-  /** Called before each call, except `start`, `apply` and `recordEvent`. May throw or wait. */
-  disturb: (call: keyof ResourceSource, name: string) => void | Promise<void> = () => undefined;
+  /** Called before each of these calls. May throw or wait. */
+  disturb: (call: Disturbed, name: string) => void | Promise<void> = () => undefined;
   /** Returns the promise that `start` waits for. */
   starting: (signal: AbortSignal) => Promise<void> = () => Promise.resolve();
   /** Whether the listener receives writes immediately. If not, `deliver` passes the writes on. */
   isQuick = true;
+  /** The objects as `follow` has reported them. */
+  readonly cache = new ObjectCache();
   readonly #stored = new Map<string, Stored>();
   readonly #undelivered: (() => void)[] = [];
   #listener: SourceListener | undefined;
   #version = 0;
   #uids = 0;
 
-  async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
-    await this.starting(signal);
-    this.#listener = listener;
-    for (const { object } of this.#stored.values()) listener.put(object);
+  /**
+   * Reports objects to `cache` and to the controller of the current term, as `DesiredState` does. `transform` changes the reported
+   * objects.
+   */
+  async follow(
+    controller: () => Controller | undefined,
+    transform: (object: ResourceObject) => ResourceObject = (object) => object,
+  ): Promise<void> {
+    const { signal } = new AbortController();
+    await this.objects.start(
+      {
+        put: (seen) => {
+          const object = transform(seen);
+          const before = this.cache.put(object);
+          controller()?.changed?.(object, before);
+        },
+        remove: (object) => {
+          this.cache.remove(object);
+          controller()?.removed?.(object);
+        },
+        problems: () => undefined,
+      },
+      signal,
+    );
   }
 
   /** Delivers all pending changes to the listener. */
@@ -85,7 +154,7 @@ export class MemorySource implements ResourceSource {
   }
 
   /** Returns all stored objects. */
-  objects(): readonly ResourceObject[] {
+  all(): readonly ResourceObject[] {
     return Array.from(this.#stored.values(), ({ object }) => object);
   }
 
@@ -100,16 +169,18 @@ export class MemorySource implements ResourceSource {
     return stored.object;
   }
 
-  async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
+  async #start(listener: SourceListener, signal: AbortSignal): Promise<void> {
+    await this.starting(signal);
+    this.#listener = listener;
+    for (const { object } of this.#stored.values()) listener.put(object);
+  }
+
+  async #get(ref: ObjectRef): Promise<ResourceObject | undefined> {
     await this.disturb('get', ref.name);
     return this.#stored.get(keyOf(ref))?.object;
   }
 
-  apply(): Promise<ResourceObject> {
-    return Promise.reject(new Error('the operator does not write objects'));
-  }
-
-  async delete(ref: ObjectRef, version?: ObjectVersion): Promise<void> {
+  async #delete(ref: ObjectRef, version?: ObjectVersion): Promise<void> {
     await this.disturb('delete', ref.name);
     const stored = this.#stored.get(keyOf(ref));
     if (stored === undefined) throw new SourceError('NotFound', `${ref.name} not found`);
@@ -119,7 +190,7 @@ export class MemorySource implements ResourceSource {
     this.remove(ref.kind, ref.name);
   }
 
-  async writeStatus(
+  async #writeStatus(
     ref: ObjectRef,
     status: Readonly<Record<string, unknown>>,
     resourceVersion?: string,
@@ -136,42 +207,6 @@ export class MemorySource implements ResourceSource {
     return this.#store(keyOf(ref), { ...object, metadata, status: mergePatch(object.status, status) });
   }
 
-  async readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
-    await this.disturb('readSecret', name);
-    const value = this.secrets.get(`${namespace}/${name}`)?.[dataKey];
-    return value === undefined ? undefined : Buffer.from(value);
-  }
-
-  async readSigningSecret(_namespace: string, name: string): Promise<SigningSecret | undefined> {
-    await this.disturb('readSigningSecret', name);
-    return this.signingSecrets.get(name);
-  }
-
-  async createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {
-    await this.disturb('createSecret', name);
-    const key = `${owner.metadata.namespace}/${name}`;
-    if (this.secrets.has(key)) throw new SourceError('Conflict', `${name} exists`);
-    this.secrets.set(key, data);
-  }
-
-  async replaceSecret(
-    owner: ResourceObject,
-    name: string,
-    data: Readonly<Record<string, string>>,
-    mark: string,
-  ): Promise<void> {
-    await this.disturb('replaceSecret', name);
-    const key = `${owner.metadata.namespace}/${name}`;
-    if (this.marks.get(key) === mark) return;
-    this.marks.set(key, mark);
-    this.secrets.set(key, data);
-  }
-
-  recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
-    this.events.push({ ...event, name: object.metadata.name });
-    return Promise.resolve();
-  }
-
   #store(key: string, object: ResourceObject): ResourceObject {
     this.#stored.set(key, { object });
     this.#later(() => this.#listener?.put(object));
@@ -183,9 +218,3 @@ export class MemorySource implements ResourceSource {
     if (this.isQuick) this.deliver();
   }
 }
-
-/** Returns a function that finds one of these objects, as `DesiredState.find` does. */
-export const findIn =
-  (objects: () => Iterable<ResourceObject>) =>
-  (ref: ObjectRef): ResourceObject | undefined =>
-    [...objects()].find(({ kind, metadata: { namespace, name } }) => keyOf({ kind, namespace, name }) === keyOf(ref));

@@ -181,7 +181,7 @@ describe('a leader', () => {
     const { end } = await leadership.lead();
     const gateway = await connectGateway('g');
     await untilReady('orders');
-    expect(source.secrets.get('default/team-api-key')).toBeDefined();
+    expect(source.secretData.get('default/team-api-key')).toBeDefined();
     expect([...gateway.held.keys()]).toEqual(['Account/team', 'Project/shop', 'Endpoint/orders']);
     await vi.waitFor(() =>
       expect(source.object('Project', 'shop').status).toMatchObject({ endpoints: { total: 1, ready: 1 } }),
@@ -242,7 +242,7 @@ describe('a leader', () => {
     await leadership.lead();
     await connectGateway('g');
     await untilReady('orders');
-    await source.writeStatus({ kind: 'Endpoint', namespace: 'default', name: 'orders' }, { conditions: [] });
+    await source.objects.writeStatus({ kind: 'Endpoint', namespace: 'default', name: 'orders' }, { conditions: [] });
     expect(conditionOf('Endpoint', 'orders')).toBe('none');
     await untilReady('orders');
   });
@@ -269,7 +269,7 @@ describe('when a key is replaced while a gateway is disconnected', () => {
   beforeEach(async () => {
     isGone = false;
     source.put('Account', 'own', { plan: 'Free', apiKey: { secretName: 'own-key' } });
-    source.secrets.set('default/own-key', { 'api-key': OLD });
+    source.secretData.set('default/own-key', { 'api-key': OLD });
     await start({ settings, isGatewayGone: () => Promise.resolve(isGone) });
     await leadership.lead();
     await connectGateway('a');
@@ -286,7 +286,7 @@ describe('when a key is replaced while a gateway is disconnected', () => {
       await untilCondition('True Ready');
       cutOff.response.destroy();
       await untilForgotten(1);
-      source.secrets.set('default/own-key', { 'api-key': NEW });
+      source.secretData.set('default/own-key', { 'api-key': NEW });
       await untilCondition('False PartiallyProgrammed');
       expect(messageOf()).toBe('Some gateways have not acknowledged the object yet: waiting for b.');
       // A change to another Account does not wait for gateway b.
@@ -334,7 +334,7 @@ describe('when something changes while a leader starts', () => {
     });
     await untilReady('late');
     expect(gateway.held.get('Endpoint/late')).toBeDefined();
-    await vi.waitFor(() => expect(source.secrets.get('default/late-api-key')).toBeDefined());
+    await vi.waitFor(() => expect(source.secretData.get('default/late-api-key')).toBeDefined());
   });
 
   test('a deleted and a recreated Account are published with their state in the source', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { LIMITS, SourceError, urlOf, type GatheredRefusals, type ResourceObject } from '@standin/contract';
+import { LIMITS, SourceError, urlOf, type GatheredRefusals } from '@standin/contract';
 import { RefusedTargets, targetOf } from '@standin/egress';
 import { listenAdmin } from '@standin/process/admin-server';
 import { exposeCertificateExpiry } from '@standin/process/process-metrics';
@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { operatorMetrics } from './metrics.ts';
 import { DesiredState } from './desired-state.ts';
 import { createLeader, type Leader } from './leader.ts';
+import type { CachedObjects } from './object-cache.ts';
 import type { OperatorParts } from './operator-parts.ts';
 import { awaitCertificate, renewCertificate } from './publish/certificate-renewal.ts';
 import type { ServerCertificate } from './publish/certificates.ts';
@@ -26,8 +27,8 @@ export interface Operator {
   readonly synced: Promise<void>;
   /** Resolves when the operator has stopped. Rejects on a fatal error. */
   readonly ended: Promise<void>;
-  /** All objects in the sources, by uid. */
-  readonly objects: ReadonlyMap<string, ResourceObject>;
+  /** All objects in the sources. */
+  readonly cache: CachedObjects;
   /** Computes the verdict on each object, and the gateways' configuration. */
   readonly translator: Translator;
   /**
@@ -43,14 +44,14 @@ export interface Operator {
 
 const openAudit = (
   { logStore, ledgers, logger, registry }: OperatorParts,
-  objects: ReadonlyMap<string, ResourceObject>,
+  cache: CachedObjects,
   onChange: (accountUid: string) => void,
 ): QuotaAudit | undefined => {
   if (logStore === undefined) return undefined;
   return new QuotaAudit({
     store: ledgers,
     logStore,
-    objects,
+    cache,
     onChange,
     registry,
     logger: logger.child({ stage: 'quota' }),
@@ -83,13 +84,15 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   for (const url of [streamUrl, admin.url]) refused.add(targetOf(new URL(url)));
   for (const target of refusedTargets(settings)) refused.add(target);
   const replays = openReplayParts({ settings, store: logStore, registry, refused, logger });
-  const audit = openAudit(parts, desired.objects, (uid) => leader?.statuses.enqueue(uid));
-  const metrics = operatorMetrics(registry, { objects: () => desired.objects.values(), leading: () => leader });
-  const synced = Promise.all([source.start(desired, signal), parts.services?.start(desired, signal)]).then(() => {
-    desired.synced();
-    isSynced = true;
-    logger.info({ objects: desired.objects.size }, 'sources synced');
-  });
+  const audit = openAudit(parts, desired.cache, (uid) => leader?.statuses.enqueue(uid));
+  const metrics = operatorMetrics(registry, { objects: () => desired.cache.values(), leading: () => leader });
+  const synced = Promise.all([source.objects.start(desired, signal), parts.services?.start(desired, signal)]).then(
+    () => {
+      desired.synced();
+      isSynced = true;
+      logger.info({ objects: desired.cache.size }, 'sources synced');
+    },
+  );
 
   // keys → publish → status, while this operator leads
   const lead = async (term: Term): Promise<void> => {
@@ -123,7 +126,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     adminUrl: admin.url,
     synced,
     ended,
-    objects: desired.objects,
+    cache: desired.cache,
     translator,
     isSettled: () => leader?.isSettled() ?? false,
     gatherRefusals: (uid) =>
@@ -158,7 +161,7 @@ const translateSources = (parts: OperatorParts, leader: () => Leader | undefined
     translator,
     holdOffMs: LIMITS.holdOffMs,
     logger: parts.logger,
-    onSeen: (object) => leader()?.controllers.changed(object),
+    onSeen: (object, before) => leader()?.controllers.changed(object, before),
     onChanges: (changes) => leader()?.controllers.translated(changes),
     onRemoved: (object) => {
       leader()?.controllers.removed(object);

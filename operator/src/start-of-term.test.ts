@@ -1,4 +1,4 @@
-import { GROUP_VERSION, type Kind, type ResourceObject } from '@standin/contract';
+import { GROUP_VERSION, type Kind } from '@standin/contract';
 import { cpuMs } from '@standin/contract/testing';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import type { Controller } from './controller.ts';
 import { KeyRegenerationController } from './keys/key-regeneration-controller.ts';
 import { MemorySource } from './memory-source.testing.ts';
+import { ObjectCache } from './object-cache.ts';
 import { PurgeController } from './purge/purge-controller.ts';
 import { ShareController } from './share/share-controller.ts';
 
@@ -13,24 +14,25 @@ const OBJECTS = 5_000;
 /** The start of a term is one turn of the event loop, in which the lease is not renewed. */
 const START_MS_MAX = 1_000;
 
-const namespaceWith = (parent: Kind, child: Kind, spec: (name: string) => object): Map<string, ResourceObject> => {
-  const objects = new Map<string, ResourceObject>();
+const namespaceWith = (parent: Kind, child: Kind, spec: (name: string) => object): ObjectCache => {
+  const cache = new ObjectCache();
   const add = (kind: Kind, name: string, content: object): void => {
     const metadata = { name, namespace: 'busy', uid: `${kind} ${name}`, generation: 1, resourceVersion: '1' };
     const creationTimestamp = '2026-01-01T00:00:00Z';
-    const object = { apiVersion: GROUP_VERSION, kind, metadata: { ...metadata, creationTimestamp }, spec: content };
-    objects.set(metadata.uid, object);
+    cache.put({ apiVersion: GROUP_VERSION, kind, metadata: { ...metadata, creationTimestamp }, spec: content });
   };
   // Accounts and Projects are often reported later than what refers to them.
   for (let index = 0; index < OBJECTS; index += 1) add(child, `child-${index}`, spec(`parent-${index}`));
   for (let index = 0; index < OBJECTS; index += 1) add(parent, `parent-${index}`, {});
-  return objects;
+  return cache;
 };
 
-const context = (objects: ReadonlyMap<string, ResourceObject>) => ({
-  source: new MemorySource(),
+const { objects, secrets, events } = new MemorySource();
+const context = (cache: ObjectCache) => ({
   objects,
-  find: () => undefined,
+  secrets,
+  events,
+  cache,
   logger: pino({ level: 'silent' }),
   registry: new Registry(),
   store: undefined,

@@ -47,12 +47,12 @@ describe('the Kubernetes source', () => {
     const namespace = await useNamespace(cluster);
     await applyAccount(namespace, 'a');
     const source = kubernetesSource({ client, namespaces: [], logger: silent });
-    const object = await source.get({ kind: 'Account', namespace, name: 'a' });
+    const object = await source.objects.get({ kind: 'Account', namespace, name: 'a' });
     if (object === undefined) throw new Error('no object');
     for (let time = 0; time < 2; time++) {
-      await source.recordEvent(object, { type: 'Warning', reason: 'Invalid', message: 'spec.plan: no' });
+      await source.events.record(object, { type: 'Warning', reason: 'Invalid', message: 'spec.plan: no' });
     }
-    await source.recordEvent(object, { type: 'Normal', reason: 'Accepted', message: 'fine' });
+    await source.events.record(object, { type: 'Normal', reason: 'Accepted', message: 'fine' });
     const { stdout } = await cluster.kubectl(['get', 'events.events.k8s.io', '-n', namespace, '-o', 'json']);
     const { items } = JSON.parse(stdout) as { items: { reason: string; note: string; series?: { count: number } }[] };
     expect(items.map(({ reason, note, series }) => [reason, note, series?.count]).sort()).toEqual([
@@ -68,9 +68,9 @@ describe('the Kubernetes source', () => {
     await applyAccount(namespace, 'a');
     for (let operator = 0; operator < 2; operator++) {
       const source = kubernetesSource({ client, namespaces: [], logger: silent });
-      const object = await source.get({ kind: 'Account', namespace, name: 'a' });
+      const object = await source.objects.get({ kind: 'Account', namespace, name: 'a' });
       if (object === undefined) throw new Error('no object');
-      await source.recordEvent(object, { type: 'Warning', reason: 'NoGateway', message: 'no gateway' });
+      await source.events.record(object, { type: 'Warning', reason: 'NoGateway', message: 'no gateway' });
     }
     const { stdout } = await cluster.kubectl(['get', 'events.events.k8s.io', '-n', namespace, '-o', 'json']);
     const { items } = JSON.parse(stdout) as { items: { reason: string; series?: { count: number } }[] };
@@ -91,7 +91,7 @@ describe('the Kubernetes source', () => {
     );
     const stop = new AbortController();
     const put: ResourceObject[] = [];
-    const started = kubernetesSource({ client: newcomer, namespaces: [namespace], logger }).start(
+    const started = kubernetesSource({ client: newcomer, namespaces: [namespace], logger }).objects.start(
       { put: (object) => put.push(object), remove: () => undefined, problems: () => undefined },
       stop.signal,
     );
@@ -115,9 +115,9 @@ describe('the Kubernetes source', () => {
     const namespace = await useNamespace(cluster);
     await applyAccount(namespace, 'a');
     const source = kubernetesSource({ client, namespaces: [], logger: silent });
-    const object = await source.get({ kind: 'Account', namespace, name: 'a' });
+    const object = await source.objects.get({ kind: 'Account', namespace, name: 'a' });
     if (object === undefined) throw new Error('no object');
-    await source.createSecret(object, 'a-api-key', { 'api-key': 'x' });
+    await source.secrets.create(object, 'a-api-key', { 'api-key': 'x' });
     const ownersOf = async (): Promise<string> => {
       const jsonpath = 'jsonpath={.metadata.ownerReferences}';
       return (await cluster.kubectl(['get', 'secret', 'a-api-key', '-n', namespace, '-o', jsonpath])).stdout;
@@ -149,7 +149,7 @@ describe('the Kubernetes source', () => {
     await applyAccount(namespace, 'a');
     const admin = loadKubeClient({ kubeconfigPath: cluster.kubeconfigPath });
     const source = kubernetesSource({ client: admin, namespaces: [], logger: silent });
-    const seen = await source.get({ kind: 'Account', namespace, name: 'a' });
+    const seen = await source.objects.get({ kind: 'Account', namespace, name: 'a' });
     expect(seen?.metadata.annotations).toEqual({});
     const desired = {
       apiVersion: GROUP_VERSION,
@@ -157,7 +157,7 @@ describe('the Kubernetes source', () => {
       metadata: { name: 'a', namespace },
       spec: { plan: 'Pro' },
     };
-    await source.apply(desired);
+    await source.objects.apply(desired);
     const { stdout } = await cluster.kubectl([
       'get',
       'mac',

@@ -43,7 +43,7 @@ class Simulation {
     const clock = (): number => this.#nowMs;
     const controller = new QuotaController({
       store,
-      objects: new Map(),
+      cache: new Map(),
       logger,
       clock,
       limit: () => quota,

@@ -41,7 +41,7 @@ test.each([
     const uid = `account ${gatewayOffsetMs} ${operatorOffsetMs}`;
     const controller = new QuotaController({
       store: ledgers,
-      objects: new Map(),
+      cache: new Map(),
       logger: pino({ level: 'silent' }),
       limit: () => 100,
       gatewayCount: () => 1,

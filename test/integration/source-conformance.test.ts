@@ -10,7 +10,7 @@ import { eventually } from '../harness/eventually.ts';
 import { directoryDriver, kubernetesDriver, type Manifest, type SourceDriver } from './source-drivers.ts';
 
 /**
- * Tests the contract of ResourceSource with both implementations. One is a directory of manifests. The other is a real Kubernetes
+ * Tests the contract of the ports of a source with both implementations. One is a directory of manifests. The other is a real Kubernetes
  * API server with identities and the operator's own ServiceAccount, as the operator uses it.
  */
 
@@ -69,7 +69,7 @@ describe.for([
     await driver.close();
   });
 
-  const start = () => driver.source.start(listener, stop.signal);
+  const start = () => driver.source.objects.start(listener, stop.signal);
   const known = (ref: ObjectRef): ResourceObject | undefined => listener.objects.get(keyOf(ref));
   const knownQuota = (ref: ObjectRef, quota: number) =>
     eventually(`${keyOf(ref)} with quota ${quota}`, () => known(ref), {
@@ -117,7 +117,7 @@ describe.for([
     await driver.write([account('a', 1)]);
     await start();
     const first = await knownAtAll(account('a'));
-    await driver.source.writeStatus(account('a'), { usage: { accepted: 1 } });
+    await driver.source.objects.writeStatus(account('a'), { usage: { accepted: 1 } });
     const withStatus = await eventually('the status', () => known(account('a')), {
       accept: (object) =>
         object?.status !== undefined && object.metadata.resourceVersion !== first.metadata.resourceVersion,
@@ -144,7 +144,7 @@ describe.for([
     await driver.write([account('a', 1)]);
     await start();
     const first = await knownAtAll(account('a'));
-    await driver.source.writeStatus(account('a'), { usage: { accepted: 1 } });
+    await driver.source.objects.writeStatus(account('a'), { usage: { accepted: 1 } });
     await driver.remove(account('a'));
     await eventually('the removal', () => !listener.objects.has(keyOf(account('a'))));
     await driver.write([account('a', 2)]);
@@ -163,34 +163,36 @@ describe.for([
     });
 
     it('is merged: null removes a field, other fields stay', async () => {
-      await driver.source.writeStatus(account('a'), { usage: { period: '2026-11', accepted: 1 } });
-      const written = await driver.source.writeStatus(account('a'), { usage: { period: null, quota: 5 } });
+      await driver.source.objects.writeStatus(account('a'), { usage: { period: '2026-11', accepted: 1 } });
+      const written = await driver.source.objects.writeStatus(account('a'), { usage: { period: null, quota: 5 } });
       expect(written.status).toMatchObject({ usage: { accepted: 1, quota: 5 } });
       expect(written.status).not.toHaveProperty('usage.period');
       const reported = await eventually('the status', () => known(account('a')), {
         accept: (object) => object?.metadata.resourceVersion === written.metadata.resourceVersion,
       });
       expect(reported).toEqual(written);
-      await expect(driver.source.get(account('a'))).resolves.toEqual(written);
+      await expect(driver.source.objects.get(account('a'))).resolves.toEqual(written);
     });
 
     it('does not count as a write when nothing changes', async () => {
-      const first = await driver.source.writeStatus(account('a'), { usage: { accepted: 1 } });
-      const second = await driver.source.writeStatus(account('a'), { usage: { accepted: 1 } });
+      const first = await driver.source.objects.writeStatus(account('a'), { usage: { accepted: 1 } });
+      const second = await driver.source.objects.writeStatus(account('a'), { usage: { accepted: 1 } });
       expect(second.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
     });
 
     it('fails with Conflict if the object has changed', async () => {
       const before = await knownAtAll(account('a'));
       const { resourceVersion } = before.metadata;
-      await driver.source.writeStatus(account('a'), { usage: { accepted: 1 } }, resourceVersion);
-      const stale = driver.source.writeStatus(account('a'), { usage: { accepted: 2 } }, resourceVersion);
+      await driver.source.objects.writeStatus(account('a'), { usage: { accepted: 1 } }, resourceVersion);
+      const stale = driver.source.objects.writeStatus(account('a'), { usage: { accepted: 2 } }, resourceVersion);
       await expect(stale).rejects.toMatchObject({ name: 'SourceError', kind: 'Conflict' });
-      await expect(driver.source.get(account('a'))).resolves.toMatchObject({ status: { usage: { accepted: 1 } } });
+      await expect(driver.source.objects.get(account('a'))).resolves.toMatchObject({
+        status: { usage: { accepted: 1 } },
+      });
     });
 
     it('of a missing object fails with NotFound', async () => {
-      const write = driver.source.writeStatus(account('missing'), { usage: { accepted: 1 } });
+      const write = driver.source.objects.writeStatus(account('missing'), { usage: { accepted: 1 } });
       await expect(write).rejects.toMatchObject({ name: 'SourceError', kind: 'NotFound' });
     });
   });
@@ -205,30 +207,36 @@ describe.for([
 
     it('creates, replaces and deletes', async () => {
       await start();
-      await expect(driver.source.get(account('a'))).resolves.toBeUndefined();
-      const created = await driver.editor.apply(desired(1, { team: 'x' }));
+      await expect(driver.source.objects.get(account('a'))).resolves.toBeUndefined();
+      const created = await driver.editor.objects.apply(desired(1, { team: 'x' }));
       expect(created).toMatchObject({ metadata: { generation: 1, labels: { team: 'x' } }, spec: { monthlyQuota: 1 } });
-      await driver.source.writeStatus(account('a'), { usage: { accepted: 7 } });
-      const replaced = await driver.editor.apply(desired(2));
+      await driver.source.objects.writeStatus(account('a'), { usage: { accepted: 7 } });
+      const replaced = await driver.editor.objects.apply(desired(2));
       expect(replaced).toMatchObject({ metadata: { generation: 2 }, status: { usage: { accepted: 7 } } });
       expect(replaced.metadata.labels ?? {}).toEqual({});
-      await expect(driver.source.get(account('a'))).resolves.toEqual(replaced);
+      await expect(driver.source.objects.get(account('a'))).resolves.toEqual(replaced);
       await knownQuota(account('a'), 2);
-      await driver.editor.delete(account('a'));
-      await expect(driver.source.get(account('a'))).resolves.toBeUndefined();
+      await driver.editor.objects.delete(account('a'));
+      await expect(driver.source.objects.get(account('a'))).resolves.toBeUndefined();
       await eventually('the removal', () => listener.objects.size === 0);
-      await expect(driver.editor.delete(account('a'))).rejects.toMatchObject({ name: 'SourceError', kind: 'NotFound' });
+      await expect(driver.editor.objects.delete(account('a'))).rejects.toMatchObject({
+        name: 'SourceError',
+        kind: 'NotFound',
+      });
     });
 
     it('does not change an object that is already as desired', async () => {
-      const first = await driver.editor.apply(desired(1));
-      const second = await driver.editor.apply(desired(1));
+      const first = await driver.editor.objects.apply(desired(1));
+      const second = await driver.editor.objects.apply(desired(1));
       expect(second.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
     });
 
     it('rejects an invalid name', async () => {
       const nameless = { ...desired(1), metadata: { name: '../A', namespace: 'default' } };
-      await expect(driver.editor.apply(nameless)).rejects.toMatchObject({ name: 'SourceError', kind: 'Invalid' });
+      await expect(driver.editor.objects.apply(nameless)).rejects.toMatchObject({
+        name: 'SourceError',
+        kind: 'Invalid',
+      });
     });
   });
 
@@ -249,20 +257,20 @@ describe.for([
     const refOf = (name: string): ObjectRef => ({ kind: 'Replay', namespace: 'default', name });
 
     it('are reported, can be changed, keep their status, and get a new uid when they are recreated', async () => {
-      await driver.editor.apply(replay('before'));
+      await driver.editor.objects.apply(replay('before'));
       await start();
       expect(known(refOf('before'))).toMatchObject({ kind: 'Replay', metadata: { generation: 1 } });
-      const first = await driver.editor.apply(replay('a'));
+      const first = await driver.editor.objects.apply(replay('a'));
       await knownAtAll(refOf('a'));
-      const written = await driver.source.writeStatus(refOf('a'), { observedGeneration: 1 });
+      const written = await driver.source.objects.writeStatus(refOf('a'), { observedGeneration: 1 });
       expect(written.status).toMatchObject({ observedGeneration: 1 });
-      await expect(driver.editor.get(refOf('a'))).resolves.toEqual(written);
-      const changed = await driver.editor.apply(replay('a', 'Suspended'));
+      await expect(driver.editor.objects.get(refOf('a'))).resolves.toEqual(written);
+      const changed = await driver.editor.objects.apply(replay('a', 'Suspended'));
       expect(changed.metadata).toMatchObject({ uid: first.metadata.uid, generation: 2 });
       expect(changed).toMatchObject({ spec: { state: 'Suspended' }, status: { observedGeneration: 1 } });
-      await driver.source.delete(refOf('a'), changed.metadata);
+      await driver.source.objects.delete(refOf('a'), changed.metadata);
       await eventually('the removal', () => !listener.objects.has(keyOf(refOf('a'))));
-      const second = await driver.editor.apply(replay('a'));
+      const second = await driver.editor.objects.apply(replay('a'));
       expect(second.metadata.uid).not.toBe(first.metadata.uid);
       expect(second.status).not.toMatchObject({ observedGeneration: 1 });
     });
@@ -284,16 +292,16 @@ describe.for([
         state,
       },
     });
-    const first = await driver.editor.apply(replay('Running'));
-    const changed = await driver.editor.apply(replay('Suspended'));
+    const first = await driver.editor.objects.apply(replay('Running'));
+    const changed = await driver.editor.objects.apply(replay('Suspended'));
     const conflict = { name: 'SourceError', kind: 'Conflict' };
-    await expect(driver.source.delete(ref, first.metadata)).rejects.toMatchObject(conflict);
-    await driver.editor.delete(ref);
-    await expect(driver.source.delete(ref, changed.metadata)).rejects.toMatchObject({ kind: 'NotFound' });
-    const again = await driver.editor.apply(replay('Suspended'));
-    await expect(driver.source.delete(ref, changed.metadata)).rejects.toMatchObject(conflict);
-    await driver.source.delete(ref, again.metadata);
-    await expect(driver.editor.get(ref)).resolves.toBeUndefined();
+    await expect(driver.source.objects.delete(ref, first.metadata)).rejects.toMatchObject(conflict);
+    await driver.editor.objects.delete(ref);
+    await expect(driver.source.objects.delete(ref, changed.metadata)).rejects.toMatchObject({ kind: 'NotFound' });
+    const again = await driver.editor.objects.apply(replay('Suspended'));
+    await expect(driver.source.objects.delete(ref, changed.metadata)).rejects.toMatchObject(conflict);
+    await driver.source.objects.delete(ref, again.metadata);
+    await expect(driver.editor.objects.get(ref)).resolves.toBeUndefined();
   });
 
   describe('secrets', () => {
@@ -302,13 +310,13 @@ describe.for([
       await start();
       const owner = await knownAtAll(account('owner'));
       const name = `generated-${driver.namespaces.join('-')}`;
-      await expect(driver.source.readSecret('default', name, 'api-key')).resolves.toBeUndefined();
-      await driver.source.createSecret(owner, name, { 'api-key': 'sesame-é' });
-      const value = await driver.source.readSecret('default', name, 'api-key');
+      await expect(driver.source.secrets.read('default', name, 'api-key')).resolves.toBeUndefined();
+      await driver.source.secrets.create(owner, name, { 'api-key': 'sesame-é' });
+      const value = await driver.source.secrets.read('default', name, 'api-key');
       expect(Buffer.from(value ?? []).toString()).toBe('sesame-é');
-      await expect(driver.source.readSecret('default', name, 'other')).resolves.toBeUndefined();
-      await expect(driver.source.readSecret('default', name, '__proto__')).resolves.toBeUndefined();
-      const again = driver.source.createSecret(owner, name, { 'api-key': 'other' });
+      await expect(driver.source.secrets.read('default', name, 'other')).resolves.toBeUndefined();
+      await expect(driver.source.secrets.read('default', name, '__proto__')).resolves.toBeUndefined();
+      const again = driver.source.secrets.create(owner, name, { 'api-key': 'other' });
       await expect(again).rejects.toMatchObject({ name: 'SourceError', kind: 'Conflict' });
     });
 
@@ -317,15 +325,15 @@ describe.for([
       await start();
       const owner = await knownAtAll(account('owner'));
       const [kept, gone] = ['kept', 'gone'].map((name) => `${name}-${driver.namespaces.join('-')}`) as [string, string];
-      await driver.source.createSecret(owner, kept, { 'api-key': 'first' });
+      await driver.source.secrets.create(owner, kept, { 'api-key': 'first' });
       const read = async (name: string): Promise<string> =>
-        Buffer.from((await driver.source.readSecret('default', name, 'api-key')) ?? []).toString();
+        Buffer.from((await driver.source.secrets.read('default', name, 'api-key')) ?? []).toString();
       for (const name of [kept, gone]) {
-        await driver.source.replaceSecret(owner, name, { 'api-key': 'second' }, 'mark-1');
+        await driver.source.secrets.replace(owner, name, { 'api-key': 'second' }, 'mark-1');
         expect(await read(name)).toBe('second');
-        await driver.source.replaceSecret(owner, name, { 'api-key': 'never' }, 'mark-1');
+        await driver.source.secrets.replace(owner, name, { 'api-key': 'never' }, 'mark-1');
         expect(await read(name)).toBe('second');
-        await driver.source.replaceSecret(owner, name, { 'api-key': 'third' }, 'mark-2');
+        await driver.source.secrets.replace(owner, name, { 'api-key': 'third' }, 'mark-2');
         expect(await read(name)).toBe('third');
       }
     });
@@ -334,19 +342,19 @@ describe.for([
       const bytes = Buffer.from([0, 255, 10, 13, 195, 40]);
       await driver.writeSecret('default', 'brought', { 'api-key': bytes });
       await start();
-      const value = await driver.source.readSecret('default', 'brought', 'api-key');
+      const value = await driver.source.secrets.read('default', 'brought', 'api-key');
       expect(Buffer.from(value ?? [])).toEqual(bytes);
       await driver.write([account('owner')]);
       const owner = await knownAtAll(account('owner'));
-      const replaced = driver.source.replaceSecret(owner, 'brought', { 'api-key': 'x' }, 'mark');
+      const replaced = driver.source.secrets.replace(owner, 'brought', { 'api-key': 'x' }, 'mark');
       await expect(replaced).rejects.toMatchObject({ name: 'SourceError', kind: 'Invalid' });
-      expect(Buffer.from((await driver.source.readSecret('default', 'brought', 'api-key')) ?? [])).toEqual(bytes);
+      expect(Buffer.from((await driver.source.secrets.read('default', 'brought', 'api-key')) ?? [])).toEqual(bytes);
     });
 
     it('are signing secrets only with the label, and have another version after a change', async () => {
       const name = `signing-${driver.namespaces.join('-')}`;
       const bytes = Buffer.from([0, 255, 10, 13, 195, 40]);
-      const read = () => driver.source.readSigningSecret('default', name);
+      const read = () => driver.source.secrets.readSigning('default', name);
       const written = (accept: (found: SigningSecret | undefined) => boolean) =>
         eventually('the Secret', read, { accept });
       await start();
@@ -372,9 +380,9 @@ describe.for([
     await start();
     const object = await knownAtAll(account('a'));
     const event = { type: 'Warning', reason: 'Invalid', message: `é${'x'.repeat(5_000)}` } as const;
-    for (let time = 0; time < 5; time++) await driver.source.recordEvent(object, event);
+    for (let time = 0; time < 5; time++) await driver.source.events.record(object, event);
     const gone = { ...object, metadata: { ...object.metadata, namespace: 'no-such-namespace' } };
-    await driver.source.recordEvent(gone, event);
+    await driver.source.events.record(gone, event);
   });
 
   it('survives an outage and reports the changes during it', { timeout: 120_000 }, async () => {
@@ -407,7 +415,7 @@ describe.for([
     await start();
     stop.abort();
     await driver.write([account('late')]);
-    await expect(driver.source.get(account('late'))).resolves.toBeDefined();
+    await expect(driver.source.objects.get(account('late'))).resolves.toBeDefined();
     expect(listener.log).toEqual([]);
   });
 });

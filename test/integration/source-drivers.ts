@@ -117,7 +117,7 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
   const collection = (plural: string, namespace: string) =>
     resourcePath({ group: 'standin.dev', version: 'v1alpha1', plural, namespace });
   const write = async (manifests: readonly Manifest[]) => {
-    await Promise.all(manifests.map((manifest) => editor.apply(toObject(manifest))));
+    await Promise.all(manifests.map((manifest) => editor.objects.apply(toObject(manifest))));
   };
   const open = () =>
     identifiedSource({
@@ -135,14 +135,14 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
     editor,
     namespaces,
     write,
-    remove: (ref) => editor.delete(ref),
+    remove: (ref) => editor.objects.delete(ref),
     writeSecret: (...secret) => cluster.apply(JSON.stringify(secretOf(...secret))),
     outage: async ({ write: changed, remove }) => {
       await cluster.stopApiServer('SIGKILL');
       await cluster.startApiServer();
       // The operator receives these changes only after it has reconnected, which may be before or after the write.
       await write(changed);
-      for (const ref of remove) await editor.delete(ref);
+      for (const ref of remove) await editor.objects.delete(ref);
     },
     reset: async () => {
       for (const namespace of namespaces) {

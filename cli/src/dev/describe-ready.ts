@@ -1,10 +1,10 @@
-import { API_KEY_DATA_KEY, type EndpointConfig, type ResourceObject, type ResourceSource } from '@standin/contract';
+import { API_KEY_DATA_KEY, type EndpointConfig, type ResourceObject, type Secrets } from '@standin/contract';
 import type { Operator } from '@standin/operator';
 import type { Ready } from './dev-output.ts';
 
 export interface DescribeReadyOptions {
   readonly operator: Operator;
-  readonly source: ResourceSource;
+  readonly secrets: Pick<Secrets, 'read'>;
   readonly gateway: string;
   /** The directory or kubeconfig that contains the resources. */
   readonly origin: string;
@@ -13,16 +13,16 @@ export interface DescribeReadyOptions {
 
 /** Resolves with what a user needs to send the first request. */
 export const describeReady = async (options: DescribeReadyOptions): Promise<Ready> => {
-  const { operator, source, gateway, origin, privateUpstreams } = options;
+  const { operator, secrets, gateway, origin, privateUpstreams } = options;
   const { translator } = operator;
-  const objects = [...operator.objects.values()].sort(byName);
+  const objects = [...operator.cache.values()].sort(byName);
   const accounts: { namespace: string; name: string; apiKey: string; uid: string }[] = [];
   for (const { kind, metadata } of objects) {
     if (kind !== 'Account') continue;
     const { namespace, name, uid } = metadata;
     const secretName = translator.verdict(uid)?.keySecret?.secretName;
     if (secretName === undefined) continue;
-    const key = await source.readSecret(namespace, secretName, API_KEY_DATA_KEY);
+    const key = await secrets.read(namespace, secretName, API_KEY_DATA_KEY);
     if (key !== undefined) accounts.push({ namespace, name, uid, apiKey: Buffer.from(key).toString('utf8') });
   }
 

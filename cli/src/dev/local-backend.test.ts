@@ -1,9 +1,8 @@
-import type { ResourceObject, ResourceSource } from '@standin/contract';
+import type { Objects, ResourceObject, Secrets } from '@standin/contract';
 import type { LogStore } from '@standin/logstore';
-import type { TranslateSettings } from '@standin/operator';
+import type { CachedObjects, TranslateSettings } from '@standin/operator';
 import { expect, it } from 'vitest';
 import { localBackend } from './local-backend.ts';
-import type { Observation } from './observe-source.ts';
 
 const SHOP = { kind: 'Project', metadata: { namespace: 'default', name: 'shop' } } as ResourceObject;
 
@@ -12,11 +11,12 @@ const isOpened = async (namespace: string, name: string, projectWithRows?: strin
   const store: Partial<LogStore> = {
     summaries: ({ project }) => Promise.resolve(project === projectWithRows ? [{} as never] : []),
   };
-  const observed: Partial<Observation> = { objects: () => [SHOP] };
+  const cache: Pick<CachedObjects, 'ofKind'> = { ofKind: () => [SHOP] };
   const { logs } = localBackend({
-    source: {} as ResourceSource,
+    objects: {} as Objects,
+    secrets: {} as Secrets,
     directory: undefined,
-    observed: observed as Observation,
+    cache: cache as CachedObjects,
     settings: {} as TranslateSettings,
     keySecret: () => undefined,
     whereIs: () => '',

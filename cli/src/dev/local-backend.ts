@@ -6,8 +6,9 @@ import {
   type GatheredRefusals,
   type LogRow,
   type ObjectRef,
+  type Objects,
   type ResourceObject,
-  type ResourceSource,
+  type Secrets,
 } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import {
@@ -21,15 +22,15 @@ import {
   type Resources,
 } from '@standin/dashboard';
 import { EVERY_PROJECT, type LogFilter, type LogStore } from '@standin/logstore';
-import type { LocatingSource, TranslateSettings } from '@standin/operator';
+import type { CachedObjects, LocatingObjects, TranslateSettings } from '@standin/operator';
 import { checkDesired } from './check-desired.ts';
-import type { Observation } from './observe-source.ts';
 
 export interface LocalBackendOptions {
-  readonly source: ResourceSource;
-  /** The source, if it is a directory. */
-  readonly directory: Pick<LocatingSource, 'textOf' | 'apply'> | undefined;
-  readonly observed: Observation;
+  readonly objects: Pick<Objects, 'get' | 'apply' | 'delete'>;
+  readonly secrets: Pick<Secrets, 'read'>;
+  /** The objects, if they are in a directory. */
+  readonly directory: Pick<LocatingObjects, 'textOf' | 'apply'> | undefined;
+  readonly cache: CachedObjects;
   readonly settings: TranslateSettings;
   /** Returns the file and the line of an object. Empty if it is in no file. */
   readonly whereIs: (ref: ObjectRef) => string;
@@ -44,7 +45,7 @@ export interface LocalBackendOptions {
   readonly gatherRefusals: (projectUid: string) => Promise<GatheredRefusals>;
 }
 
-/** Creates the dashboard's backend for `standin dev`. The backend uses this process's source and log, without a login. */
+/** Creates the dashboard's backend for `standin dev`. The backend uses this process's objects and log, without a login. */
 export const localBackend = (options: LocalBackendOptions): Backend => ({
   mode: 'local',
   gatewayUrl: options.gatewayUrl,
@@ -64,18 +65,15 @@ export const localBackend = (options: LocalBackendOptions): Backend => ({
  * this name nor a request from a former one.
  */
 const openByName = async (
-  { observed, store }: LocalBackendOptions,
+  { cache, store }: LocalBackendOptions,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): Promise<ProjectLog | undefined> => {
   const named = (text: string): string | undefined => (text === ANY_NAME ? undefined : text);
   const scope = { projectUid: EVERY_PROJECT, namespace: named(namespace), project: named(name) } as const;
   const log = namedLog(store, scope);
   if (scope.project === undefined) return log;
-  const exists = [...observed.objects()].some(
-    ({ kind, metadata }) =>
-      kind === 'Project' &&
-      metadata.name === name &&
-      (scope.namespace === undefined || metadata.namespace === namespace),
+  const exists = [...cache.ofKind('Project')].some(
+    ({ metadata }) => metadata.name === name && (scope.namespace === undefined || metadata.namespace === namespace),
   );
   return exists || (await log.summaries({ limit: 1 })).length > 0 ? log : undefined;
 };
@@ -106,7 +104,7 @@ const namedLog = (
 const namespacedName = ({ metadata: { namespace, name } }: ResourceObject): string => `${namespace}/${name}`;
 
 const localResources = (options: LocalBackendOptions): Resources => {
-  const { source, directory, observed, settings, keySecret, whereIs, inOrigin } = options;
+  const { objects, secrets, directory, cache, settings, keySecret, whereIs, inOrigin } = options;
   /** Runs writes one at a time, because each is checked against the current state, which must not change before the write. */
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -116,60 +114,57 @@ const localResources = (options: LocalBackendOptions): Resources => {
   };
   const check = async (object: DesiredObject, expected: ExpectedVersion): Promise<readonly Problem[]> => {
     const ref = objectRef(object);
-    // Bypasses the observed state, because the file may have just been saved.
-    const before = await source.get(ref);
+    // Bypasses the cache, because the file may have just been saved.
+    const before = await objects.get(ref);
     checkExpected(before, expected, ref);
-    return checkDesired(object, { objects: observed.objects(), settings, before });
+    return checkDesired(object, { objects: cache.values(), settings, before });
   };
   return {
     list: (kind, namespace) => {
-      const found = [...observed.objects()].filter(
-        (object) => object.kind === kind && (namespace === undefined || object.metadata.namespace === namespace),
-      );
-      return Promise.resolve(found.sort((a, b) => (namespacedName(a) < namespacedName(b) ? -1 : 1)));
+      const found = namespace === undefined ? cache.ofKind(kind) : cache.inNamespace(kind, namespace);
+      return Promise.resolve([...found].sort((a, b) => (namespacedName(a) < namespacedName(b) ? -1 : 1)));
     },
-    get: (ref) => Promise.resolve(observed.get(ref)),
+    get: (ref) => Promise.resolve(cache.find(ref)),
     identityOf: ({ metadata: { namespace, name, uid } }) => Promise.resolve({ namespace, name, uid }),
     check: (object, expected) => inTurn(() => check(object, expected)),
     apply: (object, expected, text) =>
       inTurn(async () => {
         const problems = await check(object, expected);
         if (problems.length > 0) return { ok: false, problems };
-        return { ok: true, object: await (directory ?? source).apply(object, text) };
+        return { ok: true, object: await (directory ?? objects).apply(object, text) };
       }),
     delete: (ref, uid) =>
       inTurn(async () => {
-        const before = await source.get(ref);
+        const before = await objects.get(ref);
         if (before !== undefined) checkExpected(before, { uid, generation: before.metadata.generation }, ref);
-        await source.delete(ref);
+        await objects.delete(ref);
       }),
     watch: async (namespace, onChange, signal) => {
-      const stop = observed.onChange((ref) => {
+      const stop = cache.subscribe((ref) => {
         if (namespace === undefined || ref === undefined || ref.namespace === namespace) onChange(ref);
       });
       if (!signal.aborted) await once(signal, 'abort');
       stop();
     },
-    problems: () =>
-      Promise.resolve(observed.problems().map(({ where, message }) => ({ where: inOrigin(where), message }))),
+    problems: () => Promise.resolve(cache.problems.map(({ where, message }) => ({ where: inOrigin(where), message }))),
     whereIs: (ref) => Promise.resolve(whereIs(ref) || undefined),
     ...(directory !== undefined && { textOf: (ref) => directory.textOf(ref) }),
     readApiKey: async ({ metadata: { namespace, uid } }) => {
       const secretName = keySecret(uid);
       if (secretName === undefined) return undefined;
-      const key = await source.readSecret(namespace, secretName, API_KEY_DATA_KEY);
+      const key = await secrets.read(namespace, secretName, API_KEY_DATA_KEY);
       return key && Buffer.from(key).toString('utf8');
     },
   };
 };
 
-/** Finds the Shares of `standin dev` by their token's SHA-256. Follows the observed objects, so a deleted Share is not found. */
-export const localShares = (observed: Observation): PublicSharesSource['source'] => {
+/** Finds the Shares of `standin dev` by their token's SHA-256. Follows the cache, so a deleted Share is not found. */
+export const localShares = (cache: CachedObjects): PublicSharesSource['source'] => {
   const index = new ShareIndex();
-  for (const object of observed.objects()) index.put(object);
-  observed.onChange((ref) => {
+  for (const object of cache.values()) index.put(object);
+  cache.subscribe((ref) => {
     if (ref === undefined) return;
-    const object = observed.get(ref);
+    const object = cache.find(ref);
     if (object === undefined) index.remove(ref);
     else index.put(object);
   });

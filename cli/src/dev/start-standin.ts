@@ -26,7 +26,7 @@ import {
   translateSettings,
   type Leadership,
   type LedgerStore,
-  type LocatingSource,
+  type LocatingObjects,
   type Operator,
   type OperatorSettings,
   type RecordedClaims,
@@ -41,7 +41,6 @@ import type { DevOutput, Ready, RequestEvent } from './dev-output.ts';
 import { describeReady } from './describe-ready.ts';
 import { localBackend, localShares } from './local-backend.ts';
 import { lineOfField, objectNotices } from './object-notices.ts';
-import { observeSource } from './observe-source.ts';
 
 /** The source of the resources: a directory of manifests or a cluster. */
 export type ResourcesFrom =
@@ -109,8 +108,8 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   const registry = new Registry();
   const operatorLogger = logger.child({ process: 'operator' });
   const opened = await openSource({ ...options, logger: operatorLogger }, operatorConfig, registry);
-  const { leadership, ledgers, claims, where, services } = opened;
-  const { source, observed } = observeSource(opened.source);
+  const { source, leadership, ledgers, claims, where, services } = opened;
+  const { objects, secrets } = source;
   const origin = displayPath(from.kind === 'directory' ? from.dir : from.kubeconfig);
   const inOrigin = (place: string): string =>
     place === '' ? '' : path.isAbsolute(place) ? displayPath(place) : path.join(origin, place);
@@ -150,8 +149,9 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
     refused,
     ended: operator.ended,
     backend: localBackend({
-      source,
-      observed,
+      objects,
+      secrets,
+      cache: operator.cache,
       store,
       inOrigin,
       directory: opened.directory,
@@ -161,10 +161,10 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
       gatherRefusals: (uid) => operator.gatherRefusals(uid),
       keySecret: (accountUid) => operator.translator.verdict(accountUid)?.keySecret?.secretName,
     }),
-    shares: { source: localShares(observed), store },
+    shares: { source: localShares(operator.cache), store },
     ready: async (signal) => {
       await settle(operator, signal);
-      return describeReady({ operator, source, gateway: url, origin, privateUpstreams: egress.allowPrivate });
+      return describeReady({ operator, secrets, gateway: url, origin, privateUpstreams: egress.allowPrivate });
     },
     stop: () => gateway.stop().then(() => operator.stop()),
   };
@@ -250,7 +250,7 @@ type Where = (ref: ObjectRef, message: string) => string;
 
 interface OpenedSource {
   readonly source: ResourceSource;
-  readonly directory?: LocatingSource;
+  readonly directory?: LocatingObjects;
   readonly services?: ServiceSource;
   readonly leadership: Leadership;
   readonly claims?: RecordedClaims;
@@ -265,13 +265,14 @@ const openSource = async (
 ): Promise<OpenedSource> => {
   if (from.kind === 'directory') {
     const source = directorySource({ dir: from.dir, dataDir, logger });
+    const directory = source.objects;
     const where: Where = (ref, message) => {
-      const start = source.whereIs(ref);
+      const start = directory.whereIs(ref);
       return start === undefined ? '' : lineOfField(from.dir, start, message);
     };
     const operatorDir = path.join(dataDir, 'operator');
     const ledgers = ledgerFiles(path.join(operatorDir, 'quota'));
-    return { source, directory: source, where, ledgers, leadership: soleLeader(operatorDir, logger) };
+    return { source, directory, where, ledgers, leadership: soleLeader(operatorDir, logger) };
   }
   const client = await openCluster(from.kubeconfig, registry);
   const cluster = { client, namespaces: [], logger, registry };

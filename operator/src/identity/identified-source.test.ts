@@ -23,7 +23,7 @@ const source = () =>
   identifiedSource({ source: raw, store, pollMs: POLL_MS, waitMsMax: WAIT_MS_MAX, logger: pino({ level: 'silent' }) });
 const start = async () => {
   const started = source();
-  await started.start(
+  await started.objects.start(
     {
       put: (object) => {
         calls.push(`put ${object.metadata.name} ${object.metadata.uid}`);
@@ -52,7 +52,7 @@ const recreate = (name: string): void => {
 beforeEach(() => {
   raw = new MemorySource();
   store = new MemoryIdentities();
-  store.objects = () => raw.objects();
+  store.objects = () => raw.all();
   calls = [];
   seen = new Map();
   stopping = new AbortController();
@@ -180,7 +180,7 @@ test('an object that no longer exists is neither recorded nor reported', async (
   raw.put('Project', 'shop', {});
   raw.isQuick = false;
   raw.remove('Project', 'shop');
-  raw.start = (listener) => {
+  raw.objects.start = (listener) => {
     listener.put(make('Project', 'shop', {}));
     return Promise.resolve();
   };
@@ -192,10 +192,10 @@ test('an object that no longer exists is neither recorded nor reported', async (
 test('an object that was created again after its report is neither recorded nor reported under its earlier uid', async () => {
   raw.put('Account', 'team', {});
   raw.put('Project', 'shop', {});
-  const before = raw.objects();
+  const before = raw.all();
   recreate('shop');
   // The source lags behind: it reports the earlier object first.
-  raw.start = (listener) => {
+  raw.objects.start = (listener) => {
     for (const object of before) listener.put(object);
     return Promise.resolve();
   };
@@ -267,7 +267,7 @@ describe('a fault', () => {
     ['no id', { observedGeneration: 1 }],
   ])('of a refused read does not affect an object whose status has %s', async (_what, status) => {
     raw.put('Project', 'shop', {});
-    await raw.writeStatus(SHOP, status);
+    await raw.objects.writeStatus(SHOP, status);
     store.disturb = () => {
       throw new SourceError('Forbidden', 'no permission');
     };
@@ -278,7 +278,7 @@ describe('a fault', () => {
 
   test('of a refused read concerns an object whose status has another id', async () => {
     raw.put('Project', 'shop', {});
-    await raw.writeStatus(SHOP, { id: 'uid-9', observedGeneration: 1 });
+    await raw.objects.writeStatus(SHOP, { id: 'uid-9', observedGeneration: 1 });
     store.disturb = () => {
       throw new SourceError('Forbidden', 'no permission');
     };
@@ -353,24 +353,24 @@ describe('calls', () => {
   test('return objects under their identities, known or not', async () => {
     store.namespaces.set('default', new Map([['Project.shop', sign(SHOP, 'first')]]));
     raw.put('Project', 'shop', {});
-    expect((await source().get(SHOP))?.metadata.uid).toBe('first');
+    expect((await source().objects.get(SHOP))?.metadata.uid).toBe('first');
     const started = await start();
-    expect((await started.get(SHOP))?.metadata.uid).toBe('first');
-    expect((await started.writeStatus(SHOP, { uri: 'a' })).metadata.uid).toBe('first');
-    expect(await started.get({ ...SHOP, name: 'none' })).toBeUndefined();
+    expect((await started.objects.get(SHOP))?.metadata.uid).toBe('first');
+    expect((await started.objects.writeStatus(SHOP, { uri: 'a' })).metadata.uid).toBe('first');
+    expect(await started.objects.get({ ...SHOP, name: 'none' })).toBeUndefined();
   });
 
   test('record Events under the uid of the API server', async () => {
     store.namespaces.set('default', new Map([['Project.shop', sign(SHOP, 'first')]]));
     raw.put('Project', 'shop', {});
     const uids: string[] = [];
-    raw.recordEvent = ({ metadata }) => {
+    raw.events.record = ({ metadata }) => {
       uids.push(metadata.uid);
       return Promise.resolve();
     };
     const started = await start();
     const shop = seen.get('Project shop');
-    if (shop !== undefined) await started.recordEvent(shop, { type: 'Warning', reason: 'Invalid', message: 'a' });
+    if (shop !== undefined) await started.events.record(shop, { type: 'Warning', reason: 'Invalid', message: 'a' });
     expect(uids).toEqual(['uid-1']);
   });
 });

@@ -3,12 +3,13 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   isIdentified,
   SourceError,
+  type DesiredObject,
+  type Events,
   type ObjectRef,
+  type Objects,
   type ObjectVersion,
   type ResourceObject,
   type ResourceSource,
-  type SigningSecret,
-  type SourceEvent,
   type SourceListener,
 } from '@standin/contract';
 import { Turns, WorkQueue } from '@standin/kube';
@@ -63,9 +64,9 @@ const withIdentity = (object: ResourceObject, { uid, fault }: Known): ResourceOb
  * after its identity is stored, or when it cannot be read or stored (see `recordIdentities`). All other kinds are passed through
  * unchanged.
  */
-class IdentifiedSource implements ResourceSource {
+class IdentifiedObjects implements Objects {
   readonly #options: IdentifiedSourceOptions;
-  readonly #source: ResourceSource;
+  readonly #objects: Objects;
   readonly #queue: WorkQueue;
   /** The objects by namespace and `entryName`. */
   readonly #live = new Map<string, Map<string, Live>>();
@@ -79,7 +80,7 @@ class IdentifiedSource implements ResourceSource {
 
   constructor(options: IdentifiedSourceOptions) {
     this.#options = options;
-    this.#source = options.source;
+    this.#objects = options.source.objects;
     this.#queue = new WorkQueue({
       name: 'identities',
       concurrency: READERS,
@@ -106,7 +107,7 @@ class IdentifiedSource implements ResourceSource {
       remove: (object) => this.#remove(object),
       problems: (problems) => listener.problems(problems),
     };
-    await this.#source.start(own, signal);
+    await this.#objects.start(own, signal);
     // Only what was listed, because a tenant can create objects without end.
     const listed = [...this.#waiting.values()].flatMap(({ objects }) => [...objects]);
     const { waitMsMax = WAIT_MS_MAX } = this.#options;
@@ -118,7 +119,7 @@ class IdentifiedSource implements ResourceSource {
   }
 
   async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
-    const object = await this.#source.get(ref);
+    const object = await this.#objects.get(ref);
     if (object === undefined || !isIdentified(ref.kind)) return object;
     const resolve = async (): Promise<Known | undefined> => {
       const { namespace } = ref;
@@ -130,12 +131,12 @@ class IdentifiedSource implements ResourceSource {
     return known && withIdentity(object, known);
   }
 
-  apply(...given: Parameters<ResourceSource['apply']>): Promise<ResourceObject> {
-    return this.#source.apply(...given);
+  apply(object: DesiredObject): Promise<ResourceObject> {
+    return this.#objects.apply(object);
   }
 
   async delete(ref: ObjectRef, version?: ObjectVersion): Promise<void> {
-    if (version === undefined || !isIdentified(ref.kind)) return this.#source.delete(ref, version);
+    if (version === undefined || !isIdentified(ref.kind)) return this.#objects.delete(ref, version);
     // The API server knows the object under its own uid.
     const live = this.#live.get(ref.namespace)?.get(entryName(ref));
     if (live?.known?.uid !== version.uid)
@@ -143,37 +144,20 @@ class IdentifiedSource implements ResourceSource {
         'Conflict',
         `${ref.kind} "${ref.name}" in namespace "${ref.namespace}" is another object now`,
       );
-    return this.#source.delete(ref, { uid: live.object.metadata.uid, resourceVersion: version.resourceVersion });
+    return this.#objects.delete(ref, { uid: live.object.metadata.uid, resourceVersion: version.resourceVersion });
   }
 
-  async writeStatus(...given: Parameters<ResourceSource['writeStatus']>): Promise<ResourceObject> {
-    const written = await this.#source.writeStatus(...given);
+  async writeStatus(...given: Parameters<Objects['writeStatus']>): Promise<ResourceObject> {
+    const written = await this.#objects.writeStatus(...given);
     const known = this.#liveOf(written)?.known;
     return known === undefined ? written : withIdentity(written, known);
   }
 
-  readSecret(...given: Parameters<ResourceSource['readSecret']>): Promise<Uint8Array | undefined> {
-    return this.#source.readSecret(...given);
-  }
-
-  readSigningSecret(...given: Parameters<ResourceSource['readSigningSecret']>): Promise<SigningSecret | undefined> {
-    return this.#source.readSigningSecret(...given);
-  }
-
-  createSecret(...given: Parameters<ResourceSource['createSecret']>): Promise<void> {
-    return this.#source.createSecret(...given);
-  }
-
-  replaceSecret(...given: Parameters<ResourceSource['replaceSecret']>): Promise<void> {
-    return this.#source.replaceSecret(...given);
-  }
-
-  /** Records the Event under the uid that the API server assigned to the object, by which `kubectl describe` finds Events. */
-  recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
+  /** Returns the object with the uid that the API server assigned to it. */
+  withOwnUid(object: ResourceObject): ResourceObject {
     const live = this.#live.get(object.metadata.namespace)?.get(entryName(refOf(object)));
     const isSame = live?.known?.uid === object.metadata.uid;
-    const { uid } = isSame ? live.object.metadata : object.metadata;
-    return this.#source.recordEvent({ ...object, metadata: { ...object.metadata, uid } }, event);
+    return isSame ? { ...object, metadata: { ...object.metadata, uid: live.object.metadata.uid } } : object;
   }
 
   #put(object: ResourceObject): void {
@@ -286,4 +270,10 @@ class IdentifiedSource implements ResourceSource {
 }
 
 /** Creates a source that reports the objects of a cluster under their identities. */
-export const identifiedSource = (options: IdentifiedSourceOptions): ResourceSource => new IdentifiedSource(options);
+export const identifiedSource = (options: IdentifiedSourceOptions): ResourceSource => {
+  const { source } = options;
+  const objects = new IdentifiedObjects(options);
+  // `kubectl describe` finds Events by the uid that the API server assigned.
+  const events: Events = { record: (object, event) => source.events.record(objects.withOwnUid(object), event) };
+  return { ...source, objects, events };
+};

@@ -32,7 +32,10 @@ beforeEach(() => {
 const prepared = async (): Promise<AccountKeyController> => {
   desired.flush();
   const controller = new AccountKeyController({
-    source,
+    objects: source.objects,
+    secrets: source.secrets,
+    events: source.events,
+    cache: desired.cache,
     desired,
     translator,
     pollMs: 1_000,
@@ -59,21 +62,21 @@ test('a new leader does not read the content of an Account beyond the limit of i
   const { metadata } = source.put('Account', 'beyond', { plan: 'Free' });
   desired.put({ ...source.object('Account', 'beyond'), spec: undefined, isBeyondLimit: true });
   const controller = await prepared();
-  expect(desired.objects.get(metadata.uid)).toMatchObject({ spec: undefined, isBeyondLimit: true });
+  expect(desired.cache.get(metadata.uid)).toMatchObject({ spec: undefined, isBeyondLimit: true });
   expect(translator.verdict(metadata.uid)?.accepted.reason).toBe('LimitReached');
   controller.start();
   await vi.waitFor(() => expect(controller.known(within)).toBeDefined());
-  expect([...source.secrets.keys()]).toEqual(['default/within-api-key']);
+  expect([...source.secretData.keys()]).toEqual(['default/within-api-key']);
 });
 
 test('a new leader writes no Secret before it leads, and does not accept a key whose Secret is missing', async () => {
   const kept = putAccount('kept');
   const lost = putAccount('lost');
-  source.secrets.set('default/kept-api-key', { 'api-key': 'k'.repeat(32) });
+  source.secretData.set('default/kept-api-key', { 'api-key': 'k'.repeat(32) });
   // The key of an earlier term of this leader.
   desired.setKey(lost, { kind: 'key', sha256: 'a'.repeat(64) });
   const controller = await prepared();
-  expect([...source.secrets.keys()]).toEqual(['default/kept-api-key']);
+  expect([...source.secretData.keys()]).toEqual(['default/kept-api-key']);
   expect([publishedKey(kept), publishedKey(lost)]).toEqual([expect.any(String), undefined]);
   expect(controller.isComplete()).toBe(false);
 

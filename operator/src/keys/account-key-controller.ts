@@ -1,18 +1,20 @@
-import { configKey, type ResourceObject, type ResourceSource } from '@standin/contract';
+import { configKey, type Objects, type ResourceObject } from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import type { DesiredState } from '../desired-state.ts';
+import type { CachedObjects } from '../object-cache.ts';
 import { isOlder } from '../resource-version.ts';
 import type { Changes, KnownKey, Translator } from '../translate/index.ts';
-import { AccountKeys, type KeyOwner } from './account-keys.ts';
+import { AccountKeys, type AccountKeysOptions, type KeyOwner } from './account-keys.ts';
 import { inParallel, READERS } from './in-parallel.ts';
 
-export interface AccountKeyControllerOptions {
-  readonly source: ResourceSource;
-  readonly desired: DesiredState;
+export interface AccountKeyControllerOptions extends Pick<AccountKeysOptions, 'secrets' | 'events'> {
+  readonly objects: Pick<Objects, 'get'>;
+  readonly cache: CachedObjects;
+  readonly desired: Pick<DesiredState, 'setKey' | 'put' | 'remove' | 'flush'>;
   readonly translator: Translator;
   /** The interval at which each Secret is read again. Watching the Secrets would require `watch` on all Secrets. */
   readonly pollMs: number;
@@ -32,9 +34,10 @@ export class AccountKeyController implements Controller {
 
   constructor(options: AccountKeyControllerOptions) {
     this.#options = options;
-    const { source, desired, pollMs, logger, registry } = options;
+    const { secrets, events, desired, pollMs, logger } = options;
     this.#keys = new AccountKeys({
-      source,
+      secrets,
+      events,
       logger: logger.child({ stage: 'keys' }),
       owner: (uid) => this.owner(uid),
       onKey: (uid, state) => desired.setKey(uid, state),
@@ -43,9 +46,9 @@ export class AccountKeyController implements Controller {
       name: 'keys',
       concurrency: READERS,
       backoff: BACKOFF,
-      registry,
+      registry: options.registry,
       logger,
-      about: (uid) => aboutObject(desired.objects, uid),
+      about: (uid) => aboutObject(options.cache, uid),
       reconcile: async (uid) => ((await this.#keys.read(uid)) ? { requeueAfterMs: pollMs } : undefined),
     });
   }
@@ -91,8 +94,8 @@ export class AccountKeyController implements Controller {
 
   /** Returns the Account and the location of its key, or undefined if there is no such Account or its spec is invalid. */
   owner(accountUid: string): KeyOwner | undefined {
-    const { desired, translator } = this.#options;
-    const account = desired.objects.get(accountUid);
+    const { cache, translator } = this.#options;
+    const account = cache.get(accountUid);
     const secret = translator.verdict(accountUid)?.keySecret;
     return account === undefined || secret === undefined ? undefined : { account, ...secret };
   }
@@ -109,7 +112,7 @@ export class AccountKeyController implements Controller {
   }
 
   #accounts(): string[] {
-    return [...this.#options.desired.objects].filter(([, { kind }]) => kind === 'Account').map(([uid]) => uid);
+    return Array.from(this.#options.cache.ofKind('Account'), ({ metadata }) => metadata.uid);
   }
 
   /**
@@ -122,12 +125,12 @@ export class AccountKeyController implements Controller {
   }
 
   async #refresh(uid: string): Promise<void> {
-    const { source, desired } = this.#options;
-    const account = desired.objects.get(uid);
+    const { objects, cache, desired } = this.#options;
+    const account = cache.get(uid);
     if (account === undefined) return;
     const { namespace, name } = account.metadata;
-    const fresh = await source.get({ kind: 'Account', namespace, name });
-    const known = desired.objects.get(uid);
+    const fresh = await objects.get({ kind: 'Account', namespace, name });
+    const known = cache.get(uid);
     // In the meantime, the source has reported a newer version of the Account, its deletion, or that it exceeds the namespace's limit.
     if (known === undefined || known.isBeyondLimit === true || (fresh?.metadata.uid === uid && isOlder(fresh, known)))
       return;

@@ -13,7 +13,8 @@ let owner: KeyOwner | undefined;
 let reported: KeyState[];
 let keys: AccountKeys;
 
-const setSecret = (name: string, key: string): void => void source.secrets.set(`default/${name}`, { 'api-key': key });
+const setSecret = (name: string, key: string): void =>
+  void source.secretData.set(`default/${name}`, { 'api-key': key });
 const named = (secretName: string, generated: boolean): KeyOwner => {
   return { account: source.object('Account', 'team'), secretName, generated };
 };
@@ -24,7 +25,8 @@ beforeEach(() => {
   owner = named('team-api-key', true);
   reported = [];
   keys = new AccountKeys({
-    source,
+    secrets: source.secrets,
+    events: source.events,
     logger: pino({ level: 'silent' }),
     owner: () => owner,
     onKey: (_uid, state) => reported.push(state),
@@ -34,19 +36,19 @@ beforeEach(() => {
 describe('a generated key', () => {
   test('is created once, with an Event, and only its digest is reported', async () => {
     expect(await keys.read('uid-1')).toBe(true);
-    const key = source.secrets.get('default/team-api-key')?.['api-key'] ?? '';
+    const key = source.secretData.get('default/team-api-key')?.['api-key'] ?? '';
     expect(reported).toEqual([{ kind: 'key', sha256: apiKeySha256(key) }]);
-    expect(source.events).toMatchObject([{ type: 'Normal', reason: 'KeyGenerated' }]);
-    expect(source.events[0]?.message).not.toContain(key);
+    expect(source.recorded).toMatchObject([{ type: 'Normal', reason: 'KeyGenerated' }]);
+    expect(source.recorded[0]?.message).not.toContain(key);
     await keys.read('uid-1');
     expect(reported[1]).toEqual(reported[0]);
-    expect(source.events).toHaveLength(1);
+    expect(source.recorded).toHaveLength(1);
     expect(keys.known('uid-1')).toEqual({ secretName: 'team-api-key', key: reported[0] });
   });
 
   test('is created again after its Secret is deleted', async () => {
     await keys.read('uid-1');
-    source.secrets.clear();
+    source.secretData.clear();
     await keys.read('uid-1');
     expect(reported[1]).toMatchObject({ kind: 'key' });
     expect(reported[1]).not.toEqual(reported[0]);
@@ -58,11 +60,11 @@ describe('a generated key', () => {
     };
     await keys.read('uid-1');
     expect(reported).toEqual([{ kind: 'key', sha256: apiKeySha256(OWN) }]);
-    expect(source.events).toEqual([]);
+    expect(source.recorded).toEqual([]);
   });
 
   test('is not written to a Secret with the same name and other content', async () => {
-    source.secrets.set('default/team-api-key', { password: 'x' });
+    source.secretData.set('default/team-api-key', { password: 'x' });
     await keys.read('uid-1');
     expect(reported).toMatchObject([
       { kind: 'invalid', message: expect.stringContaining('add this data key, or delete') as string },

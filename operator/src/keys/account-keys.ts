@@ -1,4 +1,4 @@
-import { API_KEY_DATA_KEY, SourceError, type ResourceObject, type ResourceSource } from '@standin/contract';
+import { API_KEY_DATA_KEY, SourceError, type Events, type ResourceObject, type Secrets } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { KeyState, KnownKey } from '../translate/index.ts';
 import { apiKeyProblem, apiKeySha256, generateApiKey } from './api-key.ts';
@@ -12,7 +12,8 @@ export interface KeyOwner {
 }
 
 export interface AccountKeysOptions {
-  readonly source: ResourceSource;
+  readonly secrets: Pick<Secrets, 'read' | 'create'>;
+  readonly events: Events;
   readonly logger: Logger;
   /** Returns the Account and the location of its key, or undefined if there is no such Account or its spec is invalid. */
   readonly owner: (accountUid: string) => KeyOwner | undefined;
@@ -87,7 +88,7 @@ export class AccountKeys {
   }
 
   async #lookUp(account: ResourceObject, secretName: string): Promise<KeyState | undefined> {
-    const bytes = await this.#options.source.readSecret(account.metadata.namespace, secretName, API_KEY_DATA_KEY);
+    const bytes = await this.#options.secrets.read(account.metadata.namespace, secretName, API_KEY_DATA_KEY);
     if (bytes === undefined) return undefined;
     const key = Buffer.from(bytes).toString('utf8');
     const message = apiKeyProblem(key);
@@ -97,10 +98,10 @@ export class AccountKeys {
   }
 
   async #create({ account, secretName }: KeyOwner): Promise<KeyState> {
-    const { source, logger } = this.#options;
+    const { secrets, events, logger } = this.#options;
     const key = generateApiKey();
     try {
-      await source.createSecret(account, secretName, { [API_KEY_DATA_KEY]: key });
+      await secrets.create(account, secretName, { [API_KEY_DATA_KEY]: key });
     } catch (error) {
       if (!(error instanceof SourceError && error.kind === 'Conflict')) throw error;
       // The previous leader has just created the Secret, or a Secret with that name has other content.
@@ -110,7 +111,7 @@ export class AccountKeys {
     const { namespace, name } = account.metadata;
     logger.info({ namespace, name, secretName }, 'API key generated');
     const message = `API key generated in Secret ${secretName}.`;
-    await source.recordEvent(account, { type: 'Normal', reason: 'KeyGenerated', message });
+    await events.record(account, { type: 'Normal', reason: 'KeyGenerated', message });
     return { kind: 'key', sha256: apiKeySha256(key) };
   }
 }

@@ -61,7 +61,7 @@ const resource = (digest: string | undefined, programmed: 'True' | 'False'): Res
 const start = (before: ResourceObject, keySha256: string | undefined): KeyChanges => {
   const revocations = new KeyChanges({
     translator: { objects: () => [account(keySha256)].values() },
-    objects: new Map([['u', before]]),
+    cache: new Map([['u', before]]),
     gateways: {
       revoke: (key) => states.revoke(key, since),
       cancelRevocation: (key) => states.cancelRevocation(key),
@@ -150,7 +150,7 @@ describe('an Endpoint’s signing secret', () => {
   const begin = (before: ResourceObject, ...published: EndpointConfig[]): KeyChanges => {
     const changes = new KeyChanges({
       translator: { objects: () => published.values() },
-      objects: new Map([['e', before]]),
+      cache: new Map([['e', before]]),
       gateways: {
         revoke: (key) => states.revoke(key, since),
         cancelRevocation: (key) => states.cancelRevocation(key),

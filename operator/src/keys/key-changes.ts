@@ -9,11 +9,12 @@ import {
 import { conditionsIn, readStatus } from '@standin/crds';
 import type { Controller } from '../controller.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
+import type { CachedObjects } from '../object-cache.ts';
 import type { Changes, Translator } from '../translate/index.ts';
 
 export interface KeyChangesOptions {
   readonly translator: Pick<Translator, 'objects'>;
-  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly cache: Pick<CachedObjects, 'values'>;
   readonly gateways: Pick<GatewayController, 'revoke' | 'cancelRevocation'>;
 }
 
@@ -59,11 +60,12 @@ export class KeyChanges implements Controller {
    * or that the current ones are programmed.
    */
   start(): void {
-    const { translator, objects, gateways } = this.#options;
+    const { translator, cache, gateways } = this.#options;
     const put = new Map([...translator.objects()].map((object) => [object.uid, object]));
     this.translated({ put: [...put.values()], remove: [] });
-    for (const [uid, object] of objects) {
-      const { kind } = object;
+    for (const object of cache.values()) {
+      const { kind, metadata } = object;
+      const { uid } = metadata;
       if (kind !== 'Account' && kind !== 'Endpoint') continue;
       const published = put.get(uid);
       if (kind === 'Account' && published === undefined) continue;

@@ -27,13 +27,14 @@ let isKeyValid: boolean;
 let reads: number;
 /** Called when the source has reported an object. */
 let onPut: (object: ResourceObject) => void;
-const objects = new Map<string, ResourceObject>();
 
 /** Starts a leader's term. */
 const begin = (): KeyRegenerationController => {
   const started = new KeyRegenerationController({
-    source,
-    objects,
+    objects: source.objects,
+    secrets: source.secrets,
+    events: source.events,
+    cache: source.cache,
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     clock: () => now,
@@ -55,7 +56,7 @@ const begin = (): KeyRegenerationController => {
   return started;
 };
 
-const key = (): string => source.secrets.get('default/team-api-key')?.['api-key'] ?? '';
+const key = (): string => source.secretData.get('default/team-api-key')?.['api-key'] ?? '';
 const digest = (): string => createHash('sha256').update(key()).digest('hex');
 const statusOf = (name: string): Record<string, unknown> =>
   (source.object('KeyRegeneration', name).status ?? {}) as Record<string, unknown>;
@@ -73,26 +74,18 @@ beforeEach(async () => {
   isKeyValid = true;
   reads = 0;
   onPut = () => undefined;
-  objects.clear();
   source = new MemorySource();
-  source.secrets.set('default/team-api-key', { 'api-key': OLD });
+  source.secretData.set('default/team-api-key', { 'api-key': OLD });
   published = digest();
   account = source.put('Account', 'team', {});
-  await source.start(
-    {
-      put: (object) => {
-        objects.set(object.metadata.uid, object);
-        regenerations?.changed(object);
-        onPut(object);
-      },
-      remove: (object) => {
-        objects.delete(object.metadata.uid);
-        regenerations?.removed(object);
-      },
-      problems: () => undefined,
+  await source.follow(() => ({
+    name: 'term',
+    changed: (object) => {
+      regenerations?.changed(object);
+      onPut(object);
     },
-    new AbortController().signal,
-  );
+    removed: (object) => regenerations?.removed(object),
+  }));
   regenerations = begin();
 });
 afterEach(() => regenerations?.stop());
@@ -110,8 +103,8 @@ describe('a KeyRegeneration', () => {
       regenerations: ['2026-11-21T12:00:00.000Z'],
       windowResetsAt: '2026-11-21T13:00:00.000Z',
     });
-    expect(source.events).toMatchObject([{ name: 'team', type: 'Normal', reason: 'KeyRegenerated' }]);
-    expect(JSON.stringify([source.statusWrites, source.events])).not.toContain(key());
+    expect(source.recorded).toMatchObject([{ name: 'team', type: 'Normal', reason: 'KeyRegenerated' }]);
+    expect(JSON.stringify([source.statusWrites, source.recorded])).not.toContain(key());
   });
 
   it('is looked at ever later if its key cannot be published', async () => {
@@ -155,7 +148,7 @@ describe('a KeyRegeneration', () => {
     regenerations?.changed(account);
     await expect.poll(() => apiKey().regenerating).toBeUndefined();
     expect(statusOf('one')['completedAt']).toBe('2026-11-21T12:00:00Z');
-    expect(source.events).toMatchObject([{ name: 'team', type: 'Normal', reason: 'KeyRegenerated' }]);
+    expect(source.recorded).toMatchObject([{ name: 'team', type: 'Normal', reason: 'KeyRegenerated' }]);
   });
 
   it('is rejected for an account with its own Secret, and changes nothing', async () => {
@@ -217,7 +210,7 @@ describe('a KeyRegeneration', () => {
     await expectPhase('seventh', 'Refused');
     expect(statusOf('seventh')['windowResetsAt']).toBe('2026-11-21T13:00:00.000Z');
     expect(conditionsIn(statusOf('seventh'))[0]).toMatchObject({ reason: 'LimitReached' });
-    expect(source.events.at(-1)).toMatchObject({ name: 'team', type: 'Warning', reason: 'LimitReached' });
+    expect(source.recorded.at(-1)).toMatchObject({ name: 'team', type: 'Warning', reason: 'LimitReached' });
     expect(key()).toBe(sixth);
     expect(apiKey().regenerations).toHaveLength(6);
 

@@ -5,8 +5,10 @@ import {
   isRecord,
   LIMITS,
   SourceError,
+  type Events,
+  type Objects,
   type ResourceObject,
-  type ResourceSource,
+  type Secrets,
 } from '@standin/contract';
 import { parseObject, regenerationWindow, type KeyRegenerationSpec } from '@standin/crds';
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
@@ -15,6 +17,7 @@ import type { Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import type { ProgrammedState } from '../gateways/gateway-record.ts';
+import type { CachedObjects } from '../object-cache.ts';
 import { contextOf, secondsOf } from '../status/conditions.ts';
 import { isOutdated, refOf, StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import { fails, invalid } from '../translate/findings.ts';
@@ -32,8 +35,10 @@ import {
 } from './regeneration-report.ts';
 
 export interface KeyRegenerationControllerOptions {
-  readonly source: ResourceSource;
-  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly objects: Pick<Objects, 'get' | 'writeStatus'>;
+  readonly secrets: Pick<Secrets, 'read' | 'replace'>;
+  readonly events: Events;
+  readonly cache: CachedObjects;
   readonly logger: Logger;
   readonly registry: Registry;
   /** Returns the Account and the location of its key, or undefined if there is no such Account or its spec is invalid. */
@@ -101,7 +106,7 @@ export class KeyRegenerationController implements Controller {
 
   constructor(options: KeyRegenerationControllerOptions) {
     this.#options = options;
-    this.#writer = new StatusWriter(options.source);
+    this.#writer = new StatusWriter(options.objects);
     this.#queue = new WorkQueue({
       name: 'regenerations',
       concurrency: WORKERS,
@@ -114,13 +119,13 @@ export class KeyRegenerationController implements Controller {
   }
 
   start(): void {
-    for (const object of this.#options.objects.values()) this.changed(object);
+    for (const object of this.#options.cache.ofKind('KeyRegeneration')) this.changed(object);
   }
 
   changed({ kind, metadata: { uid, namespace, name } }: ResourceObject): void {
     if (kind === 'Account') this.#enqueueOpen(`${namespace}/${name}`);
     if (kind !== 'KeyRegeneration') return;
-    const regeneration = this.#options.objects.get(uid);
+    const regeneration = this.#options.cache.get(uid);
     if (regeneration === undefined) return;
     this.#close(uid);
     this.#regenerations.set(uid, regeneration);
@@ -209,7 +214,7 @@ export class KeyRegenerationController implements Controller {
   }
 
   async #resume(regeneration: ResourceObject): Promise<ReconcileResult | undefined> {
-    const { source, owner } = this.#options;
+    const { objects, owner } = this.#options;
     const parsed = parseObject(regeneration);
     if (!parsed.ok) {
       const { reason, message } = invalid(parsed.problems);
@@ -217,7 +222,7 @@ export class KeyRegenerationController implements Controller {
     }
     const { name } = (parsed.value.spec as KeyRegenerationSpec).accountRef;
     // The read bypasses all caches, because the current status is required.
-    const account = await source.get({ kind: 'Account', namespace: regeneration.metadata.namespace, name });
+    const account = await objects.get({ kind: 'Account', namespace: regeneration.metadata.namespace, name });
     if (account === undefined)
       return this.#awaitAccount(
         regeneration,
@@ -241,7 +246,7 @@ export class KeyRegenerationController implements Controller {
    * call.
    */
   async #begin(regeneration: ResourceObject, account: ResourceObject): Promise<true | ReconcileResult | undefined> {
-    const { source, logger } = this.#options;
+    const { events, logger } = this.#options;
     const { name, uid } = regeneration.metadata;
     const now = this.#now;
     const { recent, left, resetsAt, current } = regenerationWindow(account, now);
@@ -256,7 +261,7 @@ export class KeyRegenerationController implements Controller {
     }
     if (left === 0) {
       const message = `The key of Account ${account.metadata.name} was regenerated ${recent.length} times within the last hour. The key was not changed. The next regeneration is possible at ${String(resetsAt)}.`;
-      await source.recordEvent(account, { type: 'Warning', reason: 'LimitReached', message });
+      await events.record(account, { type: 'Warning', reason: 'LimitReached', message });
       return this.#report(regeneration, refused('LimitReached', message, resetsAt));
     }
     const regenerations = [...recent, new Date(now).toISOString()];
@@ -273,7 +278,7 @@ export class KeyRegenerationController implements Controller {
     namespace: string,
     { name, uid }: { readonly name: string; readonly uid: string },
   ): Promise<ResourceObject | undefined> {
-    const found = await this.#options.source.get({ kind: 'KeyRegeneration', namespace, name });
+    const found = await this.#options.objects.get({ kind: 'KeyRegeneration', namespace, name });
     return found?.metadata.uid === uid ? found : undefined;
   }
 
@@ -281,22 +286,18 @@ export class KeyRegenerationController implements Controller {
     regeneration: ResourceObject,
     { account, secretName }: KeyOwner,
   ): Promise<ReconcileResult | undefined> {
-    const { source, readSoon, programmed, gatewayCount } = this.#options;
+    const { secrets, events, readSoon, programmed, gatewayCount } = this.#options;
     const { namespace, uid } = account.metadata;
     try {
-      await source.replaceSecret(
-        account,
-        secretName,
-        { [API_KEY_DATA_KEY]: generateApiKey() },
-        regeneration.metadata.uid,
-      );
+      const data = { [API_KEY_DATA_KEY]: generateApiKey() };
+      await secrets.replace(account, secretName, data, regeneration.metadata.uid);
     } catch (error) {
       if (!(error instanceof SourceError) || error.kind !== 'Invalid') throw error;
       const what = `Secret ${secretName}, which the operator did not create`;
       const outdated = await this.#withdraw(regeneration, account);
       return outdated ?? this.#report(regeneration, managedElsewhere(what, account.metadata.name));
     }
-    const key = await source.readSecret(namespace, secretName, API_KEY_DATA_KEY);
+    const key = await secrets.read(namespace, secretName, API_KEY_DATA_KEY);
     const sha256 = key === undefined ? '' : apiKeySha256(Buffer.from(key).toString('utf8'));
     const state = programmed(uid, sha256);
     if (state === undefined) {
@@ -313,7 +314,7 @@ export class KeyRegenerationController implements Controller {
       return LATER;
     }
     const message = `API key regenerated by KeyRegeneration ${regeneration.metadata.name}. ${facts.progress.message}`;
-    await source.recordEvent(account, { type: 'Normal', reason: 'KeyRegenerated', message });
+    await events.record(account, { type: 'Normal', reason: 'KeyRegenerated', message });
     return undefined;
   }
 
@@ -342,7 +343,7 @@ export class KeyRegenerationController implements Controller {
    */
   async #withdraw(regeneration: ResourceObject, { metadata }: ResourceObject): Promise<typeof SOON | undefined> {
     const { namespace, name } = metadata;
-    const account = await this.#options.source.get({ kind: 'Account', namespace, name });
+    const account = await this.#options.objects.get({ kind: 'Account', namespace, name });
     if (account === undefined) return undefined;
     const { recent, current } = regenerationWindow(account, this.#now);
     if (current?.uid !== regeneration.metadata.uid) return undefined;
@@ -369,12 +370,12 @@ export class KeyRegenerationController implements Controller {
 
   /** Clears the mark on the Account that this regeneration is in progress. */
   async #release(regeneration: ResourceObject): Promise<ReconcileResult | undefined> {
-    const { source } = this.#options;
+    const { objects } = this.#options;
     const { namespace, uid } = regeneration.metadata;
     const parsed = parseObject(regeneration);
     if (!parsed.ok) return undefined;
     const { name } = (parsed.value.spec as KeyRegenerationSpec).accountRef;
-    const account = await source.get({ kind: 'Account', namespace, name });
+    const account = await objects.get({ kind: 'Account', namespace, name });
     if (account === undefined || regenerationWindow(account, this.#now).current?.uid !== uid) return undefined;
     return this.#write(account, { apiKey: { regenerating: undefined } });
   }

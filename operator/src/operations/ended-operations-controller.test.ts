@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
+import type { Controller } from '../controller.ts';
 import { EndedOperationsController } from './ended-operations-controller.ts';
 
 const ENDED_AT = '2026-11-21T12:00:00Z';
@@ -34,20 +35,20 @@ const statusOf = (type: string, reason: string, status = 'True') => ({
 const SUCCEEDED = statusOf('Complete', 'Succeeded');
 
 let source: MemorySource;
-let controller: EndedOperationsController;
+let controller: Controller;
 let now: number;
 let metadata: Pick<ResourceObject['metadata'], 'labels' | 'annotations'>;
-const objects = new Map<string, ResourceObject>();
 
-const begin = (): EndedOperationsController => {
-  const options = { source, objects, logger: pino({ level: 'silent' }), registry: new Registry(), clock: () => now };
-  const started = new EndedOperationsController(options);
+const begin = (): Controller => {
+  const { objects, cache } = source;
+  const logger = pino({ level: 'silent' });
+  const started = new EndedOperationsController({ objects, cache, logger, registry: new Registry(), clock: () => now });
   started.start();
   return started;
 };
 const passDays = async (days: number): Promise<void> => {
   now = Date.parse(ENDED_AT) + days * LIMITS.operationTtlSecondsDefault * 1_000;
-  await controller.stop();
+  await controller.stop?.();
   controller = begin();
 };
 const put = (kind: OperationKind, { spec = {}, status = SUCCEEDED }: { spec?: object; status?: object } = {}) =>
@@ -58,32 +59,20 @@ const summary = (kind: Kind): string[] =>
 beforeEach(async () => {
   now = Date.parse(ENDED_AT);
   metadata = {};
-  objects.clear();
   source = new MemorySource();
   controller = begin();
-  await source.start(
-    {
-      put: (seen) => {
-        const object = { ...seen, metadata: { ...seen.metadata, ...metadata } };
-        objects.set(object.metadata.uid, object);
-        controller.changed(object);
-      },
-      remove: (object) => {
-        objects.delete(object.metadata.uid);
-        controller.removed(object);
-      },
-      problems: () => undefined,
-    },
-    new AbortController().signal,
+  await source.follow(
+    () => controller,
+    (seen) => ({ ...seen, metadata: { ...seen.metadata, ...metadata } }),
   );
 });
-afterEach(() => controller.stop());
+afterEach(() => controller.stop?.());
 
 describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
   it('is deleted a day after its end, and not before', async () => {
     put(kind);
     await passDays(0.99);
-    await controller.stop();
+    await controller.stop?.();
     expect(source.has(kind, 'once')).toBe(true);
     await passDays(1);
     await expect.poll(() => source.has(kind, 'once')).toBe(false);
@@ -97,7 +86,7 @@ describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
     put(kind, { spec: { ttlSecondsAfterFinished } });
     if (days > 0) {
       await passDays(days * 0.99);
-      await controller.stop();
+      await controller.stop?.();
       expect(source.has(kind, 'once')).toBe(true);
     }
     await passDays(days);
@@ -107,7 +96,7 @@ describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
   it('that has not ended is not deleted', async () => {
     put(kind, { spec: { ttlSecondsAfterFinished: 0 }, status: statusOf('Reconciling', 'Running') });
     await passDays(10);
-    await controller.stop();
+    await controller.stop?.();
     expect(source.has(kind, 'once')).toBe(true);
     expect(source.statusWrites).toEqual([]);
   });
@@ -122,7 +111,7 @@ describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
     metadata = tracking;
     put(kind, { spec: { ttlSecondsAfterFinished: 0 } });
     await passDays(100);
-    await controller.stop();
+    await controller.stop?.();
     expect(source.has(kind, 'once')).toBe(true);
   });
 
@@ -152,7 +141,7 @@ describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
     };
     await passDays(1);
     await expect.poll(() => reads).toBe(1);
-    await controller.stop();
+    await controller.stop?.();
     expect([reads, source.object(kind, 'once').metadata.uid]).toEqual([1, uid]);
   });
 });

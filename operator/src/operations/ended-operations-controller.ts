@@ -1,4 +1,4 @@
-import { LIMITS, type Kind, type ResourceObject, type ResourceSource } from '@standin/contract';
+import { LIMITS, type Kind, type Objects, type ResourceObject } from '@standin/contract';
 import { parseObject } from '@standin/crds';
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
@@ -6,12 +6,13 @@ import type { Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import { deleteObject, isTracked } from '../delete-object.ts';
+import type { CachedObjects } from '../object-cache.ts';
 import { StatusWriter } from '../status/status-writer.ts';
 import { endedOperation } from './operation-conditions.ts';
 
 export interface EndedOperationsControllerOptions {
-  readonly source: ResourceSource;
-  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly objects: Pick<Objects, 'writeStatus' | 'delete'>;
+  readonly cache: CachedObjects;
   readonly logger: Logger;
   readonly registry: Registry;
   /** Returns the current time in milliseconds since the epoch. */
@@ -43,21 +44,21 @@ export class EndedOperationsController implements Controller {
 
   constructor(options: EndedOperationsControllerOptions) {
     this.#options = options;
-    const { source, registry, logger } = options;
-    this.#writer = new StatusWriter(source);
+    const { objects, cache, registry, logger } = options;
+    this.#writer = new StatusWriter(objects);
     this.#queue = new WorkQueue({
       name: this.name,
       concurrency: WORKERS,
       backoff: BACKOFF,
       registry,
       logger: logger.child({ stage: 'operations' }),
-      about: (uid) => aboutObject(options.objects, uid),
+      about: (uid) => aboutObject(cache, uid),
       reconcile: (uid) => this.#reconcile(uid),
     });
   }
 
   start(): void {
-    for (const object of this.#options.objects.values()) this.changed(object);
+    for (const object of this.#options.cache.values()) this.changed(object);
   }
 
   changed(object: ResourceObject): void {
@@ -73,8 +74,8 @@ export class EndedOperationsController implements Controller {
   }
 
   async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
-    const { source, objects, clock = Date.now } = this.#options;
-    const seen = objects.get(uid);
+    const { objects, cache, clock = Date.now } = this.#options;
+    const seen = cache.get(uid);
     if (seen === undefined) return undefined;
     const operation = this.#writer.newest(seen);
     const ended = endedOperation(operation);
@@ -84,7 +85,7 @@ export class EndedOperationsController implements Controller {
     const endedAt = Date.parse(ended.endedAt);
     const leftMs = (Number.isNaN(endedAt) ? clock() : endedAt) + ttlSecondsOf(operation) * 1_000 - clock();
     if (leftMs <= 0 && !isTracked(operation)) {
-      await deleteObject(source, operation);
+      await deleteObject(objects, operation);
       return undefined;
     }
     await this.#writer.write(operation, {

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ResourceObject } from '@standin/contract';
 import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
+import type { CachedObjects } from '../object-cache.ts';
 import type { Changes, Translator } from '../translate/index.ts';
 import type { StreamServer, Publication } from './stream-server.ts';
 
 export interface ConfigPublisherOptions extends Omit<Publication, 'holdsIdentity'> {
-  /** All objects, by identity. */
-  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly cache: Pick<CachedObjects, 'get'>;
   readonly translator: Pick<Translator, 'objects'>;
   readonly server: StreamServer;
 }
@@ -23,14 +22,14 @@ export class ConfigPublisher implements Controller {
 
   /** Publishes the first revision, which contains everything. */
   start(): void {
-    const { translator, server, log, gateways, quota, refusals, objects } = this.#options;
+    const { translator, server, log, gateways, quota, refusals, cache } = this.#options;
     log.append({ put: [...translator.objects()], remove: [] });
     server.lead({
       log,
       gateways,
       quota,
       refusals,
-      holdsIdentity: ({ uid, ...ref }) => isDeepStrictEqual(aboutObject(objects, uid), ref),
+      holdsIdentity: ({ uid, ...ref }) => isDeepStrictEqual(aboutObject(cache, uid), ref),
     });
   }
 

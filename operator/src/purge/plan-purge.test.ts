@@ -1,6 +1,6 @@
 import { GROUP_VERSION, type Kind, type ResourceObject } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
-import { findIn } from '../memory-source.testing.ts';
+import { ObjectCache } from '../object-cache.ts';
 import { ACCEPTED, fails } from '../translate/findings.ts';
 import { planPurge } from './plan-purge.ts';
 
@@ -22,12 +22,12 @@ const objectOf = (kind: Kind, name: string, spec: object, namespace = 'default')
 const PROJECT = objectOf('Project', 'shop', { accountRef: { name: 'team' } });
 const NOW = { filter: { to: CREATED_AT }, requests: 'All' };
 const micros = (time: string): number => Date.parse(time) * 1_000;
-const planOf = (spec: object, objects = [PROJECT], accepted = ACCEPTED) =>
-  planPurge(
-    objectOf('Purge', 'x', { projectRef: { name: 'shop' }, reason: 'r', ...spec }),
-    findIn(() => objects),
-    () => accepted,
-  );
+const planOf = (spec: object, objects = [PROJECT], accepted = ACCEPTED) => {
+  const cache = new ObjectCache();
+  for (const object of objects) cache.put(object);
+  const purge = objectOf('Purge', 'x', { projectRef: { name: 'shop' }, reason: 'r', ...spec });
+  return planPurge(purge, cache, () => accepted);
+};
 
 describe('planPurge', () => {
   it('selects what was received before filter.to', () => {

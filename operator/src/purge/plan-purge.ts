@@ -1,7 +1,8 @@
-import { LIMITS, parseInstant, type ObjectRef, type ResourceObject } from '@standin/contract';
+import { LIMITS, parseInstant, type ResourceObject } from '@standin/contract';
 import { parseObject, type PurgeSpec } from '@standin/crds';
 import { parseFilter } from '@standin/exchange/search';
 import type { PurgeFilter } from '@standin/logstore';
+import type { CachedObjects } from '../object-cache.ts';
 import { fails, invalid } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 
@@ -21,7 +22,7 @@ const CLOCK_SKEW_US_MAX = 60_000_000;
 /** Decides what a Purge can do now. Looks up the Project in the Purge's own namespace. Never throws. */
 export const planPurge = (
   purge: ResourceObject,
-  find: (ref: ObjectRef) => ResourceObject | undefined,
+  cache: Pick<CachedObjects, 'find'>,
   acceptedOf: (projectUid: string) => Finding | undefined,
 ): PurgePlan => {
   const parsed = parseObject(purge);
@@ -48,7 +49,7 @@ export const planPurge = (
       kind: 'refused',
       finding: fails('Invalid', 'spec.filter.to: must not be later than the creation of the Purge.'),
     };
-  const project = find({ kind: 'Project', namespace, name: projectRef.name });
+  const project = cache.find({ kind: 'Project', namespace, name: projectRef.name });
   const finding =
     project === undefined
       ? fails(

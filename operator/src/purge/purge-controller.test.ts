@@ -1,12 +1,12 @@
-import type { ResourceObject } from '@standin/contract';
 import { conditionsIn, readStatus } from '@standin/crds';
 import { LogStoreError, type LogStore, type PurgeStep } from '@standin/logstore';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { findIn, MemorySource } from '../memory-source.testing.ts';
+import { MemorySource } from '../memory-source.testing.ts';
 import { ACCEPTED } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
+import type { Controller } from '../controller.ts';
 import { PurgeController, type PurgeControllerOptions } from './purge-controller.ts';
 
 const SPEC = {
@@ -16,7 +16,7 @@ const SPEC = {
 };
 
 let source: MemorySource;
-let controller: PurgeController;
+let controller: Controller;
 let now: number;
 let accepted: Finding | undefined;
 let undelivered: readonly string[];
@@ -27,7 +27,6 @@ let count: number;
 /** The next results of `requests` and `results`. The last result of each method is repeated. */
 let requests: (PurgeStep | LogStoreError)[];
 let results: PurgeStep[];
-const objects = new Map<string, ResourceObject>();
 
 const next = <T>(steps: T[]): T => (steps.length > 1 ? steps.shift() : steps[0]) as T;
 
@@ -49,9 +48,9 @@ const purges: LogStore['purges'] = {
 
 const begin = ({ hasStore = true } = {}): void => {
   controller = new PurgeController({
-    source,
-    objects,
-    find: findIn(() => objects.values()),
+    objects: source.objects,
+    events: source.events,
+    cache: source.cache,
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     clock: () => now,
@@ -61,7 +60,7 @@ const begin = ({ hasStore = true } = {}): void => {
     undelivered: () => undelivered,
     replays: { storing: (project, readBefore) => storing(project, readBefore) },
   });
-  controller.start();
+  controller.start?.();
 };
 
 const status = () => readStatus('Purge', source.object('Purge', 'erase').status);
@@ -84,27 +83,13 @@ beforeEach(async () => {
   count = 3;
   requests = ['running', 'done'];
   results = ['done'];
-  objects.clear();
   source = new MemorySource();
   begin();
-  await source.start(
-    {
-      put: (object) => {
-        objects.set(object.metadata.uid, object);
-        controller.changed(object);
-      },
-      remove: (object) => {
-        objects.delete(object.metadata.uid);
-        controller.removed(object);
-      },
-      problems: () => undefined,
-    },
-    new AbortController().signal,
-  );
+  await source.follow(() => controller);
   source.put('Project', 'shop', { accountRef: { name: 'team' } });
 });
 afterEach(async () => {
-  await controller.stop();
+  await controller.stop?.();
   vi.useRealTimers();
 });
 
@@ -119,7 +104,7 @@ describe('a Purge', () => {
     expect(calls).toEqual(['count', 'requests', 'requests', 'results']);
     expect(summary()).toEqual(['Accepted Accepted', 'Complete Succeeded']);
     expect(status()).toMatchObject({ phase: 'Completed', matched: 3, completedAt: expect.any(String) as string });
-    expect(source.events).toMatchObject([
+    expect(source.recorded).toMatchObject([
       { name: 'shop', type: 'Normal', reason: 'Purged', message: 'Purge erase deleted 3 requests from the log.' },
     ]);
     await passSeconds(100);
@@ -160,7 +145,7 @@ describe('a Purge', () => {
     requests = ['running'];
     source.put('Purge', 'erase', SPEC);
     await passSeconds(5);
-    await controller.stop();
+    await controller.stop?.();
     count = 0;
     requests = ['done'];
     begin();
@@ -191,14 +176,14 @@ describe('a Purge', () => {
     source.put('Purge', 'erase', { ...SPEC, filter: { ...SPEC.filter, search: 'status:' } });
     await passSeconds(1);
     expect(summary()).toEqual(['Accepted Invalid', 'Failed Failed', 'Stalled Failed']);
-    expect(source.events).toMatchObject([{ name: 'erase', type: 'Warning', reason: 'Invalid' }]);
+    expect(source.recorded).toMatchObject([{ name: 'erase', type: 'Warning', reason: 'Invalid' }]);
     source.remove('Purge', 'erase');
     now = Date.parse('2026-01-01T12:00:00Z');
     source.put('Purge', 'erase', { ...SPEC, projectRef: { name: 'none' } });
     await passSeconds(1);
     expect(summary()).toEqual(['Accepted ProjectNotFound', 'Reconciling Waiting']);
     now = Date.parse(source.object('Purge', 'erase').metadata.creationTimestamp) + 86_400_000;
-    await controller.stop();
+    await controller.stop?.();
     begin();
     await passSeconds(1);
     expect(status().phase).toBe('Refused');
@@ -211,11 +196,11 @@ describe('a Purge', () => {
     await passSeconds(1);
     expect(summary()).toEqual(['Accepted ProjectNotReady', 'Reconciling Waiting']);
     accepted = ACCEPTED;
-    await controller.stop();
+    await controller.stop?.();
     begin({ hasStore: false });
     await passSeconds(1);
     expect(summary()).toEqual(['Accepted NoLogStore', 'Reconciling Waiting']);
-    await controller.stop();
+    await controller.stop?.();
     begin();
     await passSeconds(10);
     expect(status().phase).toBe('Completed');

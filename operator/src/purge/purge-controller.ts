@@ -1,4 +1,4 @@
-import { isRecord, type ObjectRef, type ResourceObject, type ResourceSource } from '@standin/contract';
+import { isRecord, type Events, type Objects, type ResourceObject } from '@standin/contract';
 import { readStatus, type PurgeSpec } from '@standin/crds';
 import { systemClock, WorkQueue, type ReconcileResult } from '@standin/kube';
 import { LogStoreError, type LogStore, type PurgeFilter } from '@standin/logstore';
@@ -8,6 +8,7 @@ import { aboutObject } from '../about-object.ts';
 import { endedOperation, NO_LOG_STORE } from '../operations/operation-conditions.ts';
 import type { Controller } from '../controller.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
+import type { CachedObjects } from '../object-cache.ts';
 import type { ReplayController } from '../replay/replay-controller.ts';
 import { contextOf } from '../status/conditions.ts';
 import { StatusWriter } from '../status/status-writer.ts';
@@ -17,9 +18,9 @@ import { planPurge } from './plan-purge.ts';
 import { completed, pending, refused, requests, running, statusOf, waiting, type PurgeFacts } from './purge-report.ts';
 
 export interface PurgeControllerOptions {
-  readonly source: ResourceSource;
-  readonly objects: ReadonlyMap<string, ResourceObject>;
-  readonly find: (ref: ObjectRef) => ResourceObject | undefined;
+  readonly objects: Pick<Objects, 'writeStatus'>;
+  readonly events: Events;
+  readonly cache: CachedObjects;
   readonly logger: Logger;
   readonly registry: Registry;
   /** Undefined if there is no log store. */
@@ -83,21 +84,21 @@ export class PurgeController implements Controller {
 
   constructor(options: PurgeControllerOptions) {
     this.#options = options;
-    const { source, registry, logger } = options;
-    this.#writer = new StatusWriter(source);
+    const { objects, cache, registry, logger } = options;
+    this.#writer = new StatusWriter(objects);
     this.#queue = new WorkQueue({
       name: this.name,
       concurrency: WORKERS,
       backoff: BACKOFF,
       registry,
       logger: logger.child({ stage: 'purge' }),
-      about: (uid) => aboutObject(options.objects, uid),
+      about: (uid) => aboutObject(cache, uid),
       reconcile: (uid) => this.#reconcile(uid),
     });
   }
 
   start(): void {
-    for (const object of this.#options.objects.values()) this.changed(object);
+    for (const object of this.#options.cache.values()) this.changed(object);
   }
 
   changed(object: ResourceObject): void {
@@ -112,7 +113,7 @@ export class PurgeController implements Controller {
     }
     if (kind !== 'Project') return;
     for (const purge of this.#purges.get(`${namespace}/${name}`) ?? [])
-      if (readStatus('Purge', this.#options.objects.get(purge)?.status).phase === 'Pending') this.#queue.add(purge);
+      if (readStatus('Purge', this.#options.cache.get(purge)?.status).phase === 'Pending') this.#queue.add(purge);
   }
 
   removed({ metadata: { uid } }: ResourceObject): void {
@@ -134,12 +135,12 @@ export class PurgeController implements Controller {
   }
 
   async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
-    const { objects, find, acceptedOf } = this.#options;
-    const seen = objects.get(uid);
+    const { cache, acceptedOf } = this.#options;
+    const seen = cache.get(uid);
     if (seen === undefined) return undefined;
     const purge = this.#writer.newest(seen);
     if (endedOperation(purge) !== undefined) return undefined;
-    const plan = planPurge(purge, find, acceptedOf);
+    const plan = planPurge(purge, cache, acceptedOf);
     if (plan.kind === 'refused') return this.#report(purge, refused(plan.finding));
     if (plan.kind === 'waiting') {
       const leftMs = plan.untilMs - this.#nowMs;
@@ -217,12 +218,12 @@ export class PurgeController implements Controller {
   }
 
   async #announce(purge: ResourceObject, project: ResourceObject): Promise<void> {
-    const { source, logger } = this.#options;
+    const { events, logger } = this.#options;
     const { matched = 0 } = readStatus('Purge', purge.status);
     const { name, namespace } = purge.metadata;
     logger.info({ namespace, name, project: project.metadata.name, requests: matched }, 'requests purged');
     const message = `Purge ${name} deleted ${requests(matched)} from the log.`;
-    await source.recordEvent(project, { type: 'Normal', reason: 'Purged', message });
+    await events.record(project, { type: 'Normal', reason: 'Purged', message });
   }
 
   /** Writes the status. Resolves with the delay before the next attempt if the object was deleted or changed after it was read. */
@@ -231,7 +232,7 @@ export class PurgeController implements Controller {
     const written = await this.#writer.write(purge, status);
     if (written === 'written' && facts.phase === 'Refused') {
       const { reason, message } = facts.accepted;
-      await this.#options.source.recordEvent(purge, { type: 'Warning', reason, message });
+      await this.#options.events.record(purge, { type: 'Warning', reason, message });
     }
     return written === 'outdated' ? LATER : undefined;
   }

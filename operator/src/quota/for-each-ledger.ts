@@ -1,4 +1,4 @@
-import type { ResourceObject } from '@standin/contract';
+import type { CachedObjects } from '../object-cache.ts';
 import type { ListedLedger } from './ledger-store.ts';
 
 /** After this many failures, the log or the API server is probably unavailable. */
@@ -11,10 +11,10 @@ const FAILURES_MAX = 10;
  */
 export const forEachLedger = async (
   ledgers: readonly ListedLedger[],
-  objects: ReadonlyMap<string, ResourceObject>,
+  cache: Pick<CachedObjects, 'get'>,
   work: (listed: ListedLedger) => Promise<void>,
 ): Promise<void> => {
-  const byNamespace = Map.groupBy(ledgers, ([accountUid]) => objects.get(accountUid)?.metadata.namespace);
+  const byNamespace = Map.groupBy(ledgers, ([accountUid]) => cache.get(accountUid)?.metadata.namespace);
   const failures: unknown[] = [];
   let lines = Array.from(byNamespace.values(), (group) => group.values());
   while (lines.length > 0 && failures.length < FAILURES_MAX) {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { ResourceObject } from '@standin/contract';
 import {
   formatVersion,
   isConflict,
@@ -16,6 +15,7 @@ import {
 import { replaceFile } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
 import { aboutObject } from '../about-object.ts';
+import type { CachedObjects } from '../object-cache.ts';
 import { ledgerSchema, type Ledger } from './ledger.ts';
 
 export interface StoredLedger {
@@ -32,9 +32,9 @@ export type OnUnreadable = (accountUid: string, error: unknown) => void;
  * lost gateways count as used.
  */
 export const logUnreadable =
-  (logger: Logger, objects: ReadonlyMap<string, ResourceObject>): OnUnreadable =>
+  (logger: Logger, cache: Pick<CachedObjects, 'get'>): OnUnreadable =>
   (accountUid, error) =>
-    logger.error({ ...aboutObject(objects, accountUid), accountUid, err: error }, 'quota ledger unreadable');
+    logger.error({ ...aboutObject(cache, accountUid), accountUid, err: error }, 'quota ledger unreadable');
 
 /**
  * Stores the ledgers, by their accounts' uids. Reads bypass all caches. An unreadable ledger is an error, not an empty ledger.

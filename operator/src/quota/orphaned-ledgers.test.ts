@@ -1,4 +1,3 @@
-import type { ResourceObject } from '@standin/contract';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { MemoryLedgers } from './memory-ledgers.testing.ts';
@@ -19,7 +18,7 @@ const removeOrphans = async (store: MemoryLedgers, beforeRemove: () => Promise<u
       removed.resolve(undefined);
     },
   };
-  new OrphanedLedgers({ store: slow, objects: new Map<string, ResourceObject>(), logger }).start();
+  new OrphanedLedgers({ store: slow, cache: new Map(), logger }).start();
   await removed.promise;
 };
 

@@ -1,11 +1,12 @@
-import { periodOf, type ResourceObject } from '@standin/contract';
+import { periodOf } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { Controller } from '../controller.ts';
+import type { CachedObjects } from '../object-cache.ts';
 import { logUnreadable, type LedgerStore } from './ledger-store.ts';
 
 export interface OrphanedLedgersOptions {
   readonly store: Pick<LedgerStore, 'list' | 'remove'>;
-  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly cache: Pick<CachedObjects, 'get'>;
   readonly logger: Logger;
 }
 
@@ -37,11 +38,11 @@ export class OrphanedLedgers implements Controller {
   }
 
   async #remove(logger: Logger): Promise<void> {
-    const { store, objects } = this.#options;
+    const { store, cache } = this.#options;
     const period = periodOf(Date.now());
-    for (const [accountUid, { ledger, version }] of await store.list(logUnreadable(logger, objects))) {
+    for (const [accountUid, { ledger, version }] of await store.list(logUnreadable(logger, cache))) {
       if (this.#stopping.signal.aborted) return;
-      if (ledger.period < period && !objects.has(accountUid)) await store.remove(accountUid, version);
+      if (ledger.period < period && cache.get(accountUid) === undefined) await store.remove(accountUid, version);
     }
   }
 }

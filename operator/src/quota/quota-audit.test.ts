@@ -41,7 +41,7 @@ const auditOf = async (spent: { requests: number; permits: number }, options?: O
   const audit = new QuotaAudit({
     store,
     registry,
-    objects: new Map([['uid', OWN]]),
+    cache: new Map([['uid', OWN]]),
     onChange: (uid: string) => void changed.push(uid),
     logStore: {
       spentPermits: async () => {
@@ -85,7 +85,7 @@ test('an account whose requests cannot be counted keeps its last result, and oth
   const audit = new QuotaAudit({
     store,
     registry: new Registry(),
-    objects: new Map([
+    cache: new Map([
       ['uid', OWN],
       ['other', other],
     ]),

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ResourceObject } from '@standin/contract';
 import type { LogStore, SpentPermits } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
+import type { CachedObjects } from '../object-cache.ts';
 import { holds } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 import { forEachLedger } from './for-each-ledger.ts';
@@ -20,8 +20,7 @@ export interface Audited {
 export interface QuotaAuditOptions {
   readonly store: LedgerStore;
   readonly logStore: Pick<LogStore, 'spentPermits'>;
-  /** All objects in the sources, by uid. */
-  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly cache: Pick<CachedObjects, 'get'>;
   /** Called when the result for an account has changed. */
   readonly onChange: (accountUid: string) => void;
   readonly logger: Logger;
@@ -75,12 +74,12 @@ export class QuotaAudit implements Controller {
 
   /** Runs one audit. Rejects if ledgers or the log cannot be read. The results of these accounts then stay the same. */
   async run(signal: AbortSignal): Promise<void> {
-    const { store, objects, logger, onChange } = this.#options;
-    const ledgers = await store.list(logUnreadable(logger, objects));
+    const { store, cache, logger, onChange } = this.#options;
+    const ledgers = await store.list(logUnreadable(logger, cache));
     signal.throwIfAborted();
     const listed = new Set(ledgers.map(([accountUid]) => accountUid));
     for (const accountUid of this.#audited.keys()) if (!listed.has(accountUid)) this.#audited.delete(accountUid);
-    await forEachLedger(ledgers, objects, async ([accountUid, { ledger }]) => {
+    await forEachLedger(ledgers, cache, async ([accountUid, { ledger }]) => {
       signal.throwIfAborted();
       const mismatch = await this.#mismatch(accountUid, ledger.period);
       signal.throwIfAborted();
@@ -101,7 +100,7 @@ export class QuotaAudit implements Controller {
   }
 
   async #mismatch(accountUid: string, period: string): Promise<Finding | undefined> {
-    const { store, logStore, objects, logger } = this.#options;
+    const { store, logStore, cache, logger } = this.#options;
     const { requests, permits } = await logStore.spentPermits(accountUid, period);
     // The ledger must be read after the log, so that its committed permits include every permit that the log shows as spent.
     const ledger = (await store.read(accountUid))?.ledger;
@@ -109,7 +108,7 @@ export class QuotaAudit implements Controller {
     const granted = committed(ledger);
     if (requests <= granted && permits === requests) return undefined;
     logger.error(
-      { ...aboutObject(objects, accountUid), accountUid, period, requests, permits, granted },
+      { ...aboutObject(cache, accountUid), accountUid, period, requests, permits, granted },
       'QuotaMismatch: the log contains more requests than granted permits, or two requests with one permit',
     );
     return mismatchFinding({ requests, permits }, { period, granted });

@@ -22,7 +22,7 @@ const WITHIN = { timeout: 15_000 };
 const newController = (more: Partial<QuotaControllerOptions> = {}): QuotaController => {
   const controller = new QuotaController({
     store,
-    objects: new Map(),
+    cache: new Map(),
     logger: pino({ level: 'silent' }),
     limit: () => limit,
     gatewayCount: () => 1,
@@ -237,7 +237,7 @@ describe('the usage', () => {
 
 describe('when many accounts of a namespace request permits', () => {
   const MANY = 1_000;
-  const objects = new Map(
+  const cache = new Map(
     [...Array.from({ length: MANY }, (_, index) => `many-${index}`), 'other'].map((uid) => {
       const metadata = { uid, name: uid, namespace: uid.split('-', 1)[0] };
       return [uid, { kind: 'Account', metadata } as ResourceObject] as const;
@@ -264,7 +264,7 @@ describe('when many accounts of a namespace request permits', () => {
   });
 
   test('an account of another namespace is granted permits after a few writes', async () => {
-    const controller = newController({ objects });
+    const controller = newController({ cache });
     const many = requestMany(controller);
     expect(await controller.request(request('b', 1, { account: 'other' }))).toMatchObject({ kind: 'granted' });
     expect(store.writes.length).toBeLessThan(20);
@@ -273,12 +273,12 @@ describe('when many accounts of a namespace request permits', () => {
   });
 
   test('the namespace has at most half of the concurrent writes', async () => {
-    await requestMany(newController({ objects }));
+    await requestMany(newController({ cache }));
     expect(runningMax).toBe(4);
   });
 
   test('requests for an account that waits for its turn share a write', async () => {
-    const controller = newController({ objects });
+    const controller = newController({ cache });
     const many = requestMany(controller);
     await new Promise(setImmediate);
     const last = `many-${MANY - 1}`;
@@ -295,7 +295,7 @@ describe('when many accounts of a namespace request permits', () => {
 
   test('permits that are given back are recorded if the account is deleted before its turn', async () => {
     const account = `many-${MANY - 1}`;
-    const controller = newController({ objects, limit: (uid) => (uid === account ? limit : 100) });
+    const controller = newController({ cache, limit: (uid) => (uid === account ? limit : 100) });
     const block = blockOf(await controller.request(request('b', 1, { account })));
     const many = requestMany(controller);
     const closed = [{ block, used: 3 }];
@@ -308,7 +308,7 @@ describe('when many accounts of a namespace request permits', () => {
   });
 
   test('accounts that wait for their turn get an error at the end of the term, without a write', async () => {
-    const controller = newController({ objects });
+    const controller = newController({ cache });
     const many = requestMany(controller);
     await new Promise(setImmediate);
     await controller.stop();

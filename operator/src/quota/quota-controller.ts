@@ -13,6 +13,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
+import type { CachedObjects } from '../object-cache.ts';
 import type { LedgerStore, StoredLedger } from './ledger-store.ts';
 import { committed, grant, inPeriod, newLedger, settle, type Ledger } from './ledger.ts';
 import { settleLost, type CountPermits } from './settle-lost-permits.ts';
@@ -20,8 +21,7 @@ import { acceptedOf, type QuotaUsage } from './usage.ts';
 
 export interface QuotaControllerOptions {
   readonly store: LedgerStore;
-  /** All objects in the sources, by uid. */
-  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly cache: Pick<CachedObjects, 'get'>;
   readonly logger: Logger;
   readonly registry?: Registry;
   /** Returns the account's quota, or undefined if it has none or there is no such account. */
@@ -186,8 +186,8 @@ export class QuotaController implements Controller {
   }
 
   #about(uid: string): { readonly namespace?: string } {
-    const { objects } = this.#options;
-    if (objects.has(uid)) return aboutObject(objects, uid);
+    const { cache } = this.#options;
+    if (cache.get(uid) !== undefined) return aboutObject(cache, uid);
     return { namespace: this.#former.get(uid) ?? UNKNOWN_NAMESPACE };
   }
 

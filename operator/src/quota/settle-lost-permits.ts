@@ -1,7 +1,8 @@
-import type { PermitAnswer, PermitRequest, ResourceObject } from '@standin/contract';
+import type { PermitAnswer, PermitRequest } from '@standin/contract';
 import type { PermitFilter } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { aboutObject } from '../about-object.ts';
+import type { CachedObjects } from '../object-cache.ts';
 import { forEachLedger } from './for-each-ledger.ts';
 import { logUnreadable, type LedgerStore } from './ledger-store.ts';
 
@@ -10,8 +11,7 @@ export type CountPermits = (filter: PermitFilter) => Promise<ReadonlyMap<string,
 
 export interface SettleLostParts {
   readonly store: Pick<LedgerStore, 'list'>;
-  /** All objects in the sources, by uid. */
-  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly cache: Pick<CachedObjects, 'get'>;
   readonly countPermits: CountPermits;
   /** Returns whether this gateway process has an open stream. */
   readonly isConnected: (gateway: string, instance: string) => boolean;
@@ -39,8 +39,8 @@ const CLOCK_SKEW_MS_MAX = 48 * 3_600_000;
  * counted, or the result cannot be written. The accounts of other namespaces are still settled.
  */
 export const settleLost = async (instance: string, parts: SettleLostParts): Promise<void> => {
-  const { store, objects, countPermits, isConnected, request, logger, clock } = parts;
-  await forEachLedger(await store.list(logUnreadable(logger, objects)), objects, async ([accountUid, { ledger }]) => {
+  const { store, cache, countPermits, isConnected, request, logger, clock } = parts;
+  await forEachLedger(await store.list(logUnreadable(logger, cache)), cache, async ([accountUid, { ledger }]) => {
     const held = ledger.blocks.filter((block) => block.instance === instance);
     const blocks = held.filter(({ grantedAtMs }) => clock() - grantedAtMs < COUNTABLE_MS);
     const [oldest] = blocks;
@@ -52,7 +52,7 @@ export const settleLost = async (instance: string, parts: SettleLostParts): Prom
     const closed = blocks.map(({ id }) => ({ block: id, used: counted.get(id) ?? 0 }));
     await request({ gateway, instance, account: accountUid, serial: 0, want: 0, held: [], closed });
     logger.info(
-      { ...aboutObject(objects, accountUid), accountUid, gateway, instance, closed },
+      { ...aboutObject(cache, accountUid), accountUid, gateway, instance, closed },
       'permits of a stopped gateway settled',
     );
   });

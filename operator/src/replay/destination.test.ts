@@ -1,6 +1,6 @@
 import type { ResourceObject } from '@standin/contract';
 import { describe, expect, test } from 'vitest';
-import { findIn } from '../memory-source.testing.ts';
+import { ObjectCache } from '../object-cache.ts';
 import { endpoint } from '../translate/translator.testing.ts';
 import { Destinations } from './destination.ts';
 import type { ReplayPlan } from './replay-plan.ts';
@@ -11,18 +11,20 @@ const planTo = (target?: string): ReplayPlan =>
     project: { uid: 'p', namespace: 'default', name: 'shop' },
   }) as unknown as ReplayPlan;
 
-const destinationsWith = (object: ResourceObject, plan: ReplayPlan, parent = 'p'): Destinations =>
-  new Destinations(
+const destinationsWith = (object: ResourceObject, plan: ReplayPlan, parent = 'p'): Destinations => {
+  const cache = new ObjectCache();
+  cache.put(object);
+  return new Destinations(
     {
-      source: { readSecret: () => Promise.resolve(undefined) },
-      objects: new Map([[object.metadata.uid, object]]),
-      find: findIn(() => [object]),
+      secrets: { read: () => Promise.resolve(undefined) },
+      cache,
       translator: { verdict: () => undefined, serviceFault: () => undefined, parentOf: () => parent },
       gatewayUrl: 'http://gateway',
       clusterDomain: 'cluster.local',
     },
     plan,
   );
+};
 
 const findDestination = async (spec: Readonly<Record<string, unknown>>, path: string, target?: string) => {
   const object: ResourceObject = endpoint('orders', { action: 'Forward', ...spec });

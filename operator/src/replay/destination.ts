@@ -1,15 +1,9 @@
 import { createHash } from 'node:crypto';
-import {
-  API_KEY_DATA_KEY,
-  keyFingerprint,
-  LIMITS,
-  type ObjectRef,
-  type ResourceObject,
-  type ResourceSource,
-} from '@standin/contract';
+import { API_KEY_DATA_KEY, keyFingerprint, LIMITS, type ResourceObject, type Secrets } from '@standin/contract';
 import type { ReplayDestination } from '@standin/egress';
 import type { LogEntry } from '@standin/exchange';
 import { expandUrlFor } from '@standin/responses';
+import type { CachedObjects } from '../object-cache.ts';
 import { upstreamOf, type Translator } from '../translate/index.ts';
 import { specOf, type ReplayPlan } from './replay-plan.ts';
 
@@ -24,9 +18,8 @@ export interface Destination extends ReplayDestination {
 }
 
 export interface DestinationParts {
-  readonly source: Pick<ResourceSource, 'readSecret'>;
-  readonly objects: ReadonlyMap<string, ResourceObject>;
-  readonly find: (ref: ObjectRef) => ResourceObject | undefined;
+  readonly secrets: Pick<Secrets, 'read'>;
+  readonly cache: CachedObjects;
   readonly translator: Pick<Translator, 'verdict' | 'serviceFault' | 'parentOf'>;
   /** Base URL at which replays reach the gateways. */
   readonly gatewayUrl: string;
@@ -94,11 +87,11 @@ export class Destinations {
 
   /** Returns the Endpoint with this uid. If the Endpoint was created again, returns the new Endpoint with the same name. */
   #endpoint(name: string, uid: string): ResourceObject | undefined {
-    const { objects, find, translator } = this.#parts;
-    const known = objects.get(uid);
+    const { cache, translator } = this.#parts;
+    const known = cache.get(uid);
     if (known !== undefined) return known;
     const { project } = this.#plan;
-    const later = find({ kind: 'Endpoint', namespace: project.namespace, name });
+    const later = cache.find({ kind: 'Endpoint', namespace: project.namespace, name });
     return later !== undefined && translator.parentOf(later.metadata.uid) === project.uid ? later : undefined;
   }
 
@@ -121,9 +114,9 @@ const pathOf = (target: string | undefined): string | undefined =>
 const WITHOUT_KEY = { apiKey: '', keyShown: '' };
 
 /** Resolves with the account's current key, or with undefined if there is no key. Rejects with `SourceError`. */
-const readKey = async ({ source, translator }: DestinationParts, plan: ReplayPlan): Promise<string | undefined> => {
+const readKey = async ({ secrets, translator }: DestinationParts, plan: ReplayPlan): Promise<string | undefined> => {
   const secretName = translator.verdict(plan.accountUid)?.keySecret?.secretName;
   if (secretName === undefined) return undefined;
-  const key = await source.readSecret(plan.project.namespace, secretName, API_KEY_DATA_KEY);
+  const key = await secrets.read(plan.project.namespace, secretName, API_KEY_DATA_KEY);
   return key && Buffer.from(key).toString('latin1');
 };

@@ -9,7 +9,7 @@ import type { ReplayParts } from './replay-run.ts';
 
 export interface OpenReplayParts extends Omit<
   ReplayParts,
-  'source' | 'objects' | 'find' | 'translator' | 'logger' | 'remainingMs'
+  'objects' | 'secrets' | 'events' | 'cache' | 'translator' | 'logger' | 'remainingMs'
 > {
   close(): Promise<void>;
 }

@@ -26,7 +26,7 @@ test('all requests that match the filter are sent once, and the responses are co
   expect(status().conditions?.find(({ type }) => type === 'Failed')?.message).toBe(
     `Sent ${COUNT} of ${COUNT}: ${COUNT - 4} returned 200, 3 returned 503, 1 without a response. First error: No response from the target.`,
   );
-  await expect.poll(() => source.events).toMatchObject([{ type: 'Warning', reason: 'Failed' }]);
+  await expect.poll(() => source.recorded).toMatchObject([{ type: 'Warning', reason: 'Failed' }]);
 });
 
 test('a Replay waits for an unavailable log store, and no result is lost or duplicated', async () => {

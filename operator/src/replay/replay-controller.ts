@@ -49,8 +49,8 @@ export class ReplayController implements Controller {
   constructor(parts: ReplayParts & { readonly registry: Registry }) {
     const logger = parts.logger.child({ stage: 'replay' });
     this.#parts = { ...parts, logger };
-    const { registry, objects } = parts;
-    const about = (uid: string): object => aboutObject(objects, uid);
+    const { registry, cache } = parts;
+    const about = (uid: string): object => aboutObject(cache, uid);
     this.#queue = new WorkQueue({
       name: 'replay',
       backoff: BACKOFF,
@@ -78,7 +78,7 @@ export class ReplayController implements Controller {
   }
 
   start(): void {
-    for (const [uid, { kind }] of this.#parts.objects) if (kind === 'Replay') this.#queue.add(uid);
+    for (const { metadata } of this.#parts.cache.ofKind('Replay')) this.#queue.add(metadata.uid);
   }
 
   changed(object: ResourceObject): void {
@@ -117,7 +117,7 @@ export class ReplayController implements Controller {
   }
 
   #reconcile(uid: string): void {
-    const object = this.#parts.objects.get(uid);
+    const object = this.#parts.cache.get(uid);
     if (object?.kind !== 'Replay' || this.#runs.has(uid) || this.#isStopped || this.#over.has(uid)) return;
     if (readStatus('Replay', object.status).completedAt === undefined) this.#start(object);
   }
@@ -139,7 +139,7 @@ export class ReplayController implements Controller {
       .then((end) => {
         this.#runs.delete(uid);
         leaveProject();
-        if (end === 'over' && this.#parts.objects.has(uid)) this.#over.add(uid);
+        if (end === 'over' && this.#parts.cache.has(uid)) this.#over.add(uid);
         else if (end === 'defect') this.#queue.addAfter(uid, DEFECT_MS);
         // The Replay may have been reported again while the run was stopping. At the end of the term it must not start again now,
         // because it would stop immediately, in a loop in which the signal of the term never arrives.

@@ -1,6 +1,7 @@
-import type { Kind, ObjectRef, ResourceObject } from '@standin/contract';
+import type { Kind, ResourceObject } from '@standin/contract';
 import { parseObject, type ReplaySpec, type Specs } from '@standin/crds';
 import { parseFilter, type Filter } from '@standin/exchange/search';
+import type { CachedObjects } from '../object-cache.ts';
 import { retentionInForce, type Finding, type RetentionSettings } from '../translate/index.ts';
 
 /** A Replay's spec, with all references resolved. */
@@ -36,7 +37,7 @@ const waiting = (finding: Omit<Finding, 'ok'>): Resolution => ({ kind: 'waiting'
 /** Reads a Replay and resolves its project in the Replay's own namespace. Never throws. */
 export const resolveReplay = (
   replay: ResourceObject,
-  find: (ref: ObjectRef) => ResourceObject | undefined,
+  cache: Pick<CachedObjects, 'find'>,
   settings: RetentionSettings,
 ): Resolution => {
   const parsed = parseObject(replay);
@@ -48,13 +49,13 @@ export const resolveReplay = (
 
   const { namespace } = replay.metadata;
   const { name } = spec.projectRef;
-  const project = find({ kind: 'Project', namespace, name });
+  const project = cache.find({ kind: 'Project', namespace, name });
   const projectSpec = specOf(project, 'Project');
   if (project === undefined)
     return waiting({ reason: 'ProjectNotFound', message: `There is no Project ${name} in this namespace: create it.` });
   if (projectSpec === undefined)
     return waiting({ reason: 'ProjectNotReady', message: `Project ${name} is not valid: see its conditions.` });
-  const account = find({ kind: 'Account', namespace, name: projectSpec.accountRef.name });
+  const account = cache.find({ kind: 'Account', namespace, name: projectSpec.accountRef.name });
   return {
     kind: 'ready',
     plan: {

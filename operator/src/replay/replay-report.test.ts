@@ -18,7 +18,7 @@ test('an unchanged status is not written again', async () => {
   const report = async (facts: ReplayFacts): Promise<void> => {
     const replayReport = new ReplayReport(
       {
-        source,
+        objects: source.objects,
         clock: systemClock,
         logger: pino({ level: 'silent' }),
         object: () => source.object('Replay', 'again'),
@@ -44,7 +44,7 @@ test('the end of a changed Replay is written to its latest version', async () =>
   const waits: number[] = [];
   const replayReport = new ReplayReport(
     {
-      source,
+      objects: source.objects,
       logger: pino({ level: 'silent' }),
       object: () => seen,
       writeLater: () => undefined,

@@ -1,4 +1,4 @@
-import type { ReplayPhase, ResourceObject, ResourceSource } from '@standin/contract';
+import type { Objects, ReplayPhase, ResourceObject } from '@standin/contract';
 import type { StatusCount } from '@standin/logstore';
 import type { Clock } from '@standin/kube';
 import type { Logger } from 'pino';
@@ -44,7 +44,7 @@ export const NO_PLACE = {
 } as const;
 
 export interface ReplayReportOptions {
-  readonly source: Pick<ResourceSource, 'writeStatus'>;
+  readonly objects: Pick<Objects, 'writeStatus'>;
   /** Returns the latest known version, or undefined if the object was deleted. */
   readonly object: () => ResourceObject | undefined;
   /** Calls `writeWaiting` later, because thousands of Replays may wait and their writes must not delay other writes. */
@@ -98,7 +98,7 @@ export class ReplayReport {
 
   constructor(options: ReplayReportOptions, facts: ReplayFacts) {
     this.#options = options;
-    this.#writer = new StatusWriter(options.source);
+    this.#writer = new StatusWriter(options.objects);
     this.#facts = facts;
   }
 

@@ -1,5 +1,12 @@
 import { setImmediate } from 'node:timers/promises';
-import { exponentialMs, LIMITS, type ReplayPhase, type ResourceObject, type ResourceSource } from '@standin/contract';
+import {
+  exponentialMs,
+  LIMITS,
+  type Events,
+  type Objects,
+  type ReplayPhase,
+  type ResourceObject,
+} from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import type { Clock } from '@standin/kube';
 import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logstore';
@@ -18,7 +25,8 @@ import type { RunControl } from './run-control.ts';
 import { sendMany } from './send-many.ts';
 
 export interface ReplayParts extends SenderParts, RetentionSettings {
-  readonly source: ResourceSource;
+  readonly objects: Pick<Objects, 'writeStatus'>;
+  readonly events: Events;
   /** Undefined if no log store is configured. */
   readonly store: LogStore | undefined;
   /** Resolves when the store's tables exist. */
@@ -84,8 +92,8 @@ export class ReplayRun {
     this.#control = control;
     this.#logger = parts.logger.child({ namespace, name });
     this.#counts = new ReplayCounts();
-    const { source, clock, objects, writeLater } = parts;
-    const options = { source, clock, writeLater, logger: this.#logger, object: () => objects.get(uid) };
+    const { objects, clock, cache, writeLater } = parts;
+    const options = { objects, clock, writeLater, logger: this.#logger, object: () => cache.get(uid) };
     const { startedAt, planned, cursor, byStatus: counts = [] } = readStatus('Replay', object.status);
     const accepted = startedAt === undefined ? NOT_YET : ACCEPTED;
     const facts = { phase: 'Pending', accepted, progress: RUNNING, counts } as const;
@@ -151,8 +159,8 @@ export class ReplayRun {
   async #run(ticket: Ticket): Promise<TurnEnd> {
     // There may be thousands of Replays that cannot start. Other work continues between their short turns.
     await setImmediate();
-    const { store, find } = this.#parts;
-    const resolution = resolveReplay(this.#object, find, this.#parts);
+    const { store, cache } = this.#parts;
+    const resolution = resolveReplay(this.#object, cache, this.#parts);
     if (resolution.kind === 'invalid') return this.#refuse(resolution.finding);
     const { startedAt } = this.#report.facts;
     if (this.#control.state === 'Cancelled' && startedAt === undefined) return this.#end('Cancelled');
@@ -303,7 +311,7 @@ export class ReplayRun {
     this.#report.set({ phase, progress, completedAt, counts: this.#counts.list() });
     if (!(await this.#report.flush(this.#control.stopped))) return 'stopped';
     const type = phase === 'Failed' ? 'Warning' : 'Normal';
-    await this.#parts.source.recordEvent(this.#object, { type, reason: phase, message });
+    await this.#parts.events.record(this.#object, { type, reason: phase, message });
     this.#logger.info({ phase, sent: this.#counts.total }, 'replay ended');
     return 'over';
   }

@@ -1,12 +1,11 @@
 import { Readable } from 'node:stream';
-import type { ResourceObject, SourceListener } from '@standin/contract';
 import { createEgress, EgressError, type Egress, type UpstreamRequest } from '@standin/egress';
 import { systemClock, type Clock } from '@standin/kube';
 import type { LogStore } from '@standin/logstore';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, expect } from 'vitest';
-import { findIn, MemorySource } from '../memory-source.testing.ts';
+import { MemorySource } from '../memory-source.testing.ts';
 import { capturedEntry, MemoryLog } from './memory-log.testing.ts';
 import { ReplayController } from './replay-controller.ts';
 import { replayMetrics } from './replay-metrics.ts';
@@ -40,7 +39,6 @@ export const RETENTION_DAYS_MAX = 7;
 /** Sets up one leader's term with an in-memory source, log and target. */
 export const setUp = ({ withStore = true } = {}) => {
   const source = new MemorySource();
-  const objects = new Map<string, ResourceObject>();
   source.put('Account', 'team', {});
   const project = source.put('Project', 'shop', { accountRef: { name: 'team' } });
   const entries = entriesOf(project.metadata.uid);
@@ -77,10 +75,11 @@ export const setUp = ({ withStore = true } = {}) => {
   const store: LogStore | undefined = withStore ? log.store : undefined;
   const lead = async () => {
     const registry = new Registry();
-    const controller: ReplayController = new ReplayController({
-      source,
-      objects,
-      find: findIn(() => objects.values()),
+    const controller = new ReplayController({
+      objects: source.objects,
+      secrets: source.secrets,
+      events: source.events,
+      cache: source.cache,
       store,
       clock,
       registry,
@@ -95,18 +94,7 @@ export const setUp = ({ withStore = true } = {}) => {
       retentionDaysMax: 365,
       retentionDaysMaxByPlan: { Free: RETENTION_DAYS_MAX, Pro: undefined },
     });
-    const listener: SourceListener = {
-      put: (object) => {
-        objects.set(object.metadata.uid, object);
-        controller.changed(object);
-      },
-      remove: (object) => {
-        objects.delete(object.metadata.uid);
-        controller.removed(object);
-      },
-      problems: () => undefined,
-    };
-    await source.start(listener, new AbortController().signal);
+    await source.follow(() => controller);
     controller.start();
     cleanups.push(() => controller.stop());
     return controller;
@@ -122,18 +110,15 @@ export const setUp = ({ withStore = true } = {}) => {
       conditions?: { type: string; reason: string; message: string }[];
     };
   const ended = (name = 'again') => expect.poll(() => status(name).completedAt, { timeout: 10_000 }).toBeDefined();
-  return { source, log, sent, sentTo, clock, target, term, entries, lead, replay, status, ended, objects };
+  return { source, log, sent, sentTo, clock, target, term, entries, lead, replay, status, ended };
 };
 
 /** Reports the Replay as removed and then as it is now, as when its namespace loses and regains its label. */
-export const reselect = (
-  { source, objects }: Pick<ReturnType<typeof setUp>, 'source' | 'objects'>,
-  controller: ReplayController,
-): void => {
+export const reselect = ({ source }: Pick<ReturnType<typeof setUp>, 'source'>, controller: ReplayController): void => {
   const object = source.object('Replay', 'again');
-  objects.delete(object.metadata.uid);
+  source.cache.remove(object);
   controller.removed(object);
-  objects.set(object.metadata.uid, object);
+  source.cache.put(object);
   controller.changed(object);
 };
 

@@ -25,7 +25,7 @@ beforeEach(() => {
   states = new Map();
   flushes = 0;
   secrets = new SigningSecretController({
-    source,
+    secrets: source.secrets,
     pollMs: POLL_MS,
     logger: pino({ level: 'silent' }),
     translator: { verdicts: () => verdicts },

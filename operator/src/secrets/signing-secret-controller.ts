@@ -1,4 +1,4 @@
-import type { ResourceObject, ResourceSource } from '@standin/contract';
+import type { ResourceObject, Secrets } from '@standin/contract';
 import { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
@@ -10,7 +10,7 @@ import type { Changes, Translator, Verdict } from '../translate/index.ts';
 import { readValues, type ReadSecret } from './signing-values.ts';
 
 export interface SigningSecretControllerOptions {
-  readonly source: Pick<ResourceSource, 'readSigningSecret'>;
+  readonly secrets: Pick<Secrets, 'readSigning'>;
   readonly desired: Pick<DesiredState, 'setSecret' | 'flush'>;
   readonly translator: Pick<Translator, 'verdicts'>;
   /** The interval at which each Secret is read again. Watching the Secrets would require `watch` on all Secrets. */
@@ -133,7 +133,7 @@ export class SigningSecretController implements Controller {
   async #readOf(secret: string): Promise<ReadSecret> {
     const [namespace, name] = placeOf(secret);
     try {
-      return readValues(namespace, name, await this.#options.source.readSigningSecret(namespace, name));
+      return readValues(namespace, name, await this.#options.secrets.readSigning(namespace, name));
     } catch (error) {
       const refusal = refusalOf(error);
       // What has been read stays active while a permission is missing.

@@ -1,10 +1,11 @@
-import { LIMITS, type ResourceObject } from '@standin/contract';
+import { LIMITS } from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
 import { LogStoreError } from '@standin/logstore';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
+import type { Controller } from '../controller.ts';
 import { ShareController, type ShareControllerOptions } from './share-controller.ts';
 
 const HOUR_MS = 3_600_000;
@@ -19,7 +20,7 @@ const SPEC = {
 };
 
 let source: MemorySource;
-let controller: ShareController;
+let controller: Controller;
 let now: number;
 /** The log: the uid of each request's project, by the request's id. */
 let rows: Map<string, string>;
@@ -28,11 +29,9 @@ let outage: LogStoreError | undefined;
 /** How often the request in `SPEC` was looked up. */
 let looks: number;
 let deliveredUpTo: number;
-const objects = new Map<string, ResourceObject>();
 
 beforeEach(async () => {
   now = NOW;
-  objects.clear();
   source = new MemorySource();
   source.put('Account', 'pro', { plan: 'Pro' });
   const project = source.put('Project', 'shop', { accountRef: { name: 'pro' } });
@@ -41,16 +40,9 @@ beforeEach(async () => {
   looks = 0;
   deliveredUpTo = Infinity;
   begin();
-  await source.start(
-    {
-      put: (object) => controller.changed(object),
-      remove: (object) => controller.removed(object),
-      problems: () => undefined,
-    },
-    new AbortController().signal,
-  );
+  await source.follow(() => controller);
 });
-afterEach(() => controller.stop());
+afterEach(() => controller.stop?.());
 
 const begin = (): void => {
   const store: ShareControllerOptions['store'] = {
@@ -64,8 +56,9 @@ const begin = (): void => {
     },
   };
   controller = new ShareController({
-    source,
-    objects,
+    objects: source.objects,
+    events: source.events,
+    cache: source.cache,
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     clock: () => now,
@@ -73,7 +66,7 @@ const begin = (): void => {
     prepareStore: () => Promise.resolve(),
     deliveredUpTo: () => deliveredUpTo,
   });
-  controller.start();
+  controller.start?.();
 };
 
 const readiness = (): string[] =>
@@ -105,7 +98,7 @@ describe('a Share', () => {
     await expectReason('True Accepted');
     source.put('Account', 'pro', { plan: 'Free' });
     await expectReason('False NotInPlan');
-    expect(source.events).toMatchObject([{ name: 'link', reason: 'NotInPlan', type: 'Warning' }]);
+    expect(source.recorded).toMatchObject([{ name: 'link', reason: 'NotInPlan', type: 'Warning' }]);
     source.put('Account', 'pro', { plan: 'Pro' });
     await expectReason('True Accepted');
   });
@@ -140,7 +133,7 @@ describe('a Share', () => {
     await expectReason('True Accepted');
     rows.set(SPEC.requestId, uid);
     await expectReadiness('Ready=True Ready');
-    expect(source.events).toEqual([]);
+    expect(source.recorded).toEqual([]);
   });
 
   it('whose request is missing after all gateways have delivered is stalled, with an Event', async () => {
@@ -150,7 +143,7 @@ describe('a Share', () => {
     await expectReadiness('Ready=False RequestNotFound');
     deliveredUpTo = Infinity;
     await expectReadiness('Ready=False RequestNotFound', 'Stalled=True RequestNotFound');
-    expect(source.events).toMatchObject([{ name: 'link', type: 'Warning', reason: 'RequestNotFound' }]);
+    expect(source.recorded).toMatchObject([{ name: 'link', type: 'Warning', reason: 'RequestNotFound' }]);
     const before = looks;
     source.put('Account', 'pro', { plan: 'Pro', monthlyQuota: 5 });
     await expect.poll(() => looks).toBe(before + 1);
@@ -228,7 +221,9 @@ describe('a Share', () => {
     await expectReason('False Expired');
     now += LIMITS.shareKeptMs;
     source.put('Project', 'shop', { accountRef: { name: 'pro' }, retentionDays: 3 });
-    await expect.poll(async () => source.get({ kind: 'Share', namespace: 'default', name: 'link' })).toBeUndefined();
+    await expect
+      .poll(async () => source.objects.get({ kind: 'Share', namespace: 'default', name: 'link' }))
+      .toBeUndefined();
   });
 
   it.each([
@@ -261,7 +256,7 @@ describe('a Share', () => {
     source.isQuick = false;
     source.put('Account', 'pro', { plan: 'Free' });
     now += LIMITS.shareKeptMs;
-    controller.changed(source.object('Account', 'pro'));
+    controller.changed?.(source.object('Account', 'pro'));
     await expect.poll(() => source.has('Share', 'link')).toBe(false);
   });
 

@@ -1,4 +1,4 @@
-import { LIMITS, type ObjectRef, type ResourceObject, type ResourceSource } from '@standin/contract';
+import { LIMITS, type Events, type ObjectRef, type Objects, type ResourceObject } from '@standin/contract';
 import { conditionsIn, readStatus } from '@standin/crds';
 import { systemClock, WorkQueue } from '@standin/kube';
 import { LogStoreError, type LogStore } from '@standin/logstore';
@@ -8,6 +8,7 @@ import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import { deleteObject, isTracked } from '../delete-object.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
+import type { CachedObjects } from '../object-cache.ts';
 import { contextOf } from '../status/conditions.ts';
 import { refOf, StatusWriter } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
@@ -23,8 +24,9 @@ import {
 } from './judge-share.ts';
 
 export interface ShareControllerOptions {
-  readonly source: ResourceSource;
-  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly objects: Pick<Objects, 'writeStatus' | 'delete'>;
+  readonly events: Events;
+  readonly cache: CachedObjects;
   readonly logger: Logger;
   readonly registry: Registry;
   /** Undefined if there is no log store. In that case, requests are not looked up. */
@@ -69,15 +71,15 @@ export class ShareController implements Controller {
 
   constructor(options: ShareControllerOptions) {
     this.#options = options;
-    const { source, registry, logger } = options;
-    this.#writer = new StatusWriter(source);
+    const { objects, cache, registry, logger } = options;
+    this.#writer = new StatusWriter(objects);
     this.#queue = new WorkQueue({
       name: 'shares',
       concurrency: WORKERS,
       backoff: BACKOFF,
       registry,
       logger: logger.child({ stage: 'share' }),
-      about: (uid) => aboutObject(options.objects, uid),
+      about: (uid) => aboutObject(cache, uid),
       reconcile: async (uid) => {
         const requeueAfterMs = await this.#reconcile(uid);
         return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
@@ -87,7 +89,7 @@ export class ShareController implements Controller {
 
   start(): void {
     // Shares are last, because each Project or Account would enqueue all those of its namespace again.
-    const { shares = [], others = [] } = Object.groupBy(this.#options.objects.values(), ({ kind }) =>
+    const { shares = [], others = [] } = Object.groupBy(this.#options.cache.values(), ({ kind }) =>
       kind === 'Share' ? 'shares' : 'others',
     );
     for (const object of [...others, ...shares]) this.changed(object);
@@ -163,7 +165,7 @@ export class ShareController implements Controller {
     const newest = this.#writer.newest(share);
     const deletedAtMs = expiresAtMs === undefined || isTracked(share) ? Infinity : expiresAtMs + LIMITS.shareKeptMs;
     if (now >= deletedAtMs) {
-      await deleteObject(this.#options.source, newest);
+      await deleteObject(this.#options.objects, newest);
       return undefined;
     }
     const { readiness, againMs = Infinity } =
@@ -217,7 +219,7 @@ export class ShareController implements Controller {
     if ((await this.#writer.write(share, status)) !== 'written') return;
     const { ok, reason, message } = readiness.ready;
     if (!ok && reason !== 'Expired' && (readiness.isStalled || !TRANSIENT.has(reason)))
-      await this.#options.source.recordEvent(share, { type: 'Warning', reason, message });
+      await this.#options.events.record(share, { type: 'Warning', reason, message });
   }
 }
 

@@ -61,7 +61,7 @@ describe('a directory of manifests', () => {
     objects = new Map();
     puts = [];
     stops.push(stop);
-    await source.start(
+    await source.objects.start(
       {
         put: (object) => {
           objects.set(object.metadata.name, object);
@@ -163,8 +163,8 @@ describe('a directory of manifests', () => {
     await write('a.yaml', endpoint('a'));
     await write('b.yaml', endpoint('b'));
     const source = await start();
-    await source.writeStatus(ref('a'), { url: 'x' });
-    await source.writeStatus(ref('b'), { url: 'y' });
+    await source.objects.writeStatus(ref('a'), { url: 'x' });
+    await source.objects.writeStatus(ref('b'), { url: 'y' });
     stops.pop()?.abort();
     await write('a.yaml', endpoint('a', '/changed'));
     await rm(file('b.yaml'));
@@ -203,7 +203,7 @@ describe('a directory of manifests', () => {
       await rename(file(index === 0 ? 'a.yaml' : `a${index}.yaml`), file(`a${index + 1}.yaml`));
       await pause(index * 3);
       if (index % 4 === 3)
-        await until('the new name', () => source.whereIs(ref('a'))?.startsWith(`a${index + 1}.yaml`) === true);
+        await until('the new name', () => source.objects.whereIs(ref('a'))?.startsWith(`a${index + 1}.yaml`) === true);
     }
     expect(objects.get('a')).toEqual(before);
     expect(puts).toEqual(['a']);
@@ -304,8 +304,8 @@ describe('a directory of manifests', () => {
     await write('team.json', text);
     await write('a.yaml', endpoint('a'));
     const source = await start();
-    await source.writeStatus(account, { ...status, usage: { accepted: 1 } });
-    await source.writeStatus(ref('a'), { url: 'http://x' });
+    await source.objects.writeStatus(account, { ...status, usage: { accepted: 1 } });
+    await source.objects.writeStatus(ref('a'), { url: 'http://x' });
     const move = async (restarts: boolean): Promise<void> => {
       await rename(dir, `${dir}-moved`);
       await mkdir(dir);
@@ -350,23 +350,23 @@ describe('a directory of manifests', () => {
       await write('two.yaml', `# first\n${endpoint('a')}---\n# second\n${endpoint('b')}`);
       const source = await start();
       const { mode } = await stat(file('two.yaml'));
-      await source.apply(desired('b', '/new'));
+      await source.objects.apply(desired('b', '/new'));
       expect(await readFile(file('two.yaml'), 'utf8')).toBe(
         `# first\n${endpoint('a')}---\n# second\n${endpoint('b', '/new')}`,
       );
       expect((await stat(file('two.yaml'))).mode).toBe(mode);
       expect(slugOf(objects.get('b'))).toBe('/new');
-      await source.delete(ref('a'));
+      await source.objects.delete(ref('a'));
       expect(await readFile(file('two.yaml'), 'utf8')).toBe(`# second\n${endpoint('b', '/new')}`);
-      await source.delete(ref('b'));
+      await source.objects.delete(ref('b'));
       expect(await readdir(dir)).toEqual([]);
     });
 
     it('gets its own file when it is new, and never overwrites another', async () => {
       await write('endpoint-a.yaml', endpoint('something-else'));
       const source = await start();
-      await source.apply(desired('a', '/a'));
-      await source.apply(desired('b', '/b'));
+      await source.objects.apply(desired('a', '/a'));
+      await source.objects.apply(desired('b', '/b'));
       expect((await readdir(dir)).sort()).toEqual(['endpoint-a.yaml', 'endpoint-b.yaml', 'endpoint-default-a.yaml']);
       expect(await readFile(file('endpoint-b.yaml'), 'utf8')).toBe(
         'apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata:\n  name: b\nspec:\n  slug: /b\n',
@@ -382,11 +382,11 @@ describe('a directory of manifests', () => {
       const source = await start();
       await write('broken.yaml', `${endpoint('a')}  x: [\n`);
       await until('the problem', () => problems.length > 0);
-      await expect(source.apply(desired('a', '/x'))).rejects.toMatchObject({
+      await expect(source.objects.apply(desired('a', '/x'))).rejects.toMatchObject({
         kind: 'Invalid',
         message: 'broken.yaml is broken; fix it first',
       });
-      await expect(source.apply(desired('b', '/x'))).rejects.toMatchObject({
+      await expect(source.objects.apply(desired('b', '/x'))).rejects.toMatchObject({
         kind: 'Invalid',
         message: expect.stringContaining('edit shared.yaml in a text editor') as string,
       });
@@ -395,7 +395,9 @@ describe('a directory of manifests', () => {
 
     it('is written only after the previous write', async () => {
       const source = await start();
-      await Promise.all(Array.from({ length: 20 }, (_, index) => source.apply(desired(`n${index % 4}`, `/${index}`))));
+      await Promise.all(
+        Array.from({ length: 20 }, (_, index) => source.objects.apply(desired(`n${index % 4}`, `/${index}`))),
+      );
       expect([...objects.values()].map(slugOf).sort()).toEqual(['/16', '/17', '/18', '/19']);
     });
   });
@@ -406,7 +408,7 @@ describe('a directory of manifests', () => {
       const source = await start();
       const owner = objects.get('a');
       if (owner === undefined) throw new Error('no owner');
-      await source.createSecret(owner, 'a-api-key', { 'api-key': 'x' });
+      await source.secrets.create(owner, 'a-api-key', { 'api-key': 'x' });
       const path = file('secrets/default/a-api-key.json', dataDir);
       expect((await stat(path)).mode & 0o777).toBe(0o600);
       expect(await readFile(path, 'utf8')).not.toContain('"x"');
@@ -415,9 +417,9 @@ describe('a directory of manifests', () => {
       await until('the removal', () => objects.size === 0);
       await write('a.yaml', endpoint('a'));
       await until('a', () => objects.has('a'));
-      await expect(source.readSecret('default', 'a-api-key', 'api-key')).resolves.toEqual(Buffer.from('x'));
-      await source.delete(ref('a'));
-      await expect(source.readSecret('default', 'a-api-key', 'api-key')).resolves.toBeUndefined();
+      await expect(source.secrets.read('default', 'a-api-key', 'api-key')).resolves.toEqual(Buffer.from('x'));
+      await source.objects.delete(ref('a'));
+      await expect(source.secrets.read('default', 'a-api-key', 'api-key')).resolves.toBeUndefined();
     });
 
     it('are read from manifests, updated, and not overwritten', async () => {
@@ -426,21 +428,21 @@ describe('a directory of manifests', () => {
       await write('s.yaml', `${secret('one')}---\n${endpoint('a')}`);
       const source = await start();
       const read = () =>
-        source.readSecret('default', 'own', 'api-key').then((value) => Buffer.from(value ?? []).toString());
+        source.secrets.read('default', 'own', 'api-key').then((value) => Buffer.from(value ?? []).toString());
       expect(await read()).toBe('one');
       await write('s.yaml', `${secret('two')}---\n${endpoint('a', '/later')}`);
       await hasSlug('a', '/later');
       expect(await read()).toBe('two');
       const owner = objects.get('a');
       if (owner === undefined) throw new Error('no owner');
-      await expect(source.createSecret(owner, 'own', {})).rejects.toMatchObject({ kind: 'Conflict' });
+      await expect(source.secrets.create(owner, 'own', {})).rejects.toMatchObject({ kind: 'Conflict' });
       expect(problems).toEqual([]);
     });
 
     it('are rejected if their names lead outside the folder', async () => {
       const source = open();
-      await expect(source.readSecret('..', 'x', 'y')).rejects.toMatchObject({ kind: 'Invalid' });
-      await expect(source.readSecret('default', '../../x', 'y')).rejects.toMatchObject({ kind: 'Invalid' });
+      await expect(source.secrets.read('..', 'x', 'y')).rejects.toMatchObject({ kind: 'Invalid' });
+      await expect(source.secrets.read('default', '../../x', 'y')).rejects.toMatchObject({ kind: 'Invalid' });
     });
   });
 
@@ -460,7 +462,7 @@ describe('a directory of manifests', () => {
     const source = await start();
     const object = objects.get('a');
     if (object === undefined) throw new Error('no object');
-    await source.recordEvent(object, { type: 'Warning', reason: 'Invalid', message: 'spec.slug: no' });
+    await source.events.record(object, { type: 'Warning', reason: 'Invalid', message: 'spec.slug: no' });
     expect(JSON.parse(lines.at(-1) ?? '')).toMatchObject({
       level: 40,
       reason: 'Invalid',

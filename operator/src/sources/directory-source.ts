@@ -6,20 +6,21 @@ import {
   isConfigKind,
   SourceError,
   type DesiredObject,
+  type Events,
   type Kind,
   type ObjectRef,
   type ObjectVersion,
   type ResourceObject,
-  type SigningSecret,
-  type SourceEvent,
   type SourceListener,
   type SourceProblem,
 } from '@standin/contract';
 import type { Logger } from 'pino';
-import { FolderSource } from './folder-source.ts';
-import type { EditedText, LocatingSource } from './locating-source.ts';
+import { FolderObjects } from './folder-objects.ts';
+import { FolderSecrets } from './folder-secrets.ts';
+import type { EditedText, LocatingObjects, LocatingSource } from './locating-source.ts';
 import { ManifestFolder } from './manifest-folder.ts';
 import { objectsFile } from './object-records.ts';
+import { SecretFiles } from './secret-files.ts';
 
 interface DirectorySourceOptions {
   /** The directory with manifests, which are .yaml, .yml and .json files at any depth. */
@@ -37,28 +38,16 @@ export const operationsFolder = (dataDir: string): ManifestFolder =>
   new ManifestFolder(join(dataDir, 'operations'), undefined);
 export const operationsRecords = (dataDir: string): string => join(dataDir, 'state', 'operations.json');
 
-/** A source that reads desired state from a directory that users edit, and one-time operations from the data folder. */
-class DirectorySource implements LocatingSource {
-  readonly #manifests: FolderSource;
-  readonly #operations: FolderSource;
-  readonly #operationsFolder: ManifestFolder;
+/** The objects in a directory that users edit, and the one-time operations in the data folder. */
+class DirectoryObjects implements LocatingObjects {
+  readonly #manifests: FolderObjects;
+  readonly #operations: FolderObjects;
+  readonly #operationsPath: string;
 
-  constructor({ dir, dataDir, logger }: DirectorySourceOptions) {
-    this.#operationsFolder = operationsFolder(dataDir);
-    this.#manifests = new FolderSource({
-      folder: new ManifestFolder(dir, dataDir),
-      kinds: CONFIG_KINDS,
-      records: objectsFile(dataDir),
-      dataDir,
-      logger,
-    });
-    this.#operations = new FolderSource({
-      folder: this.#operationsFolder,
-      kinds: OPERATION_KINDS,
-      records: operationsRecords(dataDir),
-      dataDir,
-      logger,
-    });
+  constructor(manifests: FolderObjects, operations: FolderObjects, operationsPath: string) {
+    this.#manifests = manifests;
+    this.#operations = operations;
+    this.#operationsPath = operationsPath;
   }
 
   async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
@@ -107,39 +96,14 @@ class DirectorySource implements LocatingSource {
     return (await this.#of(ref.kind)).writeStatus(ref, status, resourceVersion);
   }
 
-  readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
-    return this.#manifests.readSecret(namespace, name, dataKey);
-  }
-
-  readSigningSecret(namespace: string, name: string): Promise<SigningSecret | undefined> {
-    return this.#manifests.readSigningSecret(namespace, name);
-  }
-
-  createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {
-    return this.#manifests.createSecret(owner, name, data);
-  }
-
-  replaceSecret(
-    owner: ResourceObject,
-    name: string,
-    data: Readonly<Record<string, string>>,
-    mark: string,
-  ): Promise<void> {
-    return this.#manifests.replaceSecret(owner, name, data, mark);
-  }
-
-  recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
-    return this.#manifests.recordEvent(object, event);
-  }
-
-  async #of(kind: Kind): Promise<FolderSource> {
+  async #of(kind: Kind): Promise<FolderObjects> {
     if (isConfigKind(kind)) return this.#manifests;
     await this.#openOperations();
     return this.#operations;
   }
 
   async #openOperations(): Promise<void> {
-    const { path } = this.#operationsFolder;
+    const path = this.#operationsPath;
     try {
       await mkdir(path, { recursive: true, mode: 0o700 });
     } catch (error) {
@@ -149,8 +113,34 @@ class DirectorySource implements LocatingSource {
   }
 }
 
+/** Writes events to the log. */
+const loggedEvents = (logger: Logger): Events => ({
+  record: ({ kind, metadata: { namespace, name } }, { type, reason, message }) => {
+    const level = type === 'Warning' ? 'warn' : 'info';
+    logger[level]({ kind, namespace, name, reason, detail: message }, 'event');
+    return Promise.resolve();
+  },
+});
+
 /**
  * Creates a source that reads desired state from a directory that users edit, without a cluster. `start` rejects if the directory
  * cannot be read.
  */
-export const directorySource = (options: DirectorySourceOptions): LocatingSource => new DirectorySource(options);
+export const directorySource = ({ dir, dataDir, logger }: DirectorySourceOptions): LocatingSource => {
+  const secrets = new SecretFiles(join(dataDir, 'secrets'));
+  const parts = { dataDir, secrets, logger };
+  const manifests = new FolderObjects({
+    ...parts,
+    folder: new ManifestFolder(dir, dataDir),
+    kinds: CONFIG_KINDS,
+    records: objectsFile(dataDir),
+  });
+  const folder = operationsFolder(dataDir);
+  const records = operationsRecords(dataDir);
+  const operations = new FolderObjects({ ...parts, folder, records, kinds: OPERATION_KINDS });
+  return {
+    objects: new DirectoryObjects(manifests, operations, folder.path),
+    secrets: new FolderSecrets(manifests, secrets),
+    events: loggedEvents(logger),
+  };
+};

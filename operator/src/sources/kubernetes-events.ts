@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
-import { FairMap, printable, type SourceEvent } from '@standin/contract';
+import { FairMap, printable, type Events, type SourceEvent } from '@standin/contract';
 import { isConflict, isNotFound, microTime, resourcePath, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 
@@ -58,7 +58,7 @@ const noteOf = (message: string): string => {
  * Writes Events (events.k8s.io/v1). Repeats increase the count of the first Event, so that a loop cannot flood the cluster. The
  * name of an Event is derived from its content, so that repeats from another operator are also counted.
  */
-export class KubernetesEvents {
+export class KubernetesEvents implements Events {
   readonly #client: KubeClient;
   readonly #logger: Logger;
   /** The remembered Events. Their holders are the namespaces. */

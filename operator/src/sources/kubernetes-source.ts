@@ -4,14 +4,12 @@ import {
   LIMITS,
   OPERATOR_FIELD_MANAGER,
   RESOURCES,
-  SourceError,
   type DesiredObject,
   type ObjectRef,
+  type Objects,
   type ObjectVersion,
   type ResourceObject,
   type ResourceSource,
-  type SigningSecret,
-  type SourceEvent,
   type SourceListener,
 } from '@standin/contract';
 import {
@@ -24,22 +22,18 @@ import {
   objectPath,
   objectVersion,
   replacementOf,
-  resourcePath,
   toResourceObject,
   toSourceError,
   type CustomResource,
   type KubeClient,
-  type KubeObject,
   type SelectedNamespaces,
 } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { logRefusals } from '../log-refusals.ts';
-import { asSecretError } from '../secret-rights.ts';
 import { KubernetesEvents } from './kubernetes-events.ts';
+import { KubernetesSecrets } from './kubernetes-secrets.ts';
 import { NamespaceLimit, withoutContent, type KubeResource } from './namespace-limit.ts';
-import { foreignSecret } from './secret-files.ts';
-import { signingSecret } from './signing-secret.ts';
 
 interface KubernetesSourceOptions {
   readonly client: KubeClient;
@@ -59,51 +53,18 @@ interface KubernetesSourceOptions {
 const APPLY_FIELD_MANAGER = 'standin';
 const APPLY_ATTEMPTS_MAX = 5;
 
-const secretPath = (namespace: string, name?: string): string => {
-  const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };
-  return resourcePath(name === undefined ? secrets : { ...secrets, name });
-};
-
-type Secret = KubeObject & {
-  readonly data?: Readonly<Record<string, string>>;
-};
-
-/** The label of the Secrets that the operator creates, and may replace. */
-const MANAGED_BY = 'app.kubernetes.io/managed-by';
-const isGenerated = ({ metadata: { labels } }: Secret): boolean => labels?.[MANAGED_BY] === OPERATOR_FIELD_MANAGER;
-
-/** Records why the Secret has its current data. See `ResourceSource.replaceSecret`. */
-const MARK_ANNOTATION = `${API_GROUP}/written-by`;
-
-/** Returns a new Secret without an owner, so that it outlives the object that it belongs to. */
-const newSecret = (namespace: string, name: string, data: Readonly<Record<string, string>>) => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  type: 'Opaque',
-  metadata: { name, namespace, labels: { [MANAGED_BY]: OPERATOR_FIELD_MANAGER } },
-  stringData: data,
-});
-
 const undefinedIfNotFound = (error: unknown): undefined => {
   if (!isNotFound(error)) throw error;
 };
 
-/** Omits the server's message when the server rejects a Secret, because the message may quote the Secret. */
-const withoutQuote = (error: unknown, name: string): unknown =>
-  error instanceof SourceError && error.kind === 'Invalid' && error.cause !== undefined
-    ? new SourceError('Invalid', `the API server rejected Secret "${name}"`)
-    : error;
-
 /** The custom resources in a Kubernetes cluster. */
-class KubernetesSource implements ResourceSource {
+class KubernetesObjects implements Objects {
   readonly #options: KubernetesSourceOptions;
   readonly #client: KubeClient;
-  readonly #events: KubernetesEvents;
 
   constructor(options: KubernetesSourceOptions) {
     this.#options = options;
     this.#client = options.client;
-    this.#events = new KubernetesEvents(options.client, options.logger);
   }
 
   /**
@@ -183,73 +144,6 @@ class KubernetesSource implements ResourceSource {
     return toResourceObject(ref.kind, written);
   }
 
-  async readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
-    const read = this.#client.get<Secret>(secretPath(namespace, name)).catch(undefinedIfNotFound);
-    const value = new Map(Object.entries((await asSecretError(namespace, read))?.data ?? {})).get(dataKey);
-    return value === undefined ? undefined : Buffer.from(value, 'base64');
-  }
-
-  async readSigningSecret(namespace: string, name: string): Promise<SigningSecret | undefined> {
-    const secret = await asSecretError(
-      namespace,
-      this.#client.get<Secret>(secretPath(namespace, name)).catch(undefinedIfNotFound),
-    );
-    if (secret === undefined) return undefined;
-    const { labels, resourceVersion = '' } = secret.metadata;
-    const data = Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64')] as const);
-    return signingSecret({ labels, data: new Map(data) }, resourceVersion);
-  }
-
-  async createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {
-    const { namespace } = owner.metadata;
-    const created = this.#client.create(secretPath(namespace), newSecret(namespace, name, data), {
-      query: { fieldManager: OPERATOR_FIELD_MANAGER },
-    });
-    await asSecretError(namespace, created).catch((error: unknown) => {
-      throw withoutQuote(error, name);
-    });
-  }
-
-  async replaceSecret(
-    owner: ResourceObject,
-    name: string,
-    data: Readonly<Record<string, string>>,
-    mark: string,
-  ): Promise<void> {
-    const { namespace } = owner.metadata;
-    const path = secretPath(namespace, name);
-    const query = { fieldManager: OPERATOR_FIELD_MANAGER };
-    const annotations = { [MARK_ANNOTATION]: mark };
-    const write = async (): Promise<void> => {
-      const before = await this.#client.get<Secret>(path).catch(undefinedIfNotFound);
-      if (before === undefined) {
-        const secret = newSecret(namespace, name, data);
-        await this.#client.create(
-          secretPath(namespace),
-          { ...secret, metadata: { ...secret.metadata, annotations } },
-          { query },
-        );
-        return;
-      }
-      const { metadata } = before;
-      if (metadata.annotations?.[MARK_ANNOTATION] === mark) return;
-      if (!isGenerated(before)) throw foreignSecret(namespace, name);
-      const replaced = {
-        ...before,
-        metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
-      };
-      const body = { ...replaced, data: undefined, stringData: data };
-      await this.#client.replace(path, body, objectVersion(before), { query });
-    };
-    await asSecretError(namespace, write()).catch((error: unknown) => {
-      throw withoutQuote(error, name);
-    });
-  }
-
-  recordEvent(object: ResourceObject, event: SourceEvent): Promise<void> {
-    return this.#events.record(object, event);
-  }
-
   #read(ref: ObjectRef): Promise<CustomResource | undefined> {
     return this.#client.get<CustomResource>(objectPath(ref)).catch(undefinedIfNotFound);
   }
@@ -279,4 +173,8 @@ class KubernetesSource implements ResourceSource {
 }
 
 /** Creates a source for a cluster. charts/standin/templates/operator/rbac.yaml grants the permissions that the source needs. */
-export const kubernetesSource = (options: KubernetesSourceOptions): ResourceSource => new KubernetesSource(options);
+export const kubernetesSource = (options: KubernetesSourceOptions): ResourceSource => ({
+  objects: new KubernetesObjects(options),
+  secrets: new KubernetesSecrets(options.client),
+  events: new KubernetesEvents(options.client, options.logger),
+});

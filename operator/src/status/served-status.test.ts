@@ -27,7 +27,8 @@ let statuses: ServedStatus;
 
 const newLeader = (): ServedStatus =>
   new ServedStatus({
-    source,
+    objects: source.objects,
+    events: source.events,
     logger: pino({ level: 'silent' }),
     clock: () => now,
     inputs: {
@@ -59,7 +60,7 @@ const ready = (): string[] =>
     .filter(({ type }) => type === 'Ready')
     .map(({ status, reason, lastTransitionTime }) => `${status} ${reason} ${lastTransitionTime}`);
 
-const warnings = () => source.events.filter(({ type }) => type === 'Warning');
+const warnings = () => source.recorded.filter(({ type }) => type === 'Warning');
 
 beforeEach(() => {
   source = new MemorySource();
@@ -169,7 +170,7 @@ describe('Events', () => {
     report();
     return written?.recheckAfterMs;
   };
-  const reported = () => source.events.splice(0).map(({ type, reason }) => `${type} ${reason}`);
+  const reported = () => source.recorded.splice(0).map(({ type, reason }) => `${type} ${reason}`);
 
   test('a fault that may resolve by itself is reported once, and only if it lasts', async () => {
     state = { kind: 'no-gateway' };
@@ -254,11 +255,11 @@ describe('Events', () => {
     source.put('Project', 'p', { uri: 'pinned' });
     await projects('pinned');
     await projects('pinned');
-    expect(source.events.map(({ type, reason }) => `${type} ${reason}`)).toEqual([
+    expect(source.recorded.map(({ type, reason }) => `${type} ${reason}`)).toEqual([
       'Normal Ready',
       'Warning UriChanged',
     ]);
-    expect(source.events[1]?.message).toContain('begin with http://gateway/pinned instead of http://gateway/derived');
+    expect(source.recorded[1]?.message).toContain('begin with http://gateway/pinned instead of http://gateway/derived');
   });
 
   test('a fault that a user must fix is reported immediately, and once per generation', async () => {
@@ -266,12 +267,12 @@ describe('Events', () => {
     await statuses.write('uid-1');
     fields = { other: 1 };
     await statuses.write('uid-1');
-    expect(source.events).toEqual([{ type: 'Warning', reason: 'Invalid', message: INVALID.message, name: 'e' }]);
+    expect(source.recorded).toEqual([{ type: 'Warning', reason: 'Invalid', message: INVALID.message, name: 'e' }]);
     report();
     source.put('Endpoint', 'e', { changed: true });
     report();
     await statuses.write('uid-1');
-    expect(source.events).toHaveLength(2);
+    expect(source.recorded).toHaveLength(2);
   });
 });
 

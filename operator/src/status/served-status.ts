@@ -5,8 +5,9 @@ import {
   type ConditionType,
   type ConfigKey,
   type ObjectRef,
+  type Events,
+  type Objects,
   type ResourceObject,
-  type ResourceSource,
   periodOf,
 } from '@standin/contract';
 import { readStatus } from '@standin/crds';
@@ -57,7 +58,8 @@ export interface StatusWritten {
 }
 
 export interface ServedStatusOptions {
-  readonly source: ResourceSource;
+  readonly objects: Pick<Objects, 'writeStatus'>;
+  readonly events: Events;
   readonly inputs: StatusInputs;
   readonly logger: Logger;
   readonly clock?: () => Date;
@@ -72,7 +74,7 @@ export class ServedStatus {
 
   constructor(options: ServedStatusOptions) {
     this.#options = options;
-    this.#writer = new StatusWriter(options.source);
+    this.#writer = new StatusWriter(options.objects);
   }
 
   forget(uid: string): void {
@@ -165,7 +167,7 @@ export class ServedStatus {
     for (const { type, reason, message } of after) {
       if (!REPORTED.has(reason) || before.some((earlier) => earlier.type === type && earlier.reason === reason))
         continue;
-      await this.#options.source.recordEvent(object, { type: 'Warning', reason, message });
+      await this.#options.events.record(object, { type: 'Warning', reason, message });
     }
   }
 
@@ -173,7 +175,7 @@ export class ServedStatus {
   async #reportLive(object: ResourceObject, before: readonly Condition[], after: readonly Condition[]): Promise<void> {
     const ready = after.find(isReady);
     if (ready === undefined || before.some(isReady)) return;
-    await this.#options.source.recordEvent(object, { type: 'Normal', reason: ready.reason, message: ready.message });
+    await this.#options.events.record(object, { type: 'Normal', reason: ready.reason, message: ready.message });
   }
 
   /** Reports that a Project got another URI, because callers of the old URI get 404. */
@@ -183,7 +185,7 @@ export class ServedStatus {
     const message =
       `spec.uri was set, so the Project’s URLs now begin with ${to.url ?? to.uri} instead of ${from.url ?? from.uri}: ` +
       'requests to the old URLs get 404. Give callers the new ones.';
-    await this.#options.source.recordEvent(object, { type: 'Warning', reason: 'UriChanged', message });
+    await this.#options.events.record(object, { type: 'Warning', reason: 'UriChanged', message });
   }
 
   /**
@@ -211,7 +213,7 @@ export class ServedStatus {
     const remainingMs = Math.min(holdMs, fault.sinceMs + holdMs - nowMs);
     if (remainingMs > 0) return remainingMs;
     this.#faults.set(uid, { ...fault, isReported: true });
-    await this.#options.source.recordEvent(object, { type: 'Warning', reason: ready.reason, message: ready.message });
+    await this.#options.events.record(object, { type: 'Warning', reason: ready.reason, message: ready.message });
     return undefined;
   }
 }

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import { afterEach, expect, test, vi } from 'vitest';
 import { operatorMetrics } from '../metrics.ts';
 import { MemorySource } from '../memory-source.testing.ts';
+import { ObjectCache } from '../object-cache.ts';
 import { Translator } from '../translate/index.ts';
 import { StatusController } from './status-controller.ts';
 
@@ -14,7 +15,7 @@ afterEach(() => controller?.stop());
 
 /** Returns options for a controller of one Account, and a function that reads the Account again. */
 const standOf = (source: MemorySource) => {
-  const objects = new Map<string, ResourceObject>();
+  const cache = new ObjectCache();
   const translator = new Translator({
     gatewayUrl: 'http://gateway',
     clusterDomain: 'cluster.local',
@@ -26,15 +27,16 @@ const standOf = (source: MemorySource) => {
   });
   const read = (): ResourceObject => {
     const account = source.object('Account', 'a');
-    objects.set(account.metadata.uid, account);
+    cache.put(account);
     return account;
   };
   translator.put(read());
   translator.flush();
   const registry = new Registry();
   const options = {
-    source,
-    objects,
+    objects: source.objects,
+    events: source.events,
+    cache,
     translator,
     registry,
     logger: pino({ level: 'silent' }),

@@ -4,8 +4,9 @@ import {
   periodOf,
   type ConfigKey,
   type ConfigObject,
+  type Events,
+  type Objects,
   type ResourceObject,
-  type ResourceSource,
 } from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
 import { WorkQueue } from '@standin/kube';
@@ -16,6 +17,7 @@ import { aboutObject } from '../about-object.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { Controller } from '../controller.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
+import type { CachedObjects } from '../object-cache.ts';
 import type { Audited } from '../quota/quota-audit.ts';
 import { quotaFinding, type QuotaUsage } from '../quota/usage.ts';
 import type { Changes, KnownKey, Translator } from '../translate/index.ts';
@@ -24,8 +26,9 @@ import { ServedStatus, type StatusWritten } from './served-status.ts';
 import { ReadyCounts, statusFields } from './status-fields.ts';
 
 export interface StatusControllerOptions {
-  readonly source: ResourceSource;
-  readonly objects: ReadonlyMap<string, ResourceObject>;
+  readonly objects: Pick<Objects, 'writeStatus'>;
+  readonly events: Events;
+  readonly cache: CachedObjects;
   readonly translator: Translator;
   readonly key: (accountUid: string) => KnownKey | undefined;
   readonly usage: (accountUid: string) => QuotaUsage | undefined;
@@ -87,15 +90,16 @@ export class StatusController implements Controller {
 
   constructor(options: StatusControllerOptions) {
     this.#options = options;
-    const { source, objects, translator, key, usage, audited, lastRequestAt, gateways, registry } = options;
+    const { objects, events, cache, translator, key, usage, audited, lastRequestAt, gateways } = options;
     const { clock = () => new Date() } = options;
     const logger = options.logger.child({ stage: 'status' });
     this.#writer = new ServedStatus({
-      source,
+      objects,
+      events,
       logger,
       clock,
       inputs: {
-        object: (uid) => objects.get(uid),
+        object: (uid) => cache.get(uid),
         verdict: (uid) => translator.verdict(uid),
         programmed: (key) => gateways.programmed(key),
         fields: statusFields({ translator, counts: this.#counts, key, usage, lastRequestAt }),
@@ -107,9 +111,9 @@ export class StatusController implements Controller {
       name: this.name,
       concurrency: WORKERS,
       backoff: BACKOFF,
-      registry,
+      registry: options.registry,
       logger,
-      about: (uid) => aboutObject(objects, uid),
+      about: (uid) => aboutObject(cache, uid),
       reconcile: async (uid) => {
         // The delay is computed before the write, so that the account is checked again if the month ends during the write.
         const monthCheckMs = untilMonthCheckMs(clock().getTime());
@@ -123,13 +127,14 @@ export class StatusController implements Controller {
 
   /** Initializes the counts with the values in the statuses, so that a restart does not rewrite them. */
   start(): void {
-    const { objects, translator } = this.#options;
+    const { cache, translator } = this.#options;
     for (const object of translator.objects()) this.#wait(object);
-    for (const [uid, { kind, status }] of objects) {
-      if (kind !== 'Endpoint' && kind !== 'Project') continue;
-      this.#counts.set(uid, { parent: translator.parentOf(uid), ready: conditionsIn(status).some(isReady) });
-    }
-    for (const uid of objects.keys()) this.#queue.add(uid);
+    for (const kind of ['Project', 'Endpoint'] as const)
+      for (const { metadata, status } of cache.ofKind(kind)) {
+        const { uid } = metadata;
+        this.#counts.set(uid, { parent: translator.parentOf(uid), ready: conditionsIn(status).some(isReady) });
+      }
+    for (const { metadata } of cache.values()) this.#queue.add(metadata.uid);
   }
 
   translated({ put, verdicts }: Pick<Changes, 'put' | 'verdicts'>): void {
@@ -215,7 +220,7 @@ export class StatusController implements Controller {
     const written = await this.#writer.write(uid);
     if (written === undefined) return undefined;
     if (written.wrote) metrics.statusWrites.inc();
-    if (written.ref.kind !== 'Account' && this.#options.objects.has(uid)) {
+    if (written.ref.kind !== 'Account' && this.#options.cache.has(uid)) {
       this.#recount(this.#counts.set(uid, { parent: translator.parentOf(uid), ready: written.ready }));
     }
     try {

@@ -25,7 +25,7 @@ describe('a status of any kind', () => {
 
   beforeEach(() => {
     source = new MemorySource();
-    writer = new StatusWriter(source);
+    writer = new StatusWriter(source.objects);
     seen = source.put('Share', 's', { a: 1 });
   });
 

@@ -1,12 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import {
-  isRecord,
-  ownMember,
-  SourceError,
-  type ObjectRef,
-  type ResourceObject,
-  type ResourceSource,
-} from '@standin/contract';
+import { isRecord, ownMember, SourceError, type ObjectRef, type Objects, type ResourceObject } from '@standin/contract';
 import { isOlder } from '../resource-version.ts';
 
 export type StatusFields = Readonly<Record<string, unknown>>;
@@ -22,12 +15,12 @@ export type StatusWrite = 'written' | 'unchanged' | 'outdated';
  * was compared with, so it can neither affect a new object with the same name nor undo a newer change.
  */
 export class StatusWriter {
-  readonly #source: Pick<ResourceSource, 'writeStatus'>;
+  readonly #objects: Pick<Objects, 'writeStatus'>;
   /** The last written versions by uid, until the source's own view includes them. */
   readonly #written = new Map<string, Pick<ResourceObject, 'metadata' | 'status'>>();
 
-  constructor(source: Pick<ResourceSource, 'writeStatus'>) {
-    this.#source = source;
+  constructor(objects: Pick<Objects, 'writeStatus'>) {
+    this.#objects = objects;
   }
 
   /**
@@ -63,7 +56,7 @@ export class StatusWriter {
     const patch = statusDifference(statusFieldsOf(object), fields);
     if (patch === undefined) return 'unchanged';
     try {
-      const { metadata, status } = await this.#source.writeStatus(refOf(object), patch, resourceVersion);
+      const { metadata, status } = await this.#objects.writeStatus(refOf(object), patch, resourceVersion);
       this.#written.set(uid, { metadata, status });
       return 'written';
     } catch (error) {

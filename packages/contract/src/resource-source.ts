@@ -138,11 +138,8 @@ export interface ServiceSource {
   start(listener: ServiceListener, signal: AbortSignal): Promise<void>;
 }
 
-/**
- * The source of desired state and the destination of status: the Kubernetes API, or a directory of manifests. Both
- * implementations pass `test/integration/source-conformance.test.ts`.
- */
-export interface ResourceSource {
+/** The objects in the Kubernetes API, or in a directory of manifests. */
+export interface Objects {
   /**
    * Lists and watches all kinds until `signal` aborts, and recovers from every failure in between. Resolves when `listener` has
    * received the first full list of each kind. Rejects if `signal` aborts before that, or if the directory cannot be read at the
@@ -174,32 +171,41 @@ export interface ResourceSource {
     status: Readonly<Record<string, unknown>>,
     resourceVersion?: string,
   ): Promise<ResourceObject>;
+}
 
+/** The Secrets that objects refer to. They are read by name, and never listed or watched. */
+export interface Secrets {
   /** Resolves with the value of one data key, or with `undefined` if the Secret or the key does not exist. */
-  readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined>;
+  read(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined>;
 
   /** Resolves with the Secret for an Endpoint's credential, or with `undefined` if the Secret does not exist. */
-  readSigningSecret(namespace: string, name: string): Promise<SigningSecret | undefined>;
+  readSigning(namespace: string, name: string): Promise<SigningSecret | undefined>;
 
   /** Creates a Secret for `owner`. The Secret outlives its owner. Rejects with `Conflict` if a Secret with that name exists. */
-  createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void>;
+  create(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void>;
 
   /**
-   * Replaces the data of a Secret that `createSecret` created, or creates the Secret again, and marks the Secret in the same write.
-   * Does not change a Secret that already has this mark, so a call that is repeated after a crash writes only once. Rejects with
-   * `Invalid` for a Secret that `createSecret` did not create, and with `Conflict` if another client wrote the Secret in the
-   * meantime.
+   * Replaces the data of a Secret that `create` created, or creates the Secret again, and marks the Secret in the same write. Does
+   * not change a Secret that already has this mark, so a call that is repeated after a crash writes only once. Rejects with
+   * `Invalid` for a Secret that `create` did not create, and with `Conflict` if another client wrote the Secret in the meantime.
    */
-  replaceSecret(
-    owner: ResourceObject,
-    name: string,
-    data: Readonly<Record<string, string>>,
-    mark: string,
-  ): Promise<void>;
+  replace(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>, mark: string): Promise<void>;
+}
 
+export interface Events {
   /**
    * Records an event on a best-effort basis. Never rejects. In Kubernetes, the record is an Event, and repeats are aggregated. For
    * a directory, it is a log line.
    */
-  recordEvent(object: ResourceObject, event: SourceEvent): Promise<void>;
+  record(object: ResourceObject, event: SourceEvent): Promise<void>;
+}
+
+/**
+ * The source of desired state and the destination of status: the Kubernetes API, or a directory of manifests. Both pass
+ * `test/integration/source-conformance.test.ts`.
+ */
+export interface ResourceSource {
+  readonly objects: Objects;
+  readonly secrets: Secrets;
+  readonly events: Events;
 }

@@ -1,5 +1,4 @@
 import { mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
 import {
   GROUP_VERSION,
   isConfigKind,
@@ -9,31 +8,29 @@ import {
   type ObjectRef,
   type ObjectVersion,
   type ResourceObject,
-  type SigningSecret,
-  type SourceEvent,
   type SourceListener,
   type SourceProblem,
 } from '@standin/contract';
 import type { Logger } from 'pino';
 import { FolderWatch } from './folder-watch.ts';
 import { FolderReader } from './folder-reader.ts';
-import type { EditedText, LocatingSource } from './locating-source.ts';
+import type { EditedText, LocatingObjects } from './locating-source.ts';
 import type { ManifestFolder } from './manifest-folder.ts';
-import { manifestKey, type ManifestObject } from './manifest-objects.ts';
+import { manifestKey, type ManifestObject, type ManifestSecret } from './manifest-objects.ts';
 import type { DesiredTree } from './manifest-tree.ts';
 import { ManifestWriter } from './manifest-writer.ts';
 import { canonicalJson, mergePatch } from './merge-patch.ts';
 import { ObjectRecords, uidOf, type ObjectRecord } from './object-records.ts';
-import { foreignSecret, SecretFiles, secretConflict } from './secret-files.ts';
-import { manifestSigningSecret } from './signing-secret.ts';
+import type { SecretFiles } from './secret-files.ts';
 
-export interface FolderSourceOptions {
+export interface FolderObjectsOptions {
   readonly folder: ManifestFolder;
   /** The kinds that the folder may contain. Objects of other kinds are reported as problems. */
   readonly kinds: readonly Kind[];
   readonly dataDir: string;
   /** File in the data folder for the facts that manifests cannot store: status, generation and age. */
   readonly records: string;
+  readonly secrets: SecretFiles;
   readonly logger: Logger;
 }
 
@@ -62,14 +59,13 @@ const toResource = (
   ...(record.status === undefined ? {} : { status: record.status }),
 });
 
-/** One folder of manifests as a source. README.md explains how it differs from a cluster. */
-export class FolderSource implements LocatingSource {
-  readonly #options: FolderSourceOptions;
+/** The objects in one folder of manifests. README.md explains how it differs from a cluster. */
+export class FolderObjects implements LocatingObjects {
+  readonly #options: FolderObjectsOptions;
   readonly #folder: ManifestFolder;
   readonly #reader: FolderReader;
   readonly #writer: ManifestWriter;
   readonly #records: ObjectRecords;
-  readonly #secrets: SecretFiles;
   readonly #active = new Map<string, Active>();
   #desired: DesiredTree = { objects: new Map(), secrets: new Map(), problems: [] };
   #listener: SourceListener | undefined;
@@ -78,7 +74,7 @@ export class FolderSource implements LocatingSource {
   /** The last write. Writes run one at a time. */
   #writes: Promise<unknown> = Promise.resolve();
 
-  constructor(options: FolderSourceOptions) {
+  constructor(options: FolderObjectsOptions) {
     const { folder, dataDir, kinds, records, logger } = options;
     this.#options = options;
     this.#folder = folder;
@@ -91,7 +87,6 @@ export class FolderSource implements LocatingSource {
     this.#records = new ObjectRecords(records, (error) =>
       logger.error({ err: error, dataDir }, 'cannot write to the data folder; statuses may be lost at the next start'),
     );
-    this.#secrets = new SecretFiles(join(dataDir, 'secrets'));
   }
 
   async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
@@ -165,7 +160,7 @@ export class FolderSource implements LocatingSource {
         throw changed(key);
       await this.#writer.remove(ref, file);
       await this.#reader.check({ files: [file], force: true });
-      if (!this.#active.has(key)) await this.#secrets.removeAllOf(ref.namespace, uidOf(key));
+      if (!this.#active.has(key)) await this.#options.secrets.removeAllOf(ref.namespace, uidOf(key));
     });
   }
 
@@ -188,44 +183,10 @@ export class FolderSource implements LocatingSource {
     return this.#put(active.manifest).resource;
   }
 
-  async readSecret(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined> {
+  /** Resolves with the Secret in a manifest, or with undefined if there is none. */
+  async secret(namespace: string, name: string): Promise<ManifestSecret | undefined> {
     await this.#open();
-    const manifest = this.#desired.secrets.get(manifestKey({ kind: 'Secret', namespace, name }));
-    return manifest === undefined ? this.#secrets.read(namespace, name, dataKey) : manifest.data.get(dataKey);
-  }
-
-  async readSigningSecret(namespace: string, name: string): Promise<SigningSecret | undefined> {
-    await this.#open();
-    const manifest = this.#desired.secrets.get(manifestKey({ kind: 'Secret', namespace, name }));
-    return manifest && manifestSigningSecret(manifest);
-  }
-
-  async createSecret(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {
-    await this.#open();
-    const { namespace, name: ownerName, uid } = owner.metadata;
-    if (this.#desired.secrets.has(manifestKey({ kind: 'Secret', namespace, name })))
-      throw secretConflict(namespace, name);
-    await this.#secrets.create(namespace, name, { owner: { kind: owner.kind, name: ownerName, uid }, data });
-  }
-
-  async replaceSecret(
-    owner: ResourceObject,
-    name: string,
-    data: Readonly<Record<string, string>>,
-    mark: string,
-  ): Promise<void> {
-    await this.#open();
-    const { namespace, name: ownerName, uid } = owner.metadata;
-    const key = manifestKey({ kind: 'Secret', namespace, name });
-    if (this.#desired.secrets.has(key)) throw foreignSecret(namespace, name);
-    await this.#secrets.replace(namespace, name, { owner: { kind: owner.kind, name: ownerName, uid }, data, mark });
-  }
-
-  recordEvent({ kind, metadata: { namespace, name } }: ResourceObject, event: SourceEvent): Promise<void> {
-    const { type, reason, message } = event;
-    const level = type === 'Warning' ? 'warn' : 'info';
-    this.#options.logger[level]({ kind, namespace, name, reason, detail: message }, 'event');
-    return Promise.resolve();
+    return this.#desired.secrets.get(manifestKey({ kind: 'Secret', namespace, name }));
   }
 
   /** Reads the data folder and the directory, once. Rejects with `SourceError`. */
@@ -235,11 +196,11 @@ export class FolderSource implements LocatingSource {
   }
 
   async #load(): Promise<void> {
-    const { dataDir, records } = this.#options;
+    const { dataDir, records, secrets } = this.#options;
     await this.#folder.check();
     try {
       await mkdir(dataDir, { recursive: true, mode: 0o700 });
-      await this.#secrets.open();
+      await secrets.open();
     } catch (error) {
       const reason = (error as NodeJS.ErrnoException).code ?? String(error);
       throw new SourceError('Forbidden', `cannot write the data folder ${dataDir}: ${reason}`, { cause: error });
