@@ -1,5 +1,5 @@
 import { configKey, type ConfigKey } from '@standin/contract';
-import { EndedOperationsController } from './operations/ended-operations-controller.ts';
+import { endedOperationsController } from './operations/ended-operations-controller.ts';
 import { ClaimController } from './claims/claim-controller.ts';
 import type { Controller } from './controller.ts';
 import { ControllerManager } from './controller-manager.ts';
@@ -9,7 +9,7 @@ import { AccountKeyController } from './keys/account-key-controller.ts';
 import { KeyRegenerationController } from './keys/key-regeneration-controller.ts';
 import { KeyChanges } from './keys/key-changes.ts';
 import type { LeaderParts } from './operator-parts.ts';
-import { PurgeController } from './purge/purge-controller.ts';
+import { purgeController } from './purge/purge-controller.ts';
 import { undelivered } from './purge/undelivered.ts';
 import { ConfigLog } from './publish/config-log.ts';
 import { ConfigPublisher } from './publish/config-publisher.ts';
@@ -19,7 +19,7 @@ import { QuotaController } from './quota/quota-controller.ts';
 import { RefusalGatherer } from './refusals/gather-refusals.ts';
 import { ReplayController } from './replay/replay-controller.ts';
 import { SigningSecretController } from './secrets/signing-secret-controller.ts';
-import { ShareController } from './share/share-controller.ts';
+import { shareController } from './share/share-controller.ts';
 import { LastRequests } from './status/last-requests.ts';
 import { StatusController } from './status/status-controller.ts';
 
@@ -107,7 +107,7 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
     lastRequests,
     quota,
     new OrphanedLedgers({ ...context, store: ledgers }),
-    new ShareController({
+    shareController({
       ...context,
       objects,
       events,
@@ -117,7 +117,7 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
     }),
     replays,
     regenerations,
-    new PurgeController({
+    purgeController({
       ...context,
       objects,
       events,
@@ -127,7 +127,7 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
       acceptedOf: (uid) => translator.verdict(uid)?.accepted,
       undelivered: (wanted) => undelivered(gateways, volumes, wanted),
     }),
-    new EndedOperationsController({ ...context, objects }),
+    endedOperationsController({ ...context, objects }),
     volumes,
     audit,
   ];

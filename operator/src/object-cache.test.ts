@@ -45,6 +45,26 @@ test('a removed object is found nowhere', () => {
   expect([...cache.inNamespace('Project', 'b')]).toEqual([]);
 });
 
+test('operations are found by the Project or Account that they are for', () => {
+  const cache = filled();
+  const [first, second, other] = ['first', 'second', 'other'].map((name) => ({
+    ...object('Purge', 'a', name),
+    spec: { projectRef: { name: name === 'other' ? 'store' : 'shop' } },
+  }));
+  const regeneration = { ...object('KeyRegeneration', 'a', 'r'), spec: { accountRef: { name: 'shop' } } };
+  const invalid = { ...object('Purge', 'a', 'invalid'), spec: 'none' };
+  if (first === undefined || second === undefined || other === undefined) throw new Error('no Purges');
+  for (const each of [first, second, other, regeneration, invalid]) cache.put(each);
+  expect([...cache.operationsFor(SHOP, 'Purge')]).toEqual([first, second]);
+  expect([...cache.operationsFor(TEAM, 'KeyRegeneration')]).toEqual([regeneration]);
+  expect([...cache.operationsFor(OTHER, 'Purge')]).toEqual([]);
+  const moved = { ...second, spec: other.spec };
+  cache.put(moved);
+  expect([...cache.operationsBeside(other)]).toEqual([other, moved]);
+  cache.remove(first);
+  expect([...cache.operationsFor(SHOP, 'Purge')]).toEqual([]);
+});
+
 test('a subscriber receives every change until it unsubscribes', () => {
   const cache = filled();
   const seen: (string | undefined)[] = [];

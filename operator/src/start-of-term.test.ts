@@ -7,8 +7,8 @@ import type { Controller } from './controller.ts';
 import { KeyRegenerationController } from './keys/key-regeneration-controller.ts';
 import { MemorySource } from './memory-source.testing.ts';
 import { ObjectCache } from './object-cache.ts';
-import { PurgeController } from './purge/purge-controller.ts';
-import { ShareController } from './share/share-controller.ts';
+import { purgeController } from './purge/purge-controller.ts';
+import { shareController } from './share/share-controller.ts';
 
 const OBJECTS = 5_000;
 /** The start of a term is one turn of the event loop, in which the lease is not renewed. */
@@ -40,12 +40,12 @@ const context = (cache: ObjectCache) => ({
 });
 
 const shares = (): Controller =>
-  new ShareController({
+  shareController({
     ...context(namespaceWith('Project', 'Share', (name) => ({ projectRef: { name } }))),
     deliveredUpTo: () => 0,
   });
 const purges = (): Controller =>
-  new PurgeController({
+  purgeController({
     ...context(namespaceWith('Project', 'Purge', (name) => ({ projectRef: { name } }))),
     acceptedOf: () => undefined,
     undelivered: () => [],

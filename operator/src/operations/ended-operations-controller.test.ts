@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
 import type { Controller } from '../controller.ts';
-import { EndedOperationsController } from './ended-operations-controller.ts';
+import { endedOperationsController } from './ended-operations-controller.ts';
 
 const ENDED_AT = '2026-11-21T12:00:00Z';
 const SPECS = {
@@ -42,8 +42,8 @@ let metadata: Pick<ResourceObject['metadata'], 'labels' | 'annotations'>;
 const begin = (): Controller => {
   const { objects, cache } = source;
   const logger = pino({ level: 'silent' });
-  const started = new EndedOperationsController({ objects, cache, logger, registry: new Registry(), clock: () => now });
-  started.start();
+  const started = endedOperationsController({ objects, cache, logger, registry: new Registry(), clock: () => now });
+  started.start?.();
   return started;
 };
 const passDays = async (days: number): Promise<void> => {

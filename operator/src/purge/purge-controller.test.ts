@@ -7,7 +7,7 @@ import { MemorySource } from '../memory-source.testing.ts';
 import { ACCEPTED } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 import type { Controller } from '../controller.ts';
-import { PurgeController, type PurgeControllerOptions } from './purge-controller.ts';
+import { purgeController, type PurgeControllerOptions } from './purge-controller.ts';
 
 const SPEC = {
   projectRef: { name: 'shop' },
@@ -47,7 +47,7 @@ const purges: LogStore['purges'] = {
 };
 
 const begin = ({ hasStore = true } = {}): void => {
-  controller = new PurgeController({
+  controller = purgeController({
     objects: source.objects,
     events: source.events,
     cache: source.cache,

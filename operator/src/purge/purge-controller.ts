@@ -1,28 +1,20 @@
-import { isRecord, type Events, type Objects, type ResourceObject } from '@standin/contract';
-import { readStatus, type PurgeSpec } from '@standin/crds';
-import { systemClock, WorkQueue, type ReconcileResult } from '@standin/kube';
+import type { Events, ResourceObject } from '@standin/contract';
+import { readStatus } from '@standin/crds';
+import { systemClock, type ReconcileResult } from '@standin/kube';
 import { LogStoreError, type LogStore, type PurgeFilter } from '@standin/logstore';
-import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
-import { aboutObject } from '../about-object.ts';
 import { endedOperation, NO_LOG_STORE } from '../operations/operation-conditions.ts';
 import type { Controller } from '../controller.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
-import type { CachedObjects } from '../object-cache.ts';
+import { reconciler, type ReconcilerParts, type Run } from '../reconciler.ts';
 import type { ReplayController } from '../replay/replay-controller.ts';
 import { contextOf } from '../status/conditions.ts';
-import { StatusWriter } from '../status/status-writer.ts';
 import { fails } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 import { planPurge } from './plan-purge.ts';
 import { completed, pending, refused, requests, running, statusOf, waiting, type PurgeFacts } from './purge-report.ts';
 
-export interface PurgeControllerOptions {
-  readonly objects: Pick<Objects, 'writeStatus'>;
+export interface PurgeControllerOptions extends ReconcilerParts {
   readonly events: Events;
-  readonly cache: CachedObjects;
-  readonly logger: Logger;
-  readonly registry: Registry;
   /** Undefined if there is no log store. */
   readonly store: Pick<LogStore, 'purges'> | undefined;
   /** Resolves when the store's tables exist. */
@@ -36,12 +28,8 @@ export interface PurgeControllerOptions {
   readonly clock?: () => number;
 }
 
-const WORKERS = 3;
-const BACKOFF = { baseMs: 200, capMs: 30_000 };
-/** The longest interval at which the state of gateways and deletions is read. */
+/** The interval at which the state of gateways and deletions is read. */
 const LATER = { requeueAfterMs: 1_000 };
-/** A deletion usually takes a fraction of a second. The first interval is this long, and each further one twice as long as the last. */
-const FIRST_MS = 100;
 const AFTER_ERROR = { requeueAfterMs: 10_000 };
 /**
  * `status.before` is at most this long after this leader first saw the Purge. Creation times have a precision of a second, and the
@@ -49,126 +37,88 @@ const AFTER_ERROR = { requeueAfterMs: 10_000 };
  */
 const BEFORE_MS_MAX = 2_000;
 
-interface Seen {
-  /** When this leader first saw the Purge, in milliseconds of `systemClock.now()`. */
-  readonly at: number;
-  /** See `projectKey`. */
-  readonly project: string;
-  /** How often this leader has read the state of the deletion. */
-  reads: number;
-}
-
-/** Returns the namespace and name of a Purge's Project, without a check of the spec. */
-const projectKey = ({ metadata: { namespace }, spec }: ResourceObject): string => {
-  const { projectRef }: Partial<PurgeSpec> = isRecord(spec) ? spec : {};
-  return `${namespace}/${projectRef?.name ?? ''}`;
+/** Creates the controller of Purges. Runs for one leader's term. */
+export const purgeController = (options: PurgeControllerOptions): Controller => {
+  const purges = new Purges(options);
+  const isPending = ({ status }: ResourceObject): boolean => readStatus('Purge', status).phase === 'Pending';
+  return reconciler(options, {
+    name: 'purges',
+    stage: 'purge',
+    kinds: ['Purge'],
+    concurrency: 3,
+    backoff: { baseMs: 200, capMs: 30_000 },
+    // Later reports need no check, because a Purge's spec cannot change, and only this controller writes its status.
+    when: ({ before }) => before === undefined,
+    watch: {
+      Project: ({ object, isRemoved }) =>
+        isRemoved ? [] : [...options.cache.operationsFor(object, 'Purge')].filter(isPending),
+    },
+    reconcile: (purge, run) => purges.reconcile(purge, run),
+    removed: ({ metadata }) => purges.forget(metadata.uid),
+  });
 };
 
 /**
- * Deletes the requests that Purges select, for one leader's term. Each step determines what is already done, so a purge resumes
- * after a crash at any point:
+ * Deletes the requests that Purges select. Each step determines what is already done, so a purge resumes after a crash at any point:
  * - Wait until every request of the Project that was received before the Purge was created is in the log.
  * - Delete the requests, until none is found on any ClickHouse replica.
  * - Wait for replays that may have read the deleted requests, and delete the results of those replays.
  */
-export class PurgeController implements Controller {
-  readonly name = 'purges';
+class Purges {
   readonly #options: PurgeControllerOptions;
-  readonly #queue: WorkQueue;
-  readonly #writer: StatusWriter;
-  /** The uids of all Purges, by `projectKey`. */
-  readonly #purges = new Map<string, Set<string>>();
-  readonly #seen = new Map<string, Seen>();
+  /** The times when this leader first saw a Purge, by its uid, in milliseconds of `systemClock.now()`. */
+  readonly #seenAt = new Map<string, number>();
   /** The times when this leader found the requests to be gone, by the Purge's uid, in milliseconds of `systemClock.now()`. */
   readonly #goneAt = new Map<string, number>();
 
   constructor(options: PurgeControllerOptions) {
     this.#options = options;
-    const { objects, cache, registry, logger } = options;
-    this.#writer = new StatusWriter(objects);
-    this.#queue = new WorkQueue({
-      name: this.name,
-      concurrency: WORKERS,
-      backoff: BACKOFF,
-      registry,
-      logger: logger.child({ stage: 'purge' }),
-      about: (uid) => aboutObject(cache, uid),
-      reconcile: (uid) => this.#reconcile(uid),
-    });
   }
 
-  start(): void {
-    for (const object of this.#options.cache.values()) this.changed(object);
-  }
-
-  changed(object: ResourceObject): void {
-    const { kind, metadata } = object;
-    const { uid, namespace, name } = metadata;
-    // Later reports need no check, because a Purge's spec cannot change, and only this controller writes its status.
-    if (kind === 'Purge' && !this.#seen.has(uid)) {
-      const project = projectKey(object);
-      this.#purges.set(project, (this.#purges.get(project) ?? new Set()).add(uid));
-      this.#seen.set(uid, { at: systemClock.now(), project, reads: 0 });
-      this.#queue.add(uid);
-    }
-    if (kind !== 'Project') return;
-    for (const purge of this.#purges.get(`${namespace}/${name}`) ?? [])
-      if (readStatus('Purge', this.#options.cache.get(purge)?.status).phase === 'Pending') this.#queue.add(purge);
-  }
-
-  removed({ metadata: { uid } }: ResourceObject): void {
-    this.#writer.forget(uid);
-    const { project = '' } = this.#seen.get(uid) ?? {};
-    const purges = this.#purges.get(project);
-    purges?.delete(uid);
-    if (purges?.size === 0) this.#purges.delete(project);
-    this.#seen.delete(uid);
+  forget(uid: string): void {
+    this.#seenAt.delete(uid);
     this.#goneAt.delete(uid);
-  }
-
-  stop(): Promise<void> {
-    return this.#queue.stop();
   }
 
   get #nowMs(): number {
     return (this.#options.clock ?? Date.now)();
   }
 
-  async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
+  async reconcile(purge: ResourceObject, { writeStatus }: Run): Promise<ReconcileResult | undefined> {
     const { cache, acceptedOf } = this.#options;
-    const seen = cache.get(uid);
-    if (seen === undefined) return undefined;
-    const purge = this.#writer.newest(seen);
+    const { uid } = purge.metadata;
     if (endedOperation(purge) !== undefined) return undefined;
+    const seenAt = this.#seenAt.get(uid) ?? systemClock.now();
+    this.#seenAt.set(uid, seenAt);
     const plan = planPurge(purge, cache, acceptedOf);
-    if (plan.kind === 'refused') return this.#report(purge, refused(plan.finding));
+    const report = (facts: PurgeFacts) => this.#report(purge, facts, writeStatus);
+    if (plan.kind === 'refused') return report(refused(plan.finding));
     if (plan.kind === 'waiting') {
       const leftMs = plan.untilMs - this.#nowMs;
       if (leftMs <= 0) {
         const message = `${plan.finding.message} This Purge waited for a day: create another one.`;
-        return this.#report(purge, refused({ ...plan.finding, message }));
+        return report(refused({ ...plan.finding, message }));
       }
-      return (await this.#report(purge, pending(plan.finding))) ?? { requeueAfterMs: leftMs };
+      return (await report(pending(plan.finding))) ?? { requeueAfterMs: leftMs };
     }
-    return this.#purge(purge, plan.filter, plan.project);
+    return this.#purge({ ...plan, purge, seenAt, writeStatus });
   }
 
-  async #purge(purge: ResourceObject, filter: PurgeFilter, project: ResourceObject): Promise<ReconcileResult> {
+  async #purge({ purge, project, filter, seenAt, writeStatus }: ReadyPurge): Promise<ReconcileResult> {
     const { store, prepareStore, undelivered } = this.#options;
     if (store === undefined) {
       const finding = fails('NoLogStore', NO_LOG_STORE);
-      return (await this.#report(purge, pending(finding))) ?? AFTER_ERROR;
+      return (await this.#report(purge, pending(finding), writeStatus)) ?? AFTER_ERROR;
     }
     const report = async (facts: PurgeFacts, next: ReconcileResult): Promise<ReconcileResult> =>
-      (await this.#report(purge, { ...facts, beforeUs: filter.untilUs })) ?? next;
-    const before = (this.#seen.get(purge.metadata.uid)?.at ?? Infinity) + BEFORE_MS_MAX;
+      (await this.#report(purge, { ...facts, beforeUs: filter.untilUs }, writeStatus)) ?? next;
     const { projectUid, namespace } = filter;
-    const late = undelivered({ projectUid, namespace, before });
+    const late = undelivered({ projectUid, namespace, before: seenAt + BEFORE_MS_MAX });
     if (late.length > 0) return report(waiting(late), LATER);
     try {
       await prepareStore();
       const facts = await this.#step(purge, filter, store.purges);
-      const next = await report(facts, facts.phase === 'Running' ? this.#readSoon(purge.metadata.uid) : LATER);
+      const next = await report(facts, LATER);
       if (facts.phase === 'Completed') await this.#announce(purge, project);
       return next;
     } catch (error) {
@@ -178,13 +128,6 @@ export class PurgeController implements Controller {
         : '';
       return report(running(`${error.message}. The operator tries again.${advice}`), AFTER_ERROR);
     }
-  }
-
-  #readSoon(uid: string): ReconcileResult {
-    const seen = this.#seen.get(uid);
-    if (seen === undefined) return LATER;
-    seen.reads += 1;
-    return { requeueAfterMs: Math.min(FIRST_MS * 2 ** (seen.reads - 1), LATER.requeueAfterMs) };
   }
 
   async #step(purge: ResourceObject, filter: PurgeFilter, purges: LogStore['purges']): Promise<PurgeFacts> {
@@ -227,13 +170,23 @@ export class PurgeController implements Controller {
   }
 
   /** Writes the status. Resolves with the delay before the next attempt if the object was deleted or changed after it was read. */
-  async #report(purge: ResourceObject, facts: PurgeFacts): Promise<ReconcileResult | undefined> {
-    const status = statusOf(facts, contextOf(purge, new Date(this.#nowMs)));
-    const written = await this.#writer.write(purge, status);
+  async #report(
+    purge: ResourceObject,
+    facts: PurgeFacts,
+    writeStatus: Run['writeStatus'],
+  ): Promise<ReconcileResult | undefined> {
+    const written = await writeStatus(statusOf(facts, contextOf(purge, new Date(this.#nowMs))));
     if (written === 'written' && facts.phase === 'Refused') {
       const { reason, message } = facts.accepted;
       await this.#options.events.record(purge, { type: 'Warning', reason, message });
     }
     return written === 'outdated' ? LATER : undefined;
   }
+}
+
+interface ReadyPurge extends Run {
+  readonly purge: ResourceObject;
+  readonly project: ResourceObject;
+  readonly filter: PurgeFilter;
+  readonly seenAt: number;
 }

@@ -6,7 +6,7 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
 import type { Controller } from '../controller.ts';
-import { ShareController, type ShareControllerOptions } from './share-controller.ts';
+import { shareController, type ShareControllerOptions } from './share-controller.ts';
 
 const HOUR_MS = 3_600_000;
 /** About an hour after the creation time that MemorySource gives to objects. */
@@ -55,7 +55,7 @@ const begin = (): void => {
       );
     },
   };
-  controller = new ShareController({
+  controller = shareController({
     objects: source.objects,
     events: source.events,
     cache: source.cache,

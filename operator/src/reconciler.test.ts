@@ -1,0 +1,128 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Controller } from './controller.ts';
+import { MemorySource } from './memory-source.testing.ts';
+import { isSpecChanged, reconciler, type ReconcilerOptions } from './reconciler.ts';
+
+let source: MemorySource;
+let controller: Controller;
+/** The reconciled Shares, with their specs. */
+let calls: string[];
+let phase: string;
+
+const begin = (options: Partial<ReconcilerOptions> = {}): void => {
+  const { objects, cache } = source;
+  controller = reconciler(
+    { objects, cache, logger: pino({ level: 'silent' }), registry: new Registry() },
+    {
+      name: 'shares',
+      stage: 'share',
+      kinds: ['Share'],
+      backoff: { baseMs: 1, capMs: 1 },
+      reconcile: async (share, { writeStatus }) => {
+        calls.push(`${share.metadata.name} ${JSON.stringify(share.spec)}`);
+        await writeStatus({ phase });
+        return undefined;
+      },
+      ...options,
+    },
+  );
+  controller.start?.();
+};
+/** Reports all changes, also those that the reconciliations cause. Returns the reconciled Shares. */
+const settled = async (): Promise<string[]> => {
+  for (let round = 0; round < 4; round += 1) {
+    source.deliver();
+    await delay(5);
+  }
+  return calls.splice(0);
+};
+
+beforeEach(async () => {
+  source = new MemorySource();
+  // The API server reports a write after it has responded to it.
+  source.isQuick = false;
+  calls = [];
+  phase = 'One';
+  await source.follow(() => controller);
+});
+afterEach(() => controller.stop?.());
+
+describe('a reconciler', () => {
+  it('reconciles each object of its kinds at the start, and when it is reported', async () => {
+    begin();
+    source.put('Share', 'a', { n: 1 });
+    source.put('Project', 'p', {});
+    expect(await settled()).toEqual(['a {"n":1}']);
+    await controller.stop?.();
+    begin();
+    expect(await settled()).toEqual(['a {"n":1}']);
+    source.put('Share', 'a', { n: 2 });
+    expect(await settled()).toEqual(['a {"n":2}']);
+  });
+
+  it('does not reconcile an object because of its own status write', async () => {
+    begin();
+    source.put('Share', 'a', {});
+    expect(await settled()).toEqual(['a {}']);
+    expect(source.object('Share', 'a').status).toEqual({ phase: 'One' });
+    source.put('Share', 'a', {}, { phase: 'Other' });
+    expect(await settled()).toEqual(['a {}']);
+    expect(source.object('Share', 'a').status).toEqual({ phase: 'One' });
+  });
+
+  it('reconciles the newest known version while the source lags behind', async () => {
+    const versions: string[] = [];
+    begin({
+      watch: { Project: () => source.cache.ofKind('Share') },
+      reconcile: async (share, { writeStatus }) => {
+        versions.push(share.metadata.resourceVersion);
+        await writeStatus({ phase });
+        return undefined;
+      },
+    });
+    const { resourceVersion } = source.put('Share', 'a', {}).metadata;
+    source.deliver();
+    await delay(5);
+    const written = source.object('Share', 'a').metadata.resourceVersion;
+    expect(written).not.toBe(resourceVersion);
+    controller.changed?.(source.put('Project', 'p', {}));
+    await delay(5);
+    expect(versions).toEqual([resourceVersion, written]);
+  });
+
+  it('reconciles only when a report requires it', async () => {
+    begin({ when: ({ object, isEcho }) => object.metadata.generation > 1 && !isEcho });
+    source.put('Share', 'a', {});
+    expect(await settled()).toEqual([]);
+    source.put('Share', 'a', {});
+    expect(await settled()).toEqual(['a {}']);
+  });
+
+  it('reconciles the objects that a change of another object concerns', async () => {
+    begin({ watch: { Project: (change) => (isSpecChanged(change) ? source.cache.ofKind('Share') : []) } });
+    source.put('Share', 'a', {});
+    await settled();
+    source.put('Project', 'p', {});
+    expect(await settled()).toEqual(['a {}']);
+    await source.objects.writeStatus({ kind: 'Project', namespace: 'default', name: 'p' }, { ready: true });
+    expect(await settled()).toEqual([]);
+    source.put('Project', 'p', {});
+    expect(await settled()).toEqual(['a {}']);
+    source.remove('Project', 'p');
+    expect(await settled()).toEqual(['a {}']);
+  });
+
+  it('reports the removal of an object, and does not reconcile it', async () => {
+    const removed: string[] = [];
+    begin({ removed: ({ metadata }) => removed.push(metadata.name) });
+    source.put('Share', 'a', {});
+    source.put('Project', 'p', {});
+    await settled();
+    source.remove('Share', 'a');
+    source.remove('Project', 'p');
+    expect([removed, await settled()]).toEqual([['a'], []]);
+  });
+});

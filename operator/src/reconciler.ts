@@ -1,0 +1,107 @@
+import type { Kind, Objects, ResourceObject } from '@standin/contract';
+import { WorkQueue, type ReconcileResult, type WorkQueueOptions } from '@standin/kube';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { aboutObject } from './about-object.ts';
+import type { Controller } from './controller.ts';
+import type { CachedObjects } from './object-cache.ts';
+import { StatusWriter, type StatusFields, type StatusWrite } from './status/status-writer.ts';
+
+interface QueueParts {
+  readonly cache: Pick<CachedObjects, 'get'>;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+interface ObjectQueueOptions extends Pick<WorkQueueOptions<string>, 'name' | 'concurrency' | 'backoff'> {
+  /** The field `stage` of log lines. */
+  readonly stage: string;
+  readonly reconcile: WorkQueueOptions<string>['reconcile'];
+}
+
+/** Creates a queue of the uids of objects. Log lines name the object. */
+export const objectQueue = ({ cache, logger, registry }: QueueParts, options: ObjectQueueOptions): WorkQueue => {
+  const { stage, ...queueOptions } = options;
+  const about = (uid: string) => aboutObject(cache, uid);
+  return new WorkQueue({ ...queueOptions, about, registry, logger: logger.child({ stage }) });
+};
+
+/** What every controller of objects needs. */
+export interface ReconcilerParts extends QueueParts {
+  readonly cache: CachedObjects;
+  readonly objects: Pick<Objects, 'writeStatus'>;
+}
+
+/** A report about an object. */
+export interface Change {
+  /** The object as it is now, or as it was when it was removed. */
+  readonly object: ResourceObject;
+  /** The earlier version. Undefined if the object is new, and at the start of the term. */
+  readonly before: ResourceObject | undefined;
+  readonly isRemoved: boolean;
+  /** Whether the report only reflects the last status write of the reconciler. */
+  readonly isEcho: boolean;
+}
+
+/** What a reconciliation can use. */
+export interface Run {
+  /** Writes the status of the object, only if it differs. See `StatusWriter.write`. */
+  readonly writeStatus: (fields: StatusFields) => Promise<StatusWrite>;
+}
+
+export interface ReconcilerOptions extends Omit<ObjectQueueOptions, 'reconcile'> {
+  readonly kinds: readonly Kind[];
+  /** Returns whether the object must be reconciled. By default, every report requires it, except echoes. */
+  readonly when?: (change: Change) => boolean;
+  /** The objects that a report about an object of another kind concerns. */
+  readonly watch?: Partial<Readonly<Record<Kind, (change: Change) => Iterable<ResourceObject>>>>;
+  /** Receives the newest known version of an object that exists. See `WorkQueueOptions.reconcile`. */
+  readonly reconcile: (object: ResourceObject, run: Run) => Promise<ReconcileResult | undefined>;
+  /** Called when an object of `kinds` was removed. */
+  readonly removed?: (object: ResourceObject) => void;
+}
+
+/** Creates a controller of the objects of some kinds, for one leader's term. */
+export const reconciler = (
+  parts: ReconcilerParts,
+  { kinds, when = ({ isEcho }) => !isEcho, watch = {}, reconcile, removed, ...queueOptions }: ReconcilerOptions,
+): Controller => {
+  const { cache } = parts;
+  const writer = new StatusWriter(parts.objects);
+  const queue = objectQueue(parts, {
+    ...queueOptions,
+    reconcile: async (uid) => {
+      const seen = cache.get(uid);
+      if (seen === undefined) return undefined;
+      const object = writer.newest(seen);
+      return reconcile(object, { writeStatus: (fields) => writer.write(object, fields) });
+    },
+  });
+  const enqueueConcerned = (change: Change): void => {
+    for (const { metadata } of watch[change.object.kind]?.(change) ?? []) queue.add(metadata.uid);
+  };
+  return {
+    name: queueOptions.name,
+    start: () => {
+      for (const object of kinds.flatMap((kind) => [...cache.ofKind(kind)]))
+        if (when({ object, before: undefined, isRemoved: false, isEcho: false })) queue.add(object.metadata.uid);
+    },
+    changed: (object, before) => {
+      const change = { object, before, isRemoved: false, isEcho: writer.isEcho(object) };
+      if (kinds.includes(object.kind) && when(change)) queue.add(object.metadata.uid);
+      enqueueConcerned(change);
+    },
+    removed: (object) => {
+      if (kinds.includes(object.kind)) {
+        writer.forget(object.metadata.uid);
+        removed?.(object);
+      }
+      enqueueConcerned({ object, before: object, isRemoved: true, isEcho: false });
+    },
+    stop: () => queue.stop(),
+  };
+};
+
+/** Returns whether more than the status has changed. */
+export const isSpecChanged = ({ object, before, isRemoved }: Change): boolean =>
+  isRemoved || before?.metadata.generation !== object.metadata.generation;
