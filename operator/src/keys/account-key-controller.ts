@@ -1,11 +1,11 @@
 import { configKey, type Objects, type ResourceObject } from '@standin/contract';
-import { WorkQueue } from '@standin/kube';
+import type { WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import type { DesiredState } from '../desired-state.ts';
 import type { CachedObjects } from '../object-cache.ts';
+import { objectQueue } from '../reconciler.ts';
 import { isOlder } from '../resource-version.ts';
 import type { Changes, KnownKey, Translator } from '../translate/index.ts';
 import { AccountKeys, type AccountKeysOptions, type KeyOwner } from './account-keys.ts';
@@ -42,13 +42,11 @@ export class AccountKeyController implements Controller {
       owner: (uid) => this.owner(uid),
       onKey: (uid, state) => desired.setKey(uid, state),
     });
-    this.#queue = new WorkQueue({
-      name: 'keys',
+    this.#queue = objectQueue(options, {
+      name: this.name,
+      stage: 'keys',
       concurrency: READERS,
       backoff: BACKOFF,
-      registry: options.registry,
-      logger,
-      about: (uid) => aboutObject(options.cache, uid),
       reconcile: async (uid) => ((await this.#keys.read(uid)) ? { requeueAfterMs: pollMs } : undefined),
     });
   }

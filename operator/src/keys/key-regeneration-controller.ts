@@ -11,13 +11,13 @@ import {
   type Secrets,
 } from '@standin/contract';
 import { parseObject, regenerationWindow, type KeyRegenerationSpec } from '@standin/crds';
-import { WorkQueue, type ReconcileResult } from '@standin/kube';
+import type { ReconcileResult, WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
 import type { ProgrammedState } from '../gateways/gateway-record.ts';
 import type { CachedObjects } from '../object-cache.ts';
+import { objectQueue } from '../reconciler.ts';
 import { contextOf, secondsOf } from '../status/conditions.ts';
 import { isOutdated, refOf, StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import { fails, invalid } from '../translate/findings.ts';
@@ -107,15 +107,17 @@ export class KeyRegenerationController implements Controller {
   constructor(options: KeyRegenerationControllerOptions) {
     this.#options = options;
     this.#writer = new StatusWriter(options.objects);
-    this.#queue = new WorkQueue({
-      name: 'regenerations',
-      concurrency: WORKERS,
-      backoff: BACKOFF,
-      registry: options.registry,
-      logger: options.logger.child({ stage: 'keys' }),
-      about: (uid) => aboutObject(this.#regenerations, uid),
-      reconcile: (uid) => this.#reconcile(uid),
-    });
+    const { logger, registry } = options;
+    this.#queue = objectQueue(
+      { cache: this.#regenerations, logger, registry },
+      {
+        name: this.name,
+        stage: 'keys',
+        concurrency: WORKERS,
+        backoff: BACKOFF,
+        reconcile: (uid) => this.#reconcile(uid),
+      },
+    );
   }
 
   start(): void {

@@ -1,9 +1,9 @@
 import type { ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
-import { WorkQueue } from '@standin/kube';
+import type { WorkQueue } from '@standin/kube';
 import type { Registry } from 'prom-client';
-import { aboutObject } from '../about-object.ts';
 import type { Controller } from '../controller.ts';
+import { objectQueue } from '../reconciler.ts';
 import { ReplaySlots } from './replay-slots.ts';
 import { specOf } from './replay-plan.ts';
 import { ReplayRun, type ReplayParts } from './replay-run.ts';
@@ -49,26 +49,20 @@ export class ReplayController implements Controller {
   constructor(parts: ReplayParts & { readonly registry: Registry }) {
     const logger = parts.logger.child({ stage: 'replay' });
     this.#parts = { ...parts, logger };
-    const { registry, cache } = parts;
-    const about = (uid: string): object => aboutObject(cache, uid);
-    this.#queue = new WorkQueue({
-      name: 'replay',
+    this.#queue = objectQueue(parts, {
+      name: this.name,
+      stage: 'replay',
       backoff: BACKOFF,
-      registry,
-      logger,
-      about,
       reconcile: (uid) => {
         this.#reconcile(uid);
         return Promise.resolve(undefined);
       },
     });
-    this.#waitingQueue = new WorkQueue({
+    this.#waitingQueue = objectQueue(parts, {
       name: 'replay-waiting',
+      stage: 'replay',
       concurrency: WAITING_WRITERS,
       backoff: BACKOFF,
-      registry,
-      logger,
-      about,
       reconcile: async (uid) => {
         await this.#runs.get(uid)?.run.writeWaiting();
         return undefined;

@@ -9,17 +9,17 @@ import {
   type ResourceObject,
 } from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
-import { WorkQueue } from '@standin/kube';
+import type { WorkQueue } from '@standin/kube';
 import type { LogOwner } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { aboutObject } from '../about-object.ts';
 import type { OperatorMetrics } from '../metrics.ts';
 import type { Controller } from '../controller.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
 import type { CachedObjects } from '../object-cache.ts';
 import type { Audited } from '../quota/quota-audit.ts';
 import { quotaFinding, type QuotaUsage } from '../quota/usage.ts';
+import { objectQueue } from '../reconciler.ts';
 import type { Changes, KnownKey, Translator } from '../translate/index.ts';
 import { isReady } from './conditions.ts';
 import { ServedStatus, type StatusWritten } from './served-status.ts';
@@ -107,13 +107,11 @@ export class StatusController implements Controller {
         audited,
       },
     });
-    this.#queue = new WorkQueue({
+    this.#queue = objectQueue(options, {
       name: this.name,
+      stage: 'status',
       concurrency: WORKERS,
       backoff: BACKOFF,
-      registry: options.registry,
-      logger,
-      about: (uid) => aboutObject(cache, uid),
       reconcile: async (uid) => {
         // The delay is computed before the write, so that the account is checked again if the month ends during the write.
         const monthCheckMs = untilMonthCheckMs(clock().getTime());
