@@ -6,7 +6,7 @@ import { ControllerManager } from './controller-manager.ts';
 import { VolumeController } from './drain/volume-controller.ts';
 import { GatewayController } from './gateways/gateway-controller.ts';
 import { AccountKeyController } from './keys/account-key-controller.ts';
-import { KeyRegenerationController } from './keys/key-regeneration-controller.ts';
+import { keyRegenerationController } from './keys/key-regeneration-controller.ts';
 import { KeyChanges } from './keys/key-changes.ts';
 import type { LeaderParts } from './operator-parts.ts';
 import { purgeController } from './purge/purge-controller.ts';
@@ -82,7 +82,7 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
     audited: (uid) => (audit === undefined ? {} : audit.audited(uid)),
     lastRequestAt: (project) => lastRequests.at(project),
   });
-  const regenerations = new KeyRegenerationController({
+  const regenerations = keyRegenerationController({
     ...context,
     objects,
     secrets,

@@ -2,12 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Controller } from './controller.ts';
 import { MemorySource } from './memory-source.testing.ts';
-import { isSpecChanged, reconciler, type ReconcilerOptions } from './reconciler.ts';
+import { isSpecChanged, reconciler, type Reconciler, type ReconcilerOptions } from './reconciler.ts';
 
 let source: MemorySource;
-let controller: Controller;
+let controller: Reconciler;
 /** The reconciled Shares, with their specs. */
 let calls: string[];
 let phase: string;
@@ -113,6 +112,49 @@ describe('a reconciler', () => {
     expect(await settled()).toEqual(['a {}']);
     source.remove('Project', 'p');
     expect(await settled()).toEqual(['a {}']);
+  });
+
+  it('knows whether a report or something else required the reconciliation', async () => {
+    const reports: boolean[] = [];
+    begin({
+      reconcile: (_share, { isReported }) => {
+        reports.push(isReported);
+        return Promise.resolve(undefined);
+      },
+    });
+    const { uid } = source.put('Share', 'a', {}).metadata;
+    await settled();
+    controller.enqueue(uid);
+    await settled();
+    source.put('Share', 'a', {});
+    await settled();
+    expect(reports).toEqual([true, false, true]);
+  });
+
+  it('finalizes a removed object until this succeeds, unless the object is reported again', async () => {
+    let failures = 1;
+    begin({
+      finalize: ({ metadata }) => {
+        calls.push(`finalize ${metadata.name}`);
+        if (failures-- > 0) throw new Error('the API server is unavailable');
+        return Promise.resolve(undefined);
+      },
+    });
+    const object = source.put('Share', 'a', {});
+    await settled();
+    source.remove('Share', 'a');
+    expect(await settled()).toEqual(['finalize a', 'finalize a']);
+    controller.enqueue(object.metadata.uid);
+    expect(await settled()).toEqual([]);
+    failures = Infinity;
+    source.put('Share', 'b', {});
+    await settled();
+    const again = source.object('Share', 'b');
+    source.remove('Share', 'b');
+    await settled();
+    controller.changed?.(again, source.cache.put(again));
+    expect((await settled()).at(-1)).toBe('b {}');
+    expect(await settled()).toEqual([]);
   });
 
   it('reports the removal of an object, and does not reconcile it', async () => {

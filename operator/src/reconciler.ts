@@ -47,60 +47,91 @@ export interface Change {
 export interface Run {
   /** Writes the status of the object, only if it differs. See `StatusWriter.write`. */
   readonly writeStatus: (fields: StatusFields) => Promise<StatusWrite>;
+  /** Whether a report has required a run since the last one, besides delays and `Reconciler.enqueue`. */
+  readonly isReported: boolean;
 }
 
 export interface ReconcilerOptions extends Omit<ObjectQueueOptions, 'reconcile'> {
   readonly kinds: readonly Kind[];
   /** Returns whether the object must be reconciled. By default, every report requires it, except echoes. */
   readonly when?: (change: Change) => boolean;
-  /** The objects that a report about an object of another kind concerns. */
+  /** The objects that a report about an object concerns, besides the object itself. */
   readonly watch?: Partial<Readonly<Record<Kind, (change: Change) => Iterable<ResourceObject>>>>;
   /** Receives the newest known version of an object that exists. See `WorkQueueOptions.reconcile`. */
   readonly reconcile: (object: ResourceObject, run: Run) => Promise<ReconcileResult | undefined>;
   /** Called when an object of `kinds` was removed. */
   readonly removed?: (object: ResourceObject) => void;
+  /** Called after an object of `kinds` was removed, until it resolves with undefined. An error causes a retry with backoff. */
+  readonly finalize?: (object: ResourceObject) => Promise<ReconcileResult | undefined>;
+}
+
+export interface Reconciler extends Controller {
+  /** Schedules a reconciliation of the object. */
+  readonly enqueue: (uid: string) => void;
 }
 
 /** Creates a controller of the objects of some kinds, for one leader's term. */
 export const reconciler = (
-  parts: ReconcilerParts,
-  { kinds, when = ({ isEcho }) => !isEcho, watch = {}, reconcile, removed, ...queueOptions }: ReconcilerOptions,
-): Controller => {
-  const { cache } = parts;
-  const writer = new StatusWriter(parts.objects);
-  const queue = objectQueue(parts, {
-    ...queueOptions,
-    reconcile: async (uid) => {
-      const seen = cache.get(uid);
-      if (seen === undefined) return undefined;
-      const object = writer.newest(seen);
-      return reconcile(object, { writeStatus: (fields) => writer.write(object, fields) });
+  { objects, cache, logger, registry }: ReconcilerParts,
+  { kinds, when = isNews, watch = {}, reconcile, removed, finalize, ...queueOptions }: ReconcilerOptions,
+): Reconciler => {
+  const writer = new StatusWriter(objects);
+  /** The uids of objects that a report requires to be reconciled. */
+  const reported = new Set<string>();
+  /** The removed objects that are not finalized. */
+  const gone = new Map<string, ResourceObject>();
+  const queue = objectQueue(
+    { cache: { get: (uid) => cache.get(uid) ?? gone.get(uid) }, logger, registry },
+    {
+      ...queueOptions,
+      reconcile: async (uid) => {
+        const isReported = reported.delete(uid);
+        const seen = cache.get(uid);
+        if (seen !== undefined) {
+          const object = writer.newest(seen);
+          return reconcile(object, { writeStatus: (fields) => writer.write(object, fields), isReported });
+        }
+        const last = gone.get(uid);
+        const result = last && (await finalize?.(last));
+        if (result === undefined && gone.get(uid) === last) gone.delete(uid);
+        return result;
+      },
     },
-  });
-  const enqueueConcerned = (change: Change): void => {
-    for (const { metadata } of watch[change.object.kind]?.(change) ?? []) queue.add(metadata.uid);
+  );
+  const report = ({ metadata: { uid } }: ResourceObject): void => {
+    reported.add(uid);
+    queue.add(uid);
+  };
+  const notice = (change: Change): void => {
+    const { object } = change;
+    if (kinds.includes(object.kind) && (change.isRemoved ? finalize !== undefined : when(change))) report(object);
+    for (const concerned of watch[object.kind]?.(change) ?? []) report(concerned);
   };
   return {
     name: queueOptions.name,
     start: () => {
       for (const object of kinds.flatMap((kind) => [...cache.ofKind(kind)]))
-        if (when({ object, before: undefined, isRemoved: false, isEcho: false })) queue.add(object.metadata.uid);
+        if (when({ object, before: undefined, isRemoved: false, isEcho: false })) report(object);
     },
     changed: (object, before) => {
-      const change = { object, before, isRemoved: false, isEcho: writer.isEcho(object) };
-      if (kinds.includes(object.kind) && when(change)) queue.add(object.metadata.uid);
-      enqueueConcerned(change);
+      gone.delete(object.metadata.uid);
+      notice({ object, before, isRemoved: false, isEcho: writer.isEcho(object) });
     },
     removed: (object) => {
+      const { uid } = object.metadata;
       if (kinds.includes(object.kind)) {
-        writer.forget(object.metadata.uid);
+        writer.forget(uid);
         removed?.(object);
+        if (finalize !== undefined) gone.set(uid, object);
       }
-      enqueueConcerned({ object, before: object, isRemoved: true, isEcho: false });
+      notice({ object, before: object, isRemoved: true, isEcho: false });
     },
     stop: () => queue.stop(),
+    enqueue: (uid) => queue.add(uid),
   };
 };
+
+const isNews = ({ isEcho }: Change): boolean => !isEcho;
 
 /** Returns whether more than the status has changed. */
 export const isSpecChanged = ({ object, before, isRemoved }: Change): boolean =>

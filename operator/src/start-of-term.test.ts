@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import type { Controller } from './controller.ts';
-import { KeyRegenerationController } from './keys/key-regeneration-controller.ts';
+import { keyRegenerationController } from './keys/key-regeneration-controller.ts';
 import { MemorySource } from './memory-source.testing.ts';
 import { ObjectCache } from './object-cache.ts';
 import { purgeController } from './purge/purge-controller.ts';
@@ -52,7 +52,7 @@ const purges = (): Controller =>
     replays: { storing: () => [] },
   });
 const regenerations = (): Controller =>
-  new KeyRegenerationController({
+  keyRegenerationController({
     ...context(namespaceWith('Account', 'KeyRegeneration', (name) => ({ accountRef: { name } }))),
     owner: () => undefined,
     readSoon: () => undefined,

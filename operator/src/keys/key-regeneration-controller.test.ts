@@ -6,7 +6,8 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
-import { KeyRegenerationController } from './key-regeneration-controller.ts';
+import type { Controller } from '../controller.ts';
+import { keyRegenerationController } from './key-regeneration-controller.ts';
 
 const SPEC = { accountRef: { name: 'team' } };
 const NOW = Date.UTC(2026, 10, 21, 12);
@@ -15,7 +16,7 @@ const CREATED = Date.UTC(2026, 0, 1);
 const OLD = 'standin_the-old-key-that-everybody-knows-by-now';
 
 let source: MemorySource;
-let regenerations: KeyRegenerationController | undefined;
+let regenerations: Controller | undefined;
 let now: number;
 let account: ResourceObject;
 /** The published digest, and the gateways that have not acknowledged it. */
@@ -29,8 +30,8 @@ let reads: number;
 let onPut: (object: ResourceObject) => void;
 
 /** Starts a leader's term. */
-const begin = (): KeyRegenerationController => {
-  const started = new KeyRegenerationController({
+const begin = (): Controller => {
+  const started = keyRegenerationController({
     objects: source.objects,
     secrets: source.secrets,
     events: source.events,
@@ -52,7 +53,7 @@ const begin = (): KeyRegenerationController => {
     },
     gatewayCount: () => 3,
   });
-  started.start();
+  started.start?.();
   return started;
 };
 
@@ -80,15 +81,15 @@ beforeEach(async () => {
   account = source.put('Account', 'team', {});
   await source.follow(() => ({
     name: 'term',
-    changed: (object) => {
-      regenerations?.changed(object);
+    changed: (object, before) => {
+      regenerations?.changed?.(object, before);
       onPut(object);
     },
-    removed: (object) => regenerations?.removed(object),
+    removed: (object) => regenerations?.removed?.(object),
   }));
   regenerations = begin();
 });
-afterEach(() => regenerations?.stop());
+afterEach(() => regenerations?.stop?.());
 
 describe('a KeyRegeneration', () => {
   it('replaces the key, is counted, and releases the account', async () => {
@@ -127,10 +128,10 @@ describe('a KeyRegeneration', () => {
     expect(progress('one')?.message).toBe('The old key may still be accepted by gateway-1 and gateway-2.');
     const replaced = key();
     waiting = ['gateway-2'];
-    regenerations?.gatewaysChanged();
+    regenerations?.gatewaysChanged?.([]);
     await expect.poll(() => statusOf('one')['acknowledged']).toBe('2/3');
     waiting = [];
-    regenerations?.gatewaysChanged();
+    regenerations?.gatewaysChanged?.([]);
     await expectPhase('one', 'Completed');
     expect(statusOf('one')['waitingFor']).toBeUndefined();
     expect(key()).toBe(replaced);
@@ -142,10 +143,10 @@ describe('a KeyRegeneration', () => {
     await expect.poll(() => statusOf('one')['acknowledged']).toBe('2/3');
     source.isQuick = false;
     waiting = [];
-    regenerations?.gatewaysChanged();
+    regenerations?.gatewaysChanged?.([]);
     await expectPhase('one', 'Completed');
     now += 1_000;
-    regenerations?.changed(account);
+    regenerations?.changed?.(account);
     await expect.poll(() => apiKey().regenerating).toBeUndefined();
     expect(statusOf('one')['completedAt']).toBe('2026-11-21T12:00:00Z');
     expect(source.recorded).toMatchObject([{ name: 'team', type: 'Normal', reason: 'KeyRegenerated' }]);
@@ -181,7 +182,7 @@ describe('a KeyRegeneration', () => {
     source.put('KeyRegeneration', 'one', { accountRef: { name: 'nobody' } });
     await expectPhase('one', 'Pending');
     now += LIMITS.keyRegenerationWaitMsMax + 60_000;
-    regenerations?.changed(source.object('KeyRegeneration', 'one'));
+    regenerations?.changed?.(source.object('KeyRegeneration', 'one'));
     await expectPhase('one', 'Refused');
     expect(conditionsIn(statusOf('one'))).toMatchObject([
       { type: 'Accepted', status: 'False', reason: 'AccountNotFound' },
@@ -249,7 +250,7 @@ describe('a KeyRegeneration', () => {
         };
         source.put('KeyRegeneration', name, SPEC);
         await expect.poll(() => calls >= crashAt || statusOf(name)['phase'] === 'Completed').toBe(true);
-        await regenerations?.stop();
+        await regenerations?.stop?.();
         source.disturb = () => undefined;
         regenerations = begin();
         await expectPhase(name, 'Completed');
@@ -280,7 +281,7 @@ describe('a KeyRegeneration', () => {
     expect(reads.team).toBeGreaterThan(1);
     expect(reads.one).toBe(0);
     waiting = [];
-    regenerations?.gatewaysChanged();
+    regenerations?.gatewaysChanged?.([]);
     await expectPhase('two', 'Completed');
   });
 
@@ -296,16 +297,16 @@ describe('a KeyRegeneration', () => {
     const calls: string[] = [];
     source.disturb = (call, name) => void calls.push(`${call} ${name}`);
     for (let change = 0; change < 10; change += 1) {
-      regenerations?.gatewaysChanged();
+      regenerations?.gatewaysChanged?.([]);
       await delay(5);
     }
     expect(calls).toEqual([]);
     // Nor does a change to another Account.
-    regenerations?.changed({ ...account, metadata: { ...account.metadata, name: 'other', uid: 'other' } });
+    regenerations?.changed?.({ ...account, metadata: { ...account.metadata, name: 'other', uid: 'other' } });
     await delay(50);
     expect(calls).toEqual([]);
     waiting = [];
-    regenerations?.gatewaysChanged();
+    regenerations?.gatewaysChanged?.([]);
     await expectPhase('running', 'Completed');
   });
 

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util';
 import {
   API_KEY_DATA_KEY,
   exponentialMs,
-  isRecord,
   LIMITS,
   SourceError,
   type Events,
@@ -11,13 +10,10 @@ import {
   type Secrets,
 } from '@standin/contract';
 import { parseObject, regenerationWindow, type KeyRegenerationSpec } from '@standin/crds';
-import type { ReconcileResult, WorkQueue } from '@standin/kube';
-import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
+import type { ReconcileResult } from '@standin/kube';
 import type { Controller } from '../controller.ts';
 import type { ProgrammedState } from '../gateways/gateway-record.ts';
-import type { CachedObjects } from '../object-cache.ts';
-import { objectQueue } from '../reconciler.ts';
+import { reconciler, type ReconcilerParts, type Run } from '../reconciler.ts';
 import { contextOf, secondsOf } from '../status/conditions.ts';
 import { isOutdated, refOf, StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import { fails, invalid } from '../translate/findings.ts';
@@ -34,13 +30,10 @@ import {
   type RegenerationFacts,
 } from './regeneration-report.ts';
 
-export interface KeyRegenerationControllerOptions {
+export interface KeyRegenerationControllerOptions extends ReconcilerParts {
   readonly objects: Pick<Objects, 'get' | 'writeStatus'>;
   readonly secrets: Pick<Secrets, 'read' | 'replace'>;
   readonly events: Events;
-  readonly cache: CachedObjects;
-  readonly logger: Logger;
-  readonly registry: Registry;
   /** Returns the Account and the location of its key, or undefined if there is no such Account or its spec is invalid. */
   readonly owner: (accountUid: string) => KeyOwner | undefined;
   /** Schedules a read of the account's Secret, so that its key is published. */
@@ -53,8 +46,6 @@ export interface KeyRegenerationControllerOptions {
   readonly clock?: () => number;
 }
 
-const WORKERS = 7;
-const BACKOFF = { baseMs: 50, capMs: 10_000 };
 /**
  * The delay until a written key is read again and published, and until an object that was changed in the meantime is read again.
  */
@@ -75,30 +66,49 @@ interface Awaited {
   readonly state: ProgrammedState;
 }
 
-/** Returns the namespace and name of the Account, without a check of the spec. */
-const accountKey = ({ metadata: { namespace }, spec }: ResourceObject): string => {
-  const { accountRef }: Partial<KeyRegenerationSpec> = isRecord(spec) ? spec : {};
-  return `${namespace}/${accountRef?.name ?? ''}`;
+/** Creates the controller of KeyRegenerations. Runs for one leader's term. */
+export const keyRegenerationController = (options: KeyRegenerationControllerOptions): Controller => {
+  const { cache } = options;
+  const regenerations = new Regenerations(options);
+  const isOpen = (regeneration: ResourceObject): boolean => !isOver(regeneration);
+  const controller = reconciler(options, {
+    name: 'regenerations',
+    stage: 'keys',
+    kinds: ['KeyRegeneration'],
+    concurrency: 7,
+    backoff: { baseMs: 50, capMs: 10_000 },
+    // The report of its end, too, because the Account is released then.
+    when: () => true,
+    watch: {
+      Account: ({ object, isRemoved }) =>
+        isRemoved ? [] : [...cache.operationsFor(object, 'KeyRegeneration')].filter(isOpen),
+      // Other regenerations for the same account may have been waiting for the removed one.
+      KeyRegeneration: ({ object, isRemoved }) => (isRemoved ? [...cache.operationsBeside(object)].filter(isOpen) : []),
+    },
+    reconcile: (regeneration, run) => regenerations.reconcile(regeneration, run),
+    finalize: (regeneration) => regenerations.finalize(regeneration),
+  });
+  const gatewaysChanged = (): void => {
+    for (const uid of regenerations.awaited) controller.enqueue(uid);
+  };
+  return { ...controller, gatewaysChanged };
 };
 
+/** A regeneration that exists. */
+interface Current {
+  readonly regeneration: ResourceObject;
+  readonly writeStatus: Run['writeStatus'];
+}
+
 /**
- * Carries out KeyRegenerations, for one leader's term. Each step checks what is already done, so a regeneration resumes after a
- * crash at any point:
+ * Carries out KeyRegenerations. Each step checks what is already done, so a regeneration resumes after a crash at any point:
  * - Write the count, and which KeyRegeneration is in progress, to the Account's status, by compare-and-swap.
  * - Write the new key to the Secret, marked with the KeyRegeneration's uid.
  * - Publish one delta that makes the gateways swap the digests.
  * - Wait for acknowledgements from all gateways that may answer callers, then complete.
  */
-export class KeyRegenerationController implements Controller {
-  readonly name = 'regenerations';
+class Regenerations {
   readonly #options: KeyRegenerationControllerOptions;
-  readonly #queue: WorkQueue;
-  readonly #writer: StatusWriter;
-  /** KeyRegenerations by uid, including deleted ones until their Account is released. */
-  readonly #regenerations = new Map<string, ResourceObject>();
-  readonly #deleted = new Set<string>();
-  /** The uids of those that are not over, as last reported, by `accountKey`. A namespace may have thousands. */
-  readonly #open = new Map<string, Set<string>>();
   /** Those that wait for gateways, by uid. There is at most one for each Account. */
   readonly #awaited = new Map<string, Awaited>();
   /** How often the written key was not published when it was read, by the regeneration's uid. */
@@ -106,75 +116,31 @@ export class KeyRegenerationController implements Controller {
 
   constructor(options: KeyRegenerationControllerOptions) {
     this.#options = options;
-    this.#writer = new StatusWriter(options.objects);
-    const { logger, registry } = options;
-    this.#queue = objectQueue(
-      { cache: this.#regenerations, logger, registry },
-      {
-        name: this.name,
-        stage: 'keys',
-        concurrency: WORKERS,
-        backoff: BACKOFF,
-        reconcile: (uid) => this.#reconcile(uid),
-      },
-    );
   }
 
-  start(): void {
-    for (const object of this.#options.cache.ofKind('KeyRegeneration')) this.changed(object);
+  /** The uids of the regenerations that wait for gateways. */
+  get awaited(): Iterable<string> {
+    return this.#awaited.keys();
   }
 
-  changed({ kind, metadata: { uid, namespace, name } }: ResourceObject): void {
-    if (kind === 'Account') this.#enqueueOpen(`${namespace}/${name}`);
-    if (kind !== 'KeyRegeneration') return;
-    const regeneration = this.#options.cache.get(uid);
-    if (regeneration === undefined) return;
-    this.#close(uid);
-    this.#regenerations.set(uid, regeneration);
-    if (!isOver(regeneration)) {
-      const key = accountKey(regeneration);
-      this.#open.set(key, (this.#open.get(key) ?? new Set()).add(uid));
-    }
-    // An object that is reported again exists, even if its removal was reported before.
-    this.#deleted.delete(uid);
-    this.#enqueue(uid);
-  }
-
-  removed({ metadata: { uid } }: ResourceObject): void {
-    this.#writer.forget(uid);
-    this.#unpublished.delete(uid);
-    const regeneration = this.#regenerations.get(uid);
-    if (regeneration === undefined) return;
-    this.#deleted.add(uid);
-    this.#enqueue(uid);
-    // Other regenerations for the same account may have been waiting for this one.
-    this.#enqueueOpen(accountKey(regeneration));
-  }
-
-  gatewaysChanged(): void {
-    for (const uid of this.#awaited.keys()) this.#queue.add(uid);
-  }
-
-  stop(): Promise<void> {
-    return this.#queue.stop();
-  }
-
-  #enqueueOpen(account: string): void {
-    for (const uid of this.#open.get(account) ?? []) this.#enqueue(uid);
-  }
-
-  #enqueue(uid: string): void {
+  async reconcile(
+    regeneration: ResourceObject,
+    { writeStatus, isReported }: Run,
+  ): Promise<ReconcileResult | undefined> {
+    const { uid } = regeneration.metadata;
+    if (!isReported && this.#isStillAwaited(uid)) return LATER;
     this.#awaited.delete(uid);
-    this.#queue.add(uid);
+    return ifOutdated(isOver(regeneration) ? this.#release(regeneration) : this.#resume({ regeneration, writeStatus }));
   }
 
-  #close(uid: string): void {
-    const known = this.#regenerations.get(uid);
-    if (known === undefined) return;
-    const key = accountKey(known);
-    const open = this.#open.get(key);
-    open?.delete(uid);
-    if (open?.size === 0) this.#open.delete(key);
+  /** Releases the Account of a removed regeneration. */
+  async finalize(regeneration: ResourceObject): Promise<ReconcileResult | undefined> {
+    const { namespace, uid } = regeneration.metadata;
+    this.#awaited.delete(uid);
+    this.#unpublished.delete(uid);
+    // An object that still exists was reported as removed because its namespace is no longer served. Nothing is written there.
+    const exists = (await this.#find(namespace, regeneration.metadata)) !== undefined;
+    return exists ? undefined : ifOutdated(this.#release(regeneration));
   }
 
   /** Returns whether it waits for the same gateways as in its status, so that nothing has to be read or written. */
@@ -189,87 +155,58 @@ export class KeyRegenerationController implements Controller {
     return (this.#options.clock ?? Date.now)();
   }
 
-  async #reconcile(uid: string): Promise<ReconcileResult | undefined> {
-    const seen = this.#regenerations.get(uid);
-    if (seen === undefined) return undefined;
-    // It may have been deleted while its status was written, after which it awaits gateways.
-    if (!this.#deleted.has(uid) && this.#isStillAwaited(uid)) return LATER;
-    this.#awaited.delete(uid);
-    const regeneration = this.#writer.newest(seen);
-    try {
-      if (!isOver(regeneration) && !this.#deleted.has(uid)) return await this.#resume(regeneration);
-      // An object that still exists was reported as removed because its namespace is no longer served. Nothing is written there.
-      const isKept =
-        this.#deleted.has(uid) &&
-        (await this.#find(regeneration.metadata.namespace, regeneration.metadata)) !== undefined;
-      const outdated = isKept ? undefined : await this.#release(regeneration);
-      if (outdated === undefined && this.#deleted.delete(uid)) {
-        this.#close(uid);
-        this.#regenerations.delete(uid);
-      }
-      return outdated;
-    } catch (error) {
-      // The object was changed or deleted after it was read. The retry reads it again.
-      if (isOutdated(error)) return SOON;
-      throw error;
-    }
-  }
-
-  async #resume(regeneration: ResourceObject): Promise<ReconcileResult | undefined> {
+  async #resume(current: Current): Promise<ReconcileResult | undefined> {
+    const { regeneration } = current;
     const { objects, owner } = this.#options;
     const parsed = parseObject(regeneration);
     if (!parsed.ok) {
       const { reason, message } = invalid(parsed.problems);
-      return this.#report(regeneration, refused(reason, message));
+      return this.#report(current, refused(reason, message));
     }
     const { name } = (parsed.value.spec as KeyRegenerationSpec).accountRef;
     // The read bypasses all caches, because the current status is required.
     const account = await objects.get({ kind: 'Account', namespace: regeneration.metadata.namespace, name });
     if (account === undefined)
       return this.#awaitAccount(
-        regeneration,
+        current,
         fails('AccountNotFound', `There is no Account ${name} in this namespace: create it.`),
       );
     const secret = owner(account.metadata.uid);
     if (secret === undefined)
-      return this.#awaitAccount(
-        regeneration,
-        fails('AccountNotReady', `Account ${name} is not valid: see its conditions.`),
-      );
-    if (!secret.generated)
-      return this.#report(regeneration, managedElsewhere(`its own Secret ${secret.secretName}`, name));
-    const begun = await this.#begin(regeneration, account);
+      return this.#awaitAccount(current, fails('AccountNotReady', `Account ${name} is not valid: see its conditions.`));
+    if (!secret.generated) return this.#report(current, managedElsewhere(`its own Secret ${secret.secretName}`, name));
+    const begun = await this.#begin(current, account);
     if (begun !== true) return begun;
-    return this.#replaceKey(regeneration, { ...secret, account });
+    return this.#replaceKey(current, { ...secret, account });
   }
 
   /**
    * Counts the regeneration and marks it as in progress, in one write. Resolves with true when both are stored, even by an earlier
    * call.
    */
-  async #begin(regeneration: ResourceObject, account: ResourceObject): Promise<true | ReconcileResult | undefined> {
+  async #begin(current: Current, account: ResourceObject): Promise<true | ReconcileResult | undefined> {
     const { events, logger } = this.#options;
-    const { name, uid } = regeneration.metadata;
+    const { name, uid } = current.regeneration.metadata;
     const now = this.#now;
-    const { recent, left, resetsAt, current } = regenerationWindow(account, now);
-    if (current?.uid === uid) return true;
-    const other = current && (await this.#find(account.metadata.namespace, current));
+    const { recent, left, resetsAt, current: running } = regenerationWindow(account, now);
+    if (running?.uid === uid) return true;
+    const other = running && (await this.#find(account.metadata.namespace, running));
     if (other !== undefined && !isOver(other)) {
       // The source reports the Account when the other regeneration ends. If the other regeneration is deleted, `removed` is called.
       return this.#report(
-        regeneration,
+        current,
         pending('Pending', `KeyRegeneration ${other.metadata.name} for the same Account is in progress.`),
       );
     }
     if (left === 0) {
       const message = `The key of Account ${account.metadata.name} was regenerated ${recent.length} times within the last hour. The key was not changed. The next regeneration is possible at ${String(resetsAt)}.`;
       await events.record(account, { type: 'Warning', reason: 'LimitReached', message });
-      return this.#report(regeneration, refused('LimitReached', message, resetsAt));
+      return this.#report(current, refused('LimitReached', message, resetsAt));
     }
     const regenerations = [...recent, new Date(now).toISOString()];
     const windowResetsAt = new Date(Date.parse(regenerations[0] ?? '') + LIMITS.keyRegenerationWindowMs).toISOString();
     const apiKey = { regenerations, windowResetsAt, regenerating: { name, uid } };
-    const outdated = await this.#write(account, { apiKey });
+    const outdated = await this.#writeAccount(account, { apiKey });
     if (outdated !== undefined) return outdated;
     logger.info({ ...refOf(account), regeneration: name, left: left - 1 }, 'regenerating API key');
     return true;
@@ -284,10 +221,8 @@ export class KeyRegenerationController implements Controller {
     return found?.metadata.uid === uid ? found : undefined;
   }
 
-  async #replaceKey(
-    regeneration: ResourceObject,
-    { account, secretName }: KeyOwner,
-  ): Promise<ReconcileResult | undefined> {
+  async #replaceKey(current: Current, { account, secretName }: KeyOwner): Promise<ReconcileResult | undefined> {
+    const { regeneration } = current;
     const { secrets, events, readSoon, programmed, gatewayCount } = this.#options;
     const { namespace, uid } = account.metadata;
     try {
@@ -297,19 +232,19 @@ export class KeyRegenerationController implements Controller {
       if (!(error instanceof SourceError) || error.kind !== 'Invalid') throw error;
       const what = `Secret ${secretName}, which the operator did not create`;
       const outdated = await this.#withdraw(regeneration, account);
-      return outdated ?? this.#report(regeneration, managedElsewhere(what, account.metadata.name));
+      return outdated ?? this.#report(current, managedElsewhere(what, account.metadata.name));
     }
     const key = await secrets.read(namespace, secretName, API_KEY_DATA_KEY);
     const sha256 = key === undefined ? '' : apiKeySha256(Buffer.from(key).toString('utf8'));
     const state = programmed(uid, sha256);
     if (state === undefined) {
       readSoon(uid);
-      await this.#report(regeneration, WRITING);
+      await this.#report(current, WRITING);
       return this.#readAgain(regeneration.metadata.uid);
     }
     this.#unpublished.delete(regeneration.metadata.uid);
     const facts = progressOf(state, gatewayCount(), secondsOf(new Date(this.#now)));
-    const outdated = await this.#report(regeneration, facts);
+    const outdated = await this.#report(current, facts);
     if (outdated !== undefined) return outdated;
     if (facts.phase !== 'Completed') {
       this.#awaited.set(regeneration.metadata.uid, { accountUid: uid, sha256, state });
@@ -327,16 +262,16 @@ export class KeyRegenerationController implements Controller {
     return { requeueAfterMs: exponentialMs(reads - READ_SOON_MAX, UNPUBLISHED_BACKOFF) };
   }
 
-  #report(regeneration: ResourceObject, facts: RegenerationFacts): Promise<typeof SOON | undefined> {
-    return this.#write(regeneration, statusOf(facts, contextOf(regeneration, new Date(this.#now))));
+  /** Writes the status. Resolves with `SOON` if the object was deleted or changed, because the next attempt reads it again. */
+  async #report({ regeneration, writeStatus }: Current, facts: RegenerationFacts): Promise<typeof SOON | undefined> {
+    const written = await writeStatus(statusOf(facts, contextOf(regeneration, new Date(this.#now))));
+    return written === 'outdated' ? SOON : undefined;
   }
 
-  /**
-   * Writes status fields. Resolves with `SOON` if the object was deleted or changed after it was read, because the next attempt
-   * reads the object again.
-   */
-  async #write(object: ResourceObject, fields: StatusFields): Promise<typeof SOON | undefined> {
-    return (await this.#writer.write(object, fields)) === 'outdated' ? SOON : undefined;
+  /** Writes status fields of an Account. Resolves as `#report` does. */
+  async #writeAccount(account: ResourceObject, fields: StatusFields): Promise<typeof SOON | undefined> {
+    const written = await new StatusWriter(this.#options.objects).write(account, fields);
+    return written === 'outdated' ? SOON : undefined;
   }
 
   /**
@@ -353,21 +288,19 @@ export class KeyRegenerationController implements Controller {
     const [first] = regenerations;
     const windowResetsAt =
       first === undefined ? undefined : new Date(Date.parse(first) + LIMITS.keyRegenerationWindowMs).toISOString();
-    return this.#write(account, { apiKey: { regenerations, windowResetsAt, regenerating: undefined } });
+    return this.#writeAccount(account, { apiKey: { regenerations, windowResetsAt, regenerating: undefined } });
   }
 
   /** Reports that the regeneration waits for its Account, or refuses the regeneration if it was created more than a day ago. */
-  async #awaitAccount(
-    regeneration: ResourceObject,
-    { reason, message }: Finding,
-  ): Promise<ReconcileResult | undefined> {
-    const leftMs = Date.parse(regeneration.metadata.creationTimestamp) + LIMITS.keyRegenerationWaitMsMax - this.#now;
+  async #awaitAccount(current: Current, { reason, message }: Finding): Promise<ReconcileResult | undefined> {
+    const createdAtMs = Date.parse(current.regeneration.metadata.creationTimestamp);
+    const leftMs = createdAtMs + LIMITS.keyRegenerationWaitMsMax - this.#now;
     if (leftMs <= 0)
       return this.#report(
-        regeneration,
+        current,
         refused(reason, `${message} This KeyRegeneration waited for a day: create another one.`),
       );
-    return (await this.#report(regeneration, pending(reason, message))) ?? { requeueAfterMs: leftMs };
+    return (await this.#report(current, pending(reason, message))) ?? { requeueAfterMs: leftMs };
   }
 
   /** Clears the mark on the Account that this regeneration is in progress. */
@@ -379,9 +312,19 @@ export class KeyRegenerationController implements Controller {
     const { name } = (parsed.value.spec as KeyRegenerationSpec).accountRef;
     const account = await objects.get({ kind: 'Account', namespace, name });
     if (account === undefined || regenerationWindow(account, this.#now).current?.uid !== uid) return undefined;
-    return this.#write(account, { apiKey: { regenerating: undefined } });
+    return this.#writeAccount(account, { apiKey: { regenerating: undefined } });
   }
 }
+
+/** Reads the objects again soon if one of them was changed or deleted after it was read. */
+const ifOutdated = async (work: Promise<ReconcileResult | undefined>): Promise<ReconcileResult | undefined> => {
+  try {
+    return await work;
+  } catch (error) {
+    if (isOutdated(error)) return SOON;
+    throw error;
+  }
+};
 
 const managedElsewhere = (what: string, account: string): RegenerationFacts =>
   refused('ManagedElsewhere', `Account ${account} uses ${what}: replace the key there. Nothing was changed.`);

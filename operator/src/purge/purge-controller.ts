@@ -184,7 +184,7 @@ class Purges {
   }
 }
 
-interface ReadyPurge extends Run {
+interface ReadyPurge extends Pick<Run, 'writeStatus'> {
   readonly purge: ResourceObject;
   readonly project: ResourceObject;
   readonly filter: PurgeFilter;
