@@ -2,13 +2,6 @@ import { API_GROUP, GROUP_VERSION, isRecord, KINDS, type Kind } from '@standin/c
 import { z } from 'zod';
 import { NAME_LENGTH_MAX, SUBDOMAIN_PATTERN } from './fields.ts';
 import { DEFINITIONS } from './kinds.ts';
-import type { AccountSpec } from './v1alpha1/account.ts';
-import type { EndpointSpec } from './v1alpha1/endpoint.ts';
-import type { KeyRegenerationSpec } from './v1alpha1/key-regeneration.ts';
-import type { ProjectSpec } from './v1alpha1/project.ts';
-import type { PurgeSpec } from './v1alpha1/purge.ts';
-import type { ReplaySpec } from './v1alpha1/replay.ts';
-import type { ShareSpec } from './v1alpha1/share.ts';
 
 /**
  * A problem with an object. `message` says what to change. If the API server would reject the object with a clear message,
@@ -20,15 +13,7 @@ export interface Problem {
   readonly message: string;
 }
 
-export interface Specs {
-  readonly Account: AccountSpec;
-  readonly Project: ProjectSpec;
-  readonly Endpoint: EndpointSpec;
-  readonly Replay: ReplaySpec;
-  readonly Share: ShareSpec;
-  readonly KeyRegeneration: KeyRegenerationSpec;
-  readonly Purge: PurgeSpec;
-}
+export type Specs = { readonly [K in Kind]: z.output<(typeof DEFINITIONS)[K]['spec']> };
 
 /** A valid object. `spec` matches `kind`, and defaults are filled in. */
 export type ParsedObject = { readonly [K in Kind]: { readonly kind: K; readonly spec: Specs[K] } }[Kind];
