@@ -40,8 +40,6 @@ export class ReplayController implements Controller {
   readonly #places: ReplaySlots;
   /** All runs that have not ended, by the Replay's uid. */
   readonly #runs = new Map<string, Run>();
-  /** All runs that have not ended, by the project's namespace and name. */
-  readonly #byProject = new Map<string, Set<RunControl>>();
   /** Replays that ended in this term. The source may show their old state for a while. */
   readonly #over = new Set<string>();
   #isStopped = false;
@@ -77,7 +75,8 @@ export class ReplayController implements Controller {
 
   changed(object: ResourceObject): void {
     if (object.kind === 'Project')
-      for (const control of this.#byProject.get(keyOf(object.metadata)) ?? []) control.seeProject();
+      for (const replay of this.#parts.cache.operationsFor(object, 'Replay'))
+        this.#runs.get(replay.metadata.uid)?.control.seeProject();
     if (object.kind !== 'Replay') return;
     const { uid } = object.metadata;
     const run = this.#runs.get(uid);
@@ -121,7 +120,6 @@ export class ReplayController implements Controller {
     const spec = specOf(object, 'Replay');
     const control = new RunControl(spec?.state ?? 'Running', this.#parts.remainingMs);
     const project = keyOf({ namespace, name: spec?.projectRef.name ?? '' });
-    const leaveProject = this.#joinProject(project, control);
     const writeLater = (): void => this.#waitingQueue.addAfter(uid, WAIT_SHOWN_MS);
     const run = new ReplayRun({ ...this.#parts, places: this.#places, writeLater }, object, control);
     const ended = run
@@ -132,7 +130,6 @@ export class ReplayController implements Controller {
       })
       .then((end) => {
         this.#runs.delete(uid);
-        leaveProject();
         if (end === 'over' && this.#parts.cache.has(uid)) this.#over.add(uid);
         else if (end === 'defect') this.#queue.addAfter(uid, DEFECT_MS);
         // The Replay may have been reported again while the run was stopping. At the end of the term it must not start again now,
@@ -140,15 +137,5 @@ export class ReplayController implements Controller {
         else if (end === 'stopped') this.#queue.addAfter(uid, this.#parts.remainingMs() > 0 ? 0 : TERM_OVER_MS);
       });
     this.#runs.set(uid, { name, project, run, control, ended });
-  }
-
-  /** Adds a run's control to the controls of its project. Returns a function that removes the control. */
-  #joinProject(project: string, control: RunControl): () => void {
-    const controls = this.#byProject.get(project) ?? new Set();
-    this.#byProject.set(project, controls.add(control));
-    return () => {
-      controls.delete(control);
-      if (controls.size === 0) this.#byProject.delete(project);
-    };
   }
 }
