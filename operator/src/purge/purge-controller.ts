@@ -28,8 +28,10 @@ export interface PurgeControllerOptions extends ReconcilerParts {
   readonly clock?: () => number;
 }
 
-/** The interval at which the state of gateways and deletions is read. */
+/** The longest interval at which the state of gateways and deletions is read. */
 const LATER = { requeueAfterMs: 1_000 };
+/** A deletion usually takes a fraction of a second. The first interval is this long, and each further one twice as long as the last. */
+const FIRST_MS = 100;
 const AFTER_ERROR = { requeueAfterMs: 10_000 };
 /**
  * `status.before` is at most this long after this leader first saw the Purge. Creation times have a precision of a second, and the
@@ -68,6 +70,8 @@ class Purges {
   readonly #options: PurgeControllerOptions;
   /** The times when this leader first saw a Purge, by its uid, in milliseconds of `systemClock.now()`. */
   readonly #seenAt = new Map<string, number>();
+  /** How often this leader has read the state of the deletion, by the Purge's uid. */
+  readonly #reads = new Map<string, number>();
   /** The times when this leader found the requests to be gone, by the Purge's uid, in milliseconds of `systemClock.now()`. */
   readonly #goneAt = new Map<string, number>();
 
@@ -77,6 +81,7 @@ class Purges {
 
   forget(uid: string): void {
     this.#seenAt.delete(uid);
+    this.#reads.delete(uid);
     this.#goneAt.delete(uid);
   }
 
@@ -118,7 +123,7 @@ class Purges {
     try {
       await prepareStore();
       const facts = await this.#step(purge, filter, store.purges);
-      const next = await report(facts, LATER);
+      const next = await report(facts, facts.phase === 'Running' ? this.#readSoon(purge.metadata.uid) : LATER);
       if (facts.phase === 'Completed') await this.#announce(purge, project);
       return next;
     } catch (error) {
@@ -128,6 +133,12 @@ class Purges {
         : '';
       return report(running(`${error.message}. The operator tries again.${advice}`), AFTER_ERROR);
     }
+  }
+
+  #readSoon(uid: string): ReconcileResult {
+    const reads = this.#reads.get(uid) ?? 0;
+    this.#reads.set(uid, reads + 1);
+    return { requeueAfterMs: Math.min(FIRST_MS * 2 ** reads, LATER.requeueAfterMs) };
   }
 
   async #step(purge: ResourceObject, filter: PurgeFilter, purges: LogStore['purges']): Promise<PurgeFacts> {
