@@ -178,11 +178,25 @@ describe('a bad upstream', () => {
     expect(logged).toEqual([
       {
         message: 'upstream not connected',
+        namespace: '',
         origin,
         code: 'upstream_unreachable',
         reason: `connect ECONNREFUSED 127.0.0.1:${port}`,
       },
     ]);
+  });
+
+  test('is not logged again because of the failures of another namespace', async () => {
+    const logged: unknown[] = [];
+    const logger = { info: (fields: object) => logged.push(fields) };
+    const egress = egressWith({ ...resolving('169.254.169.254'), logger });
+    const fail = (namespace: string, host: string): Promise<unknown> =>
+      egress.request({ ...get(0, { url: `http://${host}.test/` }), namespace }).catch(() => undefined);
+    await fail('quiet', 'orders');
+    for (let failure = 0; failure < 1_100; failure += 1) await fail('noisy', `a${failure}`);
+    await fail('quiet', 'orders');
+    const ofQuiet = logged.filter((fields) => (fields as { namespace: string }).namespace === 'quiet');
+    expect(ofQuiet).toMatchObject([{ origin: 'http://orders.test' }]);
   });
 
   test('that never finishes TLS fails as upstream_timeout after the connect timeout', async () => {

@@ -1,5 +1,5 @@
 import { createSecureContext, getCACertificates } from 'node:tls';
-import { LIMITS, type HeaderPair, type Method } from '@standin/contract';
+import { FairMap, LIMITS, type HeaderPair, type Method } from '@standin/contract';
 import { Agent, Pool } from 'undici';
 import { checkUpstreamUrl, type AddressPolicy } from './address-policy.ts';
 import { createConnector } from './connector.ts';
@@ -82,22 +82,19 @@ const IDEMPOTENT: ReadonlySet<string> = new Set<Method>(['GET', 'PUT', 'DELETE']
 
 /** The minimum time between log messages for the same failure. */
 const LOG_AGAIN_MS = 60_000;
-/** The maximum number of failures to remember as already logged. */
+/** The maximum number of failures to remember as already logged. Their holders are the namespaces. */
 const LOGGED_MAX = 1_000;
 
-const logFailures = (logger: EgressLogger | undefined) => {
-  if (logger === undefined) return undefined;
-  const loggedAt = new Map<string, number>();
-  return (origin: string, { code, detail }: EgressError): void => {
+/** Returns a function that logs failures of a namespace. */
+const logFailures = (logger: EgressLogger) => {
+  const loggedAt = new FairMap<number>(LOGGED_MAX);
+  return (namespace: string, origin: string, { code, detail }: EgressError): void => {
     if (detail === '') return;
-    const key = `${origin} ${code}`;
+    const key = [namespace, origin, code].join(' ');
     const now = performance.now();
     if (now - (loggedAt.get(key) ?? -Infinity) < LOG_AGAIN_MS) return;
-    loggedAt.delete(key);
-    loggedAt.set(key, now);
-    const [oldest] = loggedAt.keys();
-    if (loggedAt.size > LOGGED_MAX && oldest !== undefined) loggedAt.delete(oldest);
-    logger.info({ origin, code, reason: detail }, 'upstream not connected');
+    loggedAt.set(key, now, namespace);
+    logger.info({ namespace, origin, code, reason: detail }, 'upstream not connected');
   };
 };
 
@@ -123,8 +120,8 @@ const createAgent = (options: AgentOptions): Agent => {
     lookupService: options.lookupService ?? lookupService,
     refused: options.refused,
     sockets: options.sockets,
-    onFailure: logFailures(options.logger),
   };
+  const log = options.logger && logFailures(options.logger);
   const limits = {
     allowH2: false,
     connections: CONNECTIONS_PER_ORIGIN_MAX,
@@ -137,7 +134,8 @@ const createAgent = (options: AgentOptions): Agent => {
     maxOrigins: ORIGINS_MAX,
     factory: (origin) => {
       const namespace = decodeURIComponent(new URL(origin).username);
-      return new Pool(origin, { ...limits, connect: createConnector({ ...connector, namespace }) });
+      const onFailure = log && ((where: string, failure: EgressError) => log(namespace, where, failure));
+      return new Pool(origin, { ...limits, connect: createConnector({ ...connector, namespace, onFailure }) });
     },
   });
 };
