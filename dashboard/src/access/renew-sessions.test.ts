@@ -17,7 +17,7 @@ const idToken = (expiresAt: number): string =>
   `e30.${Buffer.from(JSON.stringify({ exp: expiresAt / 1_000 })).toString('base64url')}.sig`;
 const logger = pino({ level: 'silent' });
 
-const renewer = (refresh: (refreshToken: string) => Promise<Tokens | undefined>) => {
+const renewer = (refresh: (refreshToken: string) => Promise<Tokens | undefined>, rememberedMax?: number) => {
   const asked: string[] = [];
   const clock = { now: NOW };
   const renew = renewSessions({
@@ -27,6 +27,7 @@ const renewer = (refresh: (refreshToken: string) => Promise<Tokens | undefined>)
     },
     logger,
     now: () => clock.now,
+    ...(rememberedMax !== undefined && { rememberedMax }),
   });
   return { asked, clock, renew };
 };
@@ -42,6 +43,15 @@ it('a session is renewed once for concurrent requests with the old token', async
   clock.now += 2_000;
   await renew(session);
   expect(asked).toEqual(['refresh-1', 'refresh-1']);
+});
+
+it('a user with many sessions does not displace the renewal of another user', async () => {
+  const { asked, renew } = renewer(() => Promise.resolve({ idToken: idToken(NOW), refreshToken: undefined }), 4);
+  await renew(session);
+  for (let index = 0; index < 10; index += 1)
+    await renew({ ...session, user: 'bob', refreshToken: `refresh of bob ${index}` });
+  await renew(session);
+  expect(asked.filter((token) => token === 'refresh-1')).toHaveLength(1);
 });
 
 it('a token expires no later than its session, and the refresh token is kept if the provider does not return a new one', async () => {

@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
+import { FairMap } from '@standin/contract';
 import type { Logger } from 'pino';
+import { userHolder } from '../holders.ts';
 import { expiryOf } from './check-token.ts';
 import type { Tokens } from './oidc.ts';
 import type { SessionData } from './session-cookie.ts';
 
 /** A renewal is remembered for this long, because browsers send several concurrent requests with the old cookie. */
 const REMEMBERED_MS = 60_000;
+/** Maximum number of renewals to remember. The holders are those of users, who can sign in any number of times. */
 const REMEMBERED_MAX = 1_000;
 
 interface Renewal {
@@ -20,6 +23,7 @@ export interface RenewParts {
   readonly refresh: (session: SessionData & { readonly refreshToken: string }) => Promise<Tokens | undefined>;
   readonly logger: Logger;
   readonly now?: () => number;
+  readonly rememberedMax?: number;
 }
 
 /**
@@ -30,8 +34,9 @@ export const renewSessions = ({
   refresh,
   logger,
   now = Date.now,
+  rememberedMax = REMEMBERED_MAX,
 }: RenewParts): ((session: SessionData) => Promise<SessionData | undefined>) => {
-  const renewals = new Map<string, Renewal>();
+  const renewals = new FairMap<Renewal>(rememberedMax);
   const renew = async (session: SessionData, refreshToken: string): Promise<SessionData | undefined> => {
     try {
       const tokens = await refresh({ ...session, refreshToken });
@@ -54,14 +59,11 @@ export const renewSessions = ({
     const { refreshToken } = session;
     if (refreshToken === undefined) return Promise.resolve(undefined);
     const key = keyOf(refreshToken);
-    for (const [name, { at }] of renewals) {
-      if (renewals.size <= REMEMBERED_MAX && now() - at < REMEMBERED_MS) break;
-      renewals.delete(name);
-    }
+    for (const [name, { at }] of renewals) if (now() - at >= REMEMBERED_MS) renewals.delete(name);
     const known = renewals.get(key);
     if (known !== undefined) return known.session;
     const renewal = { session: renew(session, refreshToken), at: now() };
-    renewals.set(key, renewal);
+    renewals.set(key, renewal, userHolder(session.user));
     return renewal.session;
   };
 };

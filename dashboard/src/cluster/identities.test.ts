@@ -2,14 +2,14 @@ import { LIMITS, SourceError, type ClaimedIdentity, type ResourceObject } from '
 import { expect, test } from 'vitest';
 import { Identities } from './identities.ts';
 
-const object = (kind: ResourceObject['kind'], name: string, status?: object): ResourceObject => ({
+const object = (kind: ResourceObject['kind'], name: string, status?: object, namespace = 'a'): ResourceObject => ({
   apiVersion: 'standin.dev/v1alpha1',
   kind,
   spec: {},
   status,
   metadata: {
     name,
-    namespace: 'a',
+    namespace,
     uid: `uid of ${name}`,
     generation: 1,
     resourceVersion: '1',
@@ -18,14 +18,18 @@ const object = (kind: ResourceObject['kind'], name: string, status?: object): Re
 });
 
 /** Creates identities with an operator that confirms the id `first`. */
-const identitiesOf = (hold: (claimed: ClaimedIdentity) => boolean = ({ uid }) => uid === 'first') => {
+const identitiesOf = (
+  hold: (claimed: ClaimedIdentity) => boolean = ({ uid }) => uid === 'first',
+  confirmedMax?: number,
+) => {
   const asked: (readonly ClaimedIdentity[])[] = [];
-  const identities = new Identities({
-    holdIdentities: (claimed) => {
+  const operator = {
+    holdIdentities: (claimed: readonly ClaimedIdentity[]) => {
       asked.push(claimed);
       return Promise.resolve(claimed.map(hold));
     },
-  });
+  };
+  const identities = new Identities(operator, confirmedMax);
   return { identities, asked };
 };
 
@@ -69,6 +73,17 @@ test('the identities of one page are asked for together', async () => {
   const found = await Promise.all(given.map((one) => identities.of(one)));
   expect(found.map(({ uid }) => uid)).toEqual(given.map((_, index) => `first-${index}`));
   expect(asked.map(({ length }) => length)).toEqual([LIMITS.identitiesAskedMax, 1]);
+});
+
+test('a namespace with many identities does not displace those of another namespace', async () => {
+  const { identities, asked } = identitiesOf(() => true, 4);
+  const restored = object('Project', 'shop', { id: 'first' });
+  await identities.of(restored);
+  for (let index = 0; index < 10; index += 1)
+    await identities.of(object('Project', `p${index}`, { id: `first-${index}` }, 'b'));
+  asked.length = 0;
+  await identities.of(restored);
+  expect(asked).toEqual([]);
 });
 
 test('a failed question fails its reads, and the next read asks again', async () => {

@@ -1,5 +1,6 @@
 import {
   claimedIdentitySchema,
+  FairMap,
   isIdentified,
   LIMITS,
   SourceError,
@@ -10,7 +11,7 @@ import { readStatus } from '@standin/crds';
 import type { LogOwner } from '@standin/logstore';
 import type { OperatorClient } from './operator-client.ts';
 
-/** More objects than a dashboard reads in a day. A forgotten identity is only asked for again. */
+/** Maximum number of confirmed identities to remember. One that was forgotten is asked for again. */
 const CONFIRMED_MAX = 20_000;
 
 interface Question {
@@ -25,12 +26,13 @@ interface Question {
  */
 export class Identities {
   readonly #operator: Pick<OperatorClient, 'holdIdentities'>;
-  /** The confirmed identities, by the uids of the objects. */
-  readonly #confirmed = new Map<string, string>();
+  /** The confirmed identities, by the uids of the objects. The holders are the objects' namespaces. */
+  readonly #confirmed: FairMap<string>;
   #asking: Question[] = [];
 
-  constructor(operator: Pick<OperatorClient, 'holdIdentities'>) {
+  constructor(operator: Pick<OperatorClient, 'holdIdentities'>, confirmedMax = CONFIRMED_MAX) {
     this.#operator = operator;
+    this.#confirmed = new FairMap(confirmedMax);
   }
 
   /**
@@ -48,15 +50,8 @@ export class Identities {
       const message = `the operator does not confirm the identity in the status of ${kind} ${namespace}/${name}: try again in a few seconds`;
       throw new SourceError('Unavailable', message);
     }
-    if (!isConfirmed) this.#remember(own, uid);
+    if (!isConfirmed) this.#confirmed.set(own, uid, namespace);
     return { namespace, name, uid };
-  }
-
-  #remember(own: string, uid: string): void {
-    this.#confirmed.delete(own);
-    this.#confirmed.set(own, uid);
-    const [oldest] = this.#confirmed.keys();
-    if (this.#confirmed.size > CONFIRMED_MAX && oldest !== undefined) this.#confirmed.delete(oldest);
   }
 
   /** Asks for all identities of one turn of the event loop together, because a page may show hundreds of projects. */

@@ -1,4 +1,4 @@
-import { DEFAULT_NAMESPACE, type DesiredObject, type ResourceObject } from '@standin/contract';
+import { DEFAULT_NAMESPACE, FairMap, type DesiredObject, type ResourceObject } from '@standin/contract';
 import { writeYaml } from '@standin/crds';
 import { Document } from 'yaml';
 import type { DashboardMode } from '../backend.ts';
@@ -56,18 +56,16 @@ export const manifestYaml = ({ metadata, ...object }: DesiredObject, mode: Dashb
 };
 
 /** The YAML of the last objects. Pages are rendered again for each change in a namespace, and formatting a large object takes 50 ms. */
-const texts = new Map<string, string>();
-const TEXTS_MAX = 8;
+const texts = new FairMap<string>(8);
 
 /** Returns the YAML of a stored object. */
 export const objectYaml = (object: ResourceObject, mode: DashboardMode): string => {
-  const { uid, resourceVersion } = object.metadata;
+  const { namespace, uid, resourceVersion } = object.metadata;
   const key = `${uid} ${resourceVersion} ${mode}`;
-  const text = texts.get(key) ?? manifestYaml(desiredOf(object), mode);
-  texts.delete(key);
-  texts.set(key, text);
-  const [oldest = ''] = texts.keys();
-  if (texts.size > TEXTS_MAX) texts.delete(oldest);
+  const known = texts.get(key);
+  if (known !== undefined) return known;
+  const text = manifestYaml(desiredOf(object), mode);
+  texts.set(key, text, namespace);
   return text;
 };
 

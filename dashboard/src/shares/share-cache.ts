@@ -25,6 +25,7 @@ export interface CachedLink {
 
 interface Kept {
   readonly identity: string;
+  readonly namespace: string;
   readonly exchange: Promise<SharedExchange | undefined>;
   /** Undefined while the value is being created. */
   bytes?: number;
@@ -100,7 +101,7 @@ export class ShareCache {
     }
     this.drop(tokenSha256);
     if (!this.#making.take(namespace)) throw new WorkRefused('Busy');
-    const kept: Kept = { identity, exchange: make() };
+    const kept: Kept = { identity, namespace, exchange: make() };
     this.#kept.set(tokenSha256, kept);
     try {
       const exchange = await kept.exchange;
@@ -122,7 +123,7 @@ export class ShareCache {
     this.#kept.delete(tokenSha256);
   }
 
-  /** Records the size of a created value, and evicts old values. If `bytes` is undefined, removes the value instead. */
+  /** Records the size of a created value, and evicts others. If `bytes` is undefined, removes the value instead. */
   #settle(tokenSha256: string, kept: Kept, bytes: number | undefined): void {
     if (this.#kept.get(tokenSha256) !== kept) return;
     if (bytes === undefined) {
@@ -131,9 +132,21 @@ export class ShareCache {
     }
     kept.bytes = bytes;
     this.#bytes += bytes;
-    for (const [oldest, { bytes: size }] of this.#kept) {
-      if (this.#bytes <= this.#bytesMax && this.#kept.size <= this.#linksMax) return;
-      if (size !== undefined) this.drop(oldest);
+    while (this.#bytes > this.#bytesMax || this.#kept.size > this.#linksMax) if (!this.#evict()) return;
+  }
+
+  /** Removes the least recently used value of the namespace that has the most. Returns false if all are being created. */
+  #evict(): boolean {
+    const isTooLarge = this.#bytes > this.#bytesMax;
+    const amounts = new Map<string, number>();
+    for (const { namespace, bytes } of this.#kept.values())
+      if (bytes !== undefined) amounts.set(namespace, (amounts.get(namespace) ?? 0) + (isTooLarge ? bytes : 1));
+    const largest = Math.max(...amounts.values());
+    for (const [token, { namespace, bytes }] of this.#kept) {
+      if (bytes === undefined || amounts.get(namespace) !== largest) continue;
+      this.drop(token);
+      return true;
     }
+    return false;
   }
 }

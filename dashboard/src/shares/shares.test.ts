@@ -282,6 +282,18 @@ describe('ShareCache', () => {
     expect([few.isReady(link('a')), few.isReady(link('b'))]).toEqual([false, true]);
   });
 
+  it('evicts only links of the namespace that has the most', async () => {
+    for (const limits of [{ bytesMax: 3 * 1024 }, { linksMax: 3 }]) {
+      const cache = new ShareCache(limits);
+      const get = (token: string, namespace: string) =>
+        cache.get(link(token, namespace), () => Promise.resolve(exchange(KIB)));
+      await get('quiet', 'team');
+      for (const token of ['a', 'b', 'c', 'd']) await get(token, 'busy');
+      const isReady = ['quiet', 'a', 'b', 'c', 'd'].map((token) => cache.isReady(link(token)));
+      expect(isReady).toEqual([true, false, false, true, true]);
+    }
+  });
+
   it('does not evict what is being created, so that it is created only once', async () => {
     const cache = new ShareCache({ bytesMax: 1024, linksMax: 1 });
     const made = Promise.withResolvers<SharedExchange>();
