@@ -39,3 +39,11 @@ it.each([
   const body = Buffer.concat(await response.toArray()).toString();
   expect([response.headers['content-encoding'], body]).toEqual([encoding, encoding === 'br' ? 'compressed' : 'plain']);
 });
+
+it('files are served from memory, so that a slow client keeps no file open', async () => {
+  await rm(path.join(folder, 'app.js'));
+  const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/app.js`, {
+    headers: { 'accept-encoding': 'identity' },
+  });
+  expect([response.status, response.headers.get('content-length'), await response.text()]).toEqual([200, '5', 'plain']);
+});

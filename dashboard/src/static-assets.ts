@@ -1,7 +1,5 @@
-import { createReadStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { ownMember } from '@standin/contract';
 import type { RequestHandler } from 'express';
 
@@ -17,8 +15,7 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** A file that browsers may request. Only files in the table of assets are served, so no path can leave the folder. */
 interface Asset {
-  readonly file: string;
-  readonly bytes: number;
+  readonly content: Buffer;
   readonly type: string;
   readonly cacheControl: string;
   readonly isBrotli: boolean;
@@ -28,7 +25,8 @@ const BROTLI = '.br';
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 /**
- * Serves the client build. File names below /assets/ contain a hash of the content, so browsers may cache these files forever.
+ * Serves the client build from memory, which takes about 2 MB. Anyone can receive a file slowly, and then has no copy of it and keeps no
+ * file open. File names below /assets/ contain a hash of the content, so browsers may cache these files forever.
  * Browsers that accept Brotli get the `.br` files, which the build has next to the originals.
  */
 export const staticAssets = async (folder: string): Promise<RequestHandler> => {
@@ -46,16 +44,12 @@ export const staticAssets = async (folder: string): Promise<RequestHandler> => {
     }
     response.status(200).set({
       'content-type': asset.type,
-      'content-length': String(asset.bytes),
+      'content-length': String(asset.content.length),
       'cache-control': asset.cacheControl,
       vary: 'accept-encoding',
       ...(asset.isBrotli && { 'content-encoding': 'br' }),
     });
-    if (request.method === 'HEAD') {
-      response.end();
-      return;
-    }
-    pipeline(createReadStream(asset.file), response).catch(() => response.destroy());
+    response.end(request.method === 'HEAD' ? undefined : asset.content);
   };
 };
 
@@ -69,7 +63,7 @@ const listAssets = async (folder: string): Promise<ReadonlyMap<string, Asset>> =
     const type = ownMember(TYPES, path.extname(isBrotli ? url.slice(0, -BROTLI.length) : url));
     if (type === undefined) continue;
     const cacheControl = url.startsWith('/assets/') ? IMMUTABLE : 'public, max-age=3600';
-    assets.set(url, { file, bytes: (await stat(file)).size, type, cacheControl, isBrotli });
+    assets.set(url, { content: await readFile(file), type, cacheControl, isBrotli });
   }
   return assets;
 };
