@@ -28,7 +28,8 @@ export interface ProjectView {
 const HOURS_SHOWN = 24;
 
 interface ProjectSurroundings extends Pick<ProjectView, 'address' | 'requests'> {
-  readonly accounts: readonly ResourceObject[];
+  /** By `NAMESPACE/NAME`. */
+  readonly accounts: ReadonlyMap<string, ResourceObject>;
 }
 
 export const toProjectView = (
@@ -38,9 +39,7 @@ export const toProjectView = (
   const { namespace, name } = object.metadata;
   const { displayName = name, accountRef } = projectSpec(object);
   const { endpoints } = projectStatus(object);
-  const account = accounts.find(
-    ({ metadata }) => metadata.namespace === namespace && metadata.name === accountRef?.name,
-  );
+  const account = accounts.get(`${namespace}/${accountRef?.name ?? ''}`);
   return {
     namespace,
     project: name,

@@ -18,7 +18,8 @@ export const meta: MetaFunction = () => [{ title: 'Projects · Standin' }];
 const PROJECTS_MAX = 500;
 
 export const loader = async ({ context: { backend } }: LoaderFunctionArgs) => {
-  const [all, accounts] = await Promise.all([backend.resources.list('Project'), backend.resources.list('Account')]);
+  const [all, ofAll] = await Promise.all([backend.resources.list('Project'), backend.resources.list('Account')]);
+  const accounts = new Map(ofAll.map((account) => [`${account.metadata.namespace}/${account.metadata.name}`, account]));
   const projects = all.slice(0, PROJECTS_MAX);
   const [requests, addresses] = await Promise.all([
     requestsOf(backend, projects),

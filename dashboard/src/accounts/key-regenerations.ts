@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { GROUP_VERSION, LIMITS, SourceError, type RegenerationPhase, type ResourceObject } from '@standin/contract';
-import { parseObject, progressIn, readStatus, regenerationWindow } from '@standin/crds';
+import { progressIn, readStatus, regenerationWindow } from '@standin/crds';
 import type { ApplyResult, Backend } from '../backend.ts';
 import type { AccountName } from '../resources/names.ts';
 import { newestFirst } from '../resources/newest-first.ts';
 import { NotFound } from '../resources/not-found.ts';
+import { validSpec } from '../resources/specs.ts';
 
 /** How long a regeneration is shown after it was created. */
 const SHOWN_MS = 10 * 60_000;
@@ -30,10 +31,8 @@ export interface KeyRegenerationView {
     | undefined;
 }
 
-const isOf = (object: ResourceObject, account: string): boolean => {
-  const parsed = parseObject(object);
-  return parsed.ok && parsed.value.kind === 'KeyRegeneration' && parsed.value.spec.accountRef.name === account;
-};
+const isOf = (object: ResourceObject, account: string): boolean =>
+  validSpec('KeyRegeneration', object)?.accountRef.name === account;
 
 /** Returns the regenerations of an account's key, newest first. */
 export const listRegenerations = async (

@@ -1,10 +1,11 @@
 import { REPLAY_STATES, type ResourceObject } from '@standin/contract';
-import { DEFINITIONS, parseObject, readStatus } from '@standin/crds';
+import { DEFINITIONS, readStatus } from '@standin/crds';
 import { z } from 'zod';
 import { getProject, openLog } from '../projects/projects.ts';
 import { replayObject } from '../replays/replay-object.ts';
 import { getReplay, listReplays, newReplayName, setReplayState } from '../replays/replays.ts';
 import { NotFound } from '../resources/not-found.ts';
+import { validSpec } from '../resources/specs.ts';
 import { appliedObject } from './applied-object.ts';
 import { projectParams } from './parameters.ts';
 import { defineRoute, type ApiCall } from './route.ts';
@@ -32,11 +33,11 @@ const createBody = z.strictObject({
 
 /** Converts a Replay. Returns undefined if the object is invalid. */
 const toApiReplay = (object: ResourceObject): ApiReplay | undefined => {
-  const parsed = parseObject(object);
-  if (!parsed.ok || parsed.value.kind !== 'Replay') return undefined;
+  const spec = validSpec('Replay', object);
+  if (spec === undefined) return undefined;
   const { namespace, name, uid, creationTimestamp: createdAt } = object.metadata;
   const status = readStatus('Replay', object.status);
-  return { namespace, name, uid, createdAt, spec: parsed.value.spec, status };
+  return { namespace, name, uid, createdAt, spec, status };
 };
 
 const shownReplay = (object: ResourceObject): ApiReplay => {

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { GROUP_VERSION, SourceError, type DesiredObject, type ResourceObject } from '@standin/contract';
-import { parseObject, type Problem, type PurgeSpec } from '@standin/crds';
+import type { Problem, PurgeSpec } from '@standin/crds';
 import { parseFilter } from '@standin/exchange/search';
 import type { ApplyResult, Backend } from '../backend.ts';
 import { getProject } from '../projects/projects.ts';
 import type { ProjectName, PurgeName } from '../resources/names.ts';
 import { newestFirst } from '../resources/newest-first.ts';
 import { NotFound } from '../resources/not-found.ts';
+import { validSpec } from '../resources/specs.ts';
 
 const NAME_BYTES = 4;
 
@@ -20,10 +21,7 @@ export interface NewPurge {
 }
 
 /** Returns the spec of a Purge, or undefined if the object is invalid. */
-export const purgeSpec = (object: ResourceObject): PurgeSpec | undefined => {
-  const parsed = parseObject(object);
-  return parsed.ok && parsed.value.kind === 'Purge' ? parsed.value.spec : undefined;
-};
+export const purgeSpec = (object: ResourceObject): PurgeSpec | undefined => validSpec('Purge', object);
 
 const isOf = (object: ResourceObject, project: string): boolean => purgeSpec(object)?.projectRef.name === project;
 

@@ -1,11 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { ReplayState, ResourceObject } from '@standin/contract';
-import { parseObject, type ReplaySpec } from '@standin/crds';
+import type { ReplaySpec } from '@standin/crds';
 import type { ApplyResult, Backend, ExpectedVersion } from '../backend.ts';
 import { desiredOf } from '../resources/manifest-yaml.ts';
 import type { ProjectName, ReplayName } from '../resources/names.ts';
 import { newestFirst } from '../resources/newest-first.ts';
 import { NotFound } from '../resources/not-found.ts';
+import { parseSpec } from '../resources/specs.ts';
 
 const NAME_BYTES = 5;
 
@@ -16,11 +17,7 @@ export const newReplayName = (seed?: string): string => {
 };
 
 /** Returns the spec of a Replay. An invalid spec is returned unchanged, so any field may be missing. */
-export const replaySpec = (object: ResourceObject): Partial<ReplaySpec> => {
-  const parsed = parseObject(object);
-  if (parsed.ok && parsed.value.kind === 'Replay') return parsed.value.spec;
-  return typeof object.spec === 'object' && object.spec !== null ? object.spec : {};
-};
+export const replaySpec = (object: ResourceObject): Partial<ReplaySpec> => parseSpec(object);
 
 const isOf = (object: ResourceObject, project: string): boolean => replaySpec(object).projectRef?.name === project;
 

@@ -1,22 +1,38 @@
-import type { ResourceObject } from '@standin/contract';
-import { parseObject, readStatus, type AccountSpec, type EndpointSpec, type ProjectSpec } from '@standin/crds';
+import type { Kind, ResourceObject } from '@standin/contract';
+import {
+  parseObject,
+  readStatus,
+  type AccountSpec,
+  type EndpointSpec,
+  type ParsedObject,
+  type ProjectSpec,
+  type Specs,
+} from '@standin/crds';
 
-/** A page reads the spec of an object several times, and parsing a large one takes milliseconds. */
-const parsed = new WeakMap<ResourceObject, object>();
+/** Undefined if the spec is invalid. */
+const parsed = new WeakMap<ResourceObject, ParsedObject | undefined>();
+
+/** Parses an object once, because a page reads a spec several times, and parsing a large one takes milliseconds. */
+const parse = (object: ResourceObject): ParsedObject | undefined => {
+  if (parsed.has(object)) return parsed.get(object);
+  const result = parseObject(object);
+  const value = result.ok ? result.value : undefined;
+  parsed.set(object, value);
+  return value;
+};
+
+/** Returns the spec of an object, or undefined if it is invalid or the object is of another kind. */
+export const validSpec = <K extends Kind>(kind: K, object: ResourceObject): Specs[K] | undefined => {
+  const value = parse(object);
+  return value?.kind === kind ? (value.spec as Specs[K]) : undefined;
+};
 
 /**
- * Returns the spec of an object, which is parsed once. An invalid spec is returned unchanged, so any field may be missing. The
- * functions below return the same.
+ * Returns the spec of an object. An invalid spec is returned unchanged, so any field may be missing. The functions below return the
+ * same.
  */
-export const parseSpec = (object: ResourceObject): object => {
-  const known = parsed.get(object);
-  if (known !== undefined) return known;
-  const result = parseObject(object);
-  const given = typeof object.spec === 'object' && object.spec !== null ? object.spec : {};
-  const spec = result.ok ? result.value.spec : given;
-  parsed.set(object, spec);
-  return spec;
-};
+export const parseSpec = (object: ResourceObject): object =>
+  parse(object)?.spec ?? (typeof object.spec === 'object' && object.spec !== null ? object.spec : {});
 
 export const endpointSpec = (object: ResourceObject): Partial<EndpointSpec> => parseSpec(object);
 export const projectSpec = (object: ResourceObject): Partial<ProjectSpec> => parseSpec(object);

@@ -1,7 +1,8 @@
-import { parseObject, readStatus } from '@standin/crds';
+import { readStatus } from '@standin/crds';
 import type { ResourceObject } from '@standin/contract';
 import type { Resources } from '../backend.ts';
 import type { ProjectName } from '../resources/names.ts';
+import { validSpec } from '../resources/specs.ts';
 import { SHARE_TITLE } from './create-share.ts';
 
 export const SHARE_STATES = ['works', 'waiting', 'expired', 'refused'] as const;
@@ -35,9 +36,9 @@ const stateOf = (share: ResourceObject, expiresAt: string, now: number): Pick<Sh
 
 /** Returns what lists show of a Share. Returns undefined if the Share is invalid or belongs to another project. */
 const viewOf = (share: ResourceObject, project: string, now: number): ShareView | undefined => {
-  const parsed = parseObject(share);
-  if (!parsed.ok || parsed.value.kind !== 'Share' || parsed.value.spec.projectRef.name !== project) return undefined;
-  const { requestId, expiresAt, redact } = parsed.value.spec;
+  const spec = validSpec('Share', share);
+  if (spec?.projectRef.name !== project) return undefined;
+  const { requestId, expiresAt, redact } = spec;
   const rules = [redact?.headers, redact?.query, redact?.jsonPaths].reduce((sum, list) => sum + (list?.length ?? 0), 0);
   const { name, creationTimestamp: createdAt, annotations } = share.metadata;
   const title = annotations?.[SHARE_TITLE] ?? '';
