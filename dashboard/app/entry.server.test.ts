@@ -6,6 +6,7 @@ import { createElement, lazy, Suspense, type ComponentType } from 'react';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { DashboardContext } from '../src/dashboard-context.ts';
 import { servePages } from '../src/pages/serve-pages.ts';
+import { unreceivedBytes } from '../src/unreceived-bytes.ts';
 import * as entry from './entry.server.tsx';
 
 /** A promise that the page waits for. The page fails when a test rejects it. */
@@ -46,7 +47,9 @@ const contextOf = () => ({ nonce: '', logger }) as unknown as DashboardContext;
 const bodyOf = () => {
   throw new Error('A GET has no body.');
 };
-const server = createServer(express().use(servePages({ build, contextOf, bodyOf })));
+const holderFor = () => 'ada';
+const unreceived = unreceivedBytes();
+const server = createServer(express().use(servePages({ build, contextOf, bodyOf, holderFor, unreceived })));
 
 beforeAll(async () => {
   await once(server.listen(0, '127.0.0.1'), 'listening');

@@ -16,7 +16,7 @@ import { apiHandler, type ApiOptions } from './api/api-handler.ts';
 import type { DashboardMode } from './backend.ts';
 import { clientAddresses, type ClientAddress } from './client-address.ts';
 import type { DashboardContext } from './dashboard-context.ts';
-import { networkHolder } from './holders.ts';
+import { networkHolder, userHolder } from './holders.ts';
 import { formBody } from './pages/form-body.ts';
 import { pageStreams } from './pages/page-streams.ts';
 import { servePages } from './pages/serve-pages.ts';
@@ -32,6 +32,7 @@ import { publicShares, type OpenedShare, type PublicSharesSource } from './share
 import { serveShares } from './shares/serve-shares.ts';
 import { signedInBackend } from './signed-in-backend.ts';
 import { staticAssets } from './static-assets.ts';
+import { unreceivedBytes, type UnreceivedBytes } from './unreceived-bytes.ts';
 import { startWorkers, type WorkerPool } from './workers/workers.ts';
 
 export interface DashboardOptions {
@@ -76,7 +77,8 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
 
   const readBody = bodyReader({ pools });
   const clientAddress = clientAddresses(settings.trustedProxies ?? []);
-  const shared = { workers, readBody, clientAddress, stopping: stopping.signal, pools };
+  const unreceived = unreceivedBytes({ pools });
+  const shared = { workers, readBody, unreceived, clientAddress, stopping: stopping.signal, pools };
 
   const app = express();
   app.disable('x-powered-by').set('etag', false);
@@ -107,6 +109,7 @@ interface PagesOptions extends DashboardOptions {
   readonly buildDir: string;
   readonly workers: WorkerPool;
   readonly readBody: ReadBody;
+  readonly unreceived: UnreceivedBytes;
   readonly clientAddress: ClientAddress;
   readonly stopping: AbortSignal;
   readonly pools: Pools;
@@ -114,7 +117,7 @@ interface PagesOptions extends DashboardOptions {
 
 /** Adds handlers in this order: assets, shared links, exchange of the local token, session, Remix. */
 const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
-  const { access, buildDir, workers, readBody, clientAddress, logger, pools } = options;
+  const { access, buildDir, workers, readBody, unreceived, clientAddress, logger, pools } = options;
   preferProductionReact();
   const build: unknown = await import(pathToFileURL(path.join(buildDir, 'server/index.js')).href);
   app.use(await staticAssets(path.join(buildDir, 'client')));
@@ -126,6 +129,12 @@ const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
       const findHolder = () => session?.findHolder() ?? networkHolder(clientAddress(request));
       return formBody(request, response, { readBody, findHolder, isSignedIn: session !== undefined });
     },
+    holderFor: (request, response) => {
+      const user = sessionOf(response)?.user;
+      return user === undefined ? networkHolder(clientAddress(request)) : userHolder(user);
+    },
+    unreceived,
+    pools,
   });
   const shares = publicShares({ ...options.shares, workers, pools });
   app.use(serveShares({ shares, logger, clientAddress, render, pools }));

@@ -5,14 +5,23 @@ import { networkHolder } from './holders.ts';
 export interface Sender {
   /** Finds whose shares the request uses (`holders.ts`). Never rejects. */
   readonly findHolder: () => Promise<string>;
-  /** Aborts when the sender has left, or has the whole response. */
+  /** Aborts when the sender has left, or when the response needs nothing more than its bytes (`tellEncoded`). */
   readonly signal: AbortSignal;
 }
 
+const ENCODED = Symbol('encoded');
+
+/**
+ * Tells that a response is encoded, so that what was read for it is no longer needed. Otherwise, a client that receives the response
+ * slowly would occupy what others wait for.
+ */
+export const tellEncoded = (response: Pick<ServerResponse, 'emit'>): void => void response.emit(ENCODED);
+
 /** Returns the sender of a request before the API server knows the user. */
 export const networkSender = (clientAddress: string, response: Pick<ServerResponse, 'destroyed' | 'once'>): Sender => {
-  const closed = new AbortController();
-  if (response.destroyed) closed.abort();
-  else response.once('close', () => closed.abort());
-  return { findHolder: () => Promise.resolve(networkHolder(clientAddress)), signal: closed.signal };
+  const ended = new AbortController();
+  const end = (): void => ended.abort();
+  if (response.destroyed) end();
+  else response.once('close', end).once(ENCODED, end);
+  return { findHolder: () => Promise.resolve(networkHolder(clientAddress)), signal: ended.signal };
 };

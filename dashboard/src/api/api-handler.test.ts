@@ -4,7 +4,8 @@ import { ReadableStream } from 'node:stream/web';
 import { SourceError, type SourceErrorKind } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
 import { describe, expect, it, test, vi } from 'vitest';
-import type { ProjectLog } from '../backend.ts';
+import type { Backend, ProjectLog } from '../backend.ts';
+import type { Sender } from '../sender.ts';
 import { backendWith, startApiServer, SUMMARY } from './api-server.testing.ts';
 import { API_LIMITS } from './parameters.ts';
 
@@ -102,6 +103,40 @@ describe('a failure', () => {
     };
     await using api = await startApiServer(() => Promise.resolve(backendWith(log)));
     await expect(fetch(`${api.shop}/requests`).then((response) => response.json())).rejects.toThrow(TypeError);
+  });
+});
+
+describe('a client that does not read', () => {
+  /** Sends a request whose response is not received. Returns whether what was read for it is still needed after a while. */
+  const isNeeded = async (path: string, backend: Backend): Promise<boolean> => {
+    const senders: Sender[] = [];
+    await using api = await startApiServer((_, sender) => {
+      senders.push(sender);
+      return Promise.resolve(backend);
+    });
+    const reading = get(`${api.url}${path}`);
+    const [response] = (await once(reading, 'response')) as [IncomingMessage];
+    await once(response, 'readable');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const isAborted = senders[0]?.signal.aborted === true;
+    reading.on('error', () => undefined).destroy();
+    return !isAborted;
+  };
+
+  it('occupies nothing that others wait for once its list is encoded', async () => {
+    const name = 'a'.repeat(1_000);
+    const list = () =>
+      Promise.resolve(
+        Array.from({ length: 20_000 }, () => ({ metadata: { name, namespace: 'a', uid: 'u' }, spec: {} })),
+      );
+    const backend = backendWith({}, { list: list as unknown as Backend['resources']['list'] });
+    expect(await isNeeded('/endpoints', backend)).toBe(false);
+  });
+
+  it('uses the memory of its captured request until it has received it', async () => {
+    const entry = { ...SUMMARY, request: { body: 'a'.repeat(20 * 1024 * 1024) } };
+    const backend = backendWith({ get: () => Promise.resolve(entry as never) });
+    expect(await isNeeded('/namespaces/default/projects/shop/requests/a', backend)).toBe(true);
   });
 });
 

@@ -6,6 +6,7 @@ import type { ClientAddress } from '../client-address.ts';
 import type { Pools } from '../pools.ts';
 import { networkSender, type Sender } from '../sender.ts';
 import type { ReadBody } from '../request-bodies.ts';
+import type { UnreceivedBytes } from '../unreceived-bytes.ts';
 import { accountRoutes } from './account-routes.ts';
 import { keyRegenerationRoutes } from './key-regeneration-routes.ts';
 import { projectRoutes } from './project-routes.ts';
@@ -44,6 +45,7 @@ export interface ApiOptions {
   readonly clientAddress: ClientAddress;
   readonly logger: Logger;
   readonly readBody: ReadBody;
+  readonly unreceived: UnreceivedBytes;
   readonly pools?: Pools;
   /** Aborts when the dashboard stops. */
   readonly stopping: AbortSignal;
@@ -66,22 +68,27 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 /** Serves `/api/v1/…`: guard → match → authenticate → parse → handle → respond. Responds to every request, and passes none on. */
 export const apiHandler = (options: ApiOptions): ApiHandler => {
-  const { access, service, workers, clientAddress, logger, readBody, stopping, pools } = options;
+  const { access, service, workers, clientAddress, logger, readBody, unreceived, stopping, pools } = options;
   const match = routeMatcher(API_ROUTES);
-  const document = openApiDocument(API_ROUTES);
+  // Anyone can request it any number of times.
+  const document: Answer = {
+    kind: 'bytes',
+    bytes: Buffer.from(JSON.stringify(openApiDocument(API_ROUTES))),
+    headers: { 'content-type': 'application/json' },
+  };
   const inTurn = limitReaders(pools);
 
   const answer = async (
     request: IncomingMessage,
     { response, sender }: { readonly response: ServerResponse; readonly sender: Sender },
     url: URL,
-  ): Promise<Answer> => {
+  ): Promise<{ readonly given: Answer; readonly findHolder: () => Promise<string> }> => {
     const refusal = checkApiRequest(request, access.mode);
     if (refusal !== undefined) throw new ApiProblem(refusal);
     // Ignores cookies, because other websites can make browsers send requests with cookies.
     Reflect.deleteProperty(request.headers, 'cookie');
     const path = url.pathname.startsWith(`${API_PATH}/`) ? url.pathname.slice(API_PATH.length) : '';
-    if (path === DOCUMENT_PATH && request.method === 'GET') return { kind: 'json', body: document };
+    if (path === DOCUMENT_PATH && request.method === 'GET') return { given: document, findHolder: sender.findHolder };
     const found = match(request.method ?? '', path);
     if (found.kind === 'none') throw new ApiProblem('route_not_found');
     if (found.kind === 'other-method') {
@@ -99,9 +106,10 @@ export const apiHandler = (options: ApiOptions): ApiHandler => {
       lastEventId: request.headers['last-event-id']?.toString(),
     };
     const call = { params, query: url.searchParams, body, headers, signal };
-    return inTurn(route, { response, findHolder }, () =>
+    const given = await inTurn(route, { response, findHolder }, () =>
       route.answer({ backend: session.backend, workers: workers.for(findHolder), ...call }),
     );
+    return { given, findHolder };
   };
 
   return (request, response) => {
@@ -109,22 +117,20 @@ export const apiHandler = (options: ApiOptions): ApiHandler => {
     const url = new URL(`http://localhost${request.url ?? '/'}`);
     const sender = networkSender(clientAddress(request), response);
     answer(request, { response, sender }, url)
-      .then((given) => sendAnswer(response, given))
+      .then(async ({ given, findHolder }) => sendAnswer(response, given, unreceived(response, await findHolder())))
       .catch((error: unknown) => {
         const problem = toProblem(error);
         const { method } = request;
         if (problem === undefined && !sender.signal.aborted)
           logger.error({ err: error, method, path: url.pathname }, 'api request failed');
         // A client that disconnected needs no response. The connection of a failed stream is already closed.
-        if (response.headersSent || response.destroyed) return undefined;
+        if (response.headersSent || response.destroyed) return;
         // Tells the CLI which Service a port-forward leads to (ADR 016). Only callers that use a loopback host name get this
         // header.
         if (problem?.code === 'unauthorized' && service !== undefined && isAskedAsLoopback(request))
           response.setHeader(SERVICE_HEADER, service);
-        return sendProblem(response, problem ?? new ApiProblem('internal'));
-      })
-      // The client disconnected, so there is nothing to report.
-      .catch(() => undefined);
+        sendProblem(response, problem ?? new ApiProblem('internal'));
+      });
   };
 };
 

@@ -10,6 +10,7 @@ import type { Backend, ProjectLog, ReadRefusals } from '../backend.ts';
 import { clientAddresses } from '../client-address.ts';
 import { bodyReader } from '../request-bodies.ts';
 import type { Sender } from '../sender.ts';
+import { unreceivedBytes } from '../unreceived-bytes.ts';
 import { startWorkers } from '../workers/workers.ts';
 import { apiHandler } from './api-handler.ts';
 
@@ -153,6 +154,7 @@ export const startApiServer = async (findBackend: FindBackend, service?: string)
     workers,
     logger,
     readBody: bodyReader(),
+    unreceived: unreceivedBytes(),
     stopping: stopping.signal,
     clientAddress: clientAddresses([]),
   });

@@ -74,7 +74,11 @@ export const streamRequests = async (
   await write(`retry: ${RETRY_MS}\n`);
   await sendPosition();
   // A large event is written in pieces, and nothing else may be written between them.
-  const heartbeat = setInterval(() => void (isSending || write(':\n\n')), HEARTBEAT_MS);
+  const beat = (): void => {
+    // A write that is refused ends the stream at the next event.
+    if (!isSending) write(':\n\n').catch(() => undefined);
+  };
+  const heartbeat = setInterval(beat, HEARTBEAT_MS);
   try {
     if (view === 'entry') for await (const entry of tailLog(log, filter, signal, options)) await send('request', entry);
     else

@@ -131,7 +131,7 @@ it('a request that has begun to write is carried out, even if its user leaves', 
   expect(server.count('POST')).toBe(2);
 });
 
-it('two pages of a user can list 10,000 Endpoints of 5 KB, and a third waits until one of them is sent', async () => {
+it('two pages of a user can list 10,000 Endpoints of 5 KB, and a third waits until one of them is encoded', async () => {
   const pages = [request('ada'), request('ada')];
   const lists = await Promise.all(pages.map((page) => listIn(page, 'Endpoint', 'a')));
   expect(lists.map(({ length }) => length)).toEqual([ENDPOINTS, ENDPOINTS]);

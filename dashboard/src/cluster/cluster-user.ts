@@ -16,18 +16,18 @@ export interface ClusterUser {
    * is a write. If the user leaves while the first write waits, the write is not sent.
    */
   readonly client: KubeClient;
-  /** For reads. Aborts when the user has left or has the response, unless the request has begun to write. */
+  /** For reads. Aborts when the user has left or the response is encoded, unless the request has begun to write. */
   readonly signal: AbortSignal;
   /** Resolves with the holder of the user's shares (`holders.ts`). */
   readonly findHolder: () => Promise<string>;
   /**
-   * Counts memory for what was read, until the returned function is called or the user has the response. Rejects with `SourceError`
-   * (`Unavailable`) if the user's share is used up.
+   * Counts memory for what was read, until the returned function is called, the response is encoded or the user has left. Rejects with
+   * `SourceError` (`Unavailable`) if the user's share is used up.
    */
   hold(what: Held, bytes: number): Promise<() => void>;
   /**
-   * Waits until the request may read long lists. It then has memory for one of them until the user has the response. Rejects with
-   * `SourceError` (`Unavailable`) if this takes too long.
+   * Waits until the request may read long lists. It then has memory for one of them until the response is encoded, so that a slow
+   * client occupies no place. Rejects with `SourceError` (`Unavailable`) if this takes too long.
    */
   holdList(): Promise<void>;
   /** Does work that occupies the process, in a turn of the event loop of its own. Users take turns. */
@@ -55,7 +55,7 @@ const LISTS_MAX = 4;
 const LIST_BYTES_MAX = 12 * 1024 * 1024;
 /** A long list takes about a second of the process. */
 const LIST_WAIT_MS = 20_000;
-/** Three requests of the maximum size for one user. A response holds its request while the client is slow to receive it. */
+/** Three requests of the maximum size for one user. JSON with bodies is encoded only as fast as the client receives it. */
 const CAPTURED_BYTES_MAX = 128 * 1024 * 1024;
 /** Parsing so many bytes takes less than a millisecond. */
 const PARSED_INLINE_BYTES_MAX = 64 * 1024;

@@ -74,6 +74,20 @@ it('counts the memory of captured requests, and of an export that of one request
   expect(held).toEqual([1_001, -1_001, 1_001]);
 });
 
+it('counts the memory of a page of requests until the next page', async () => {
+  const held: number[] = [];
+  const hold: ClusterUser['hold'] = (_, bytes) => {
+    held.push(bytes);
+    return Promise.resolve(() => held.push(-bytes));
+  };
+  const pages = [[{ path: '/orders' }, { path: '/' }], [{ path: '/a' }]];
+  const log = { replays: {}, summaries: () => Promise.resolve(pages.shift()) } as unknown as LogReads;
+  const reads = fairReads(log)(testUser({}, { hold }));
+  await reads.summaries({} as never);
+  await reads.summaries({} as never);
+  expect(held).toEqual([8, -8, 2]);
+});
+
 it('rejects like an unavailable log if the user has no memory left, so that pages and streams continue', async () => {
   const hold = () => Promise.reject(new SourceError('Unavailable', 'used up'));
   const log = {

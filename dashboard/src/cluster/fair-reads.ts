@@ -34,15 +34,23 @@ export const fairReads = (
   return (user) => {
     const inTurn = async <T>(query: () => Promise<T>): Promise<T> =>
       queue.run(await user.findHolder(), query, user.signal);
-    /** Counts the memory of a result until the user has the response. */
+    /** Counts the memory of a result until the response is encoded. */
     const held = async <T>(query: () => Promise<T>): Promise<T> => {
       const result = await inTurn(query);
       await holdFor(user, result);
       return result;
     };
+    let releasePage: (() => void) | undefined;
+    /** Counts the memory of a page until the next page is read, because a request reads any number of them. */
+    const summaries: LogReads['summaries'] = async (filter) => {
+      const page = await inTurn(() => store.summaries(filter));
+      releasePage?.();
+      releasePage = await holdFor(user, page);
+      return page;
+    };
     const { replays } = store;
     return {
-      summaries: (filter) => inTurn(() => store.summaries(filter)),
+      summaries,
       follow: (options) => store.follow(options),
       entries: (summaries) => stepwise(store.entries(summaries), { user, inTurn }),
       get: (id) => held(() => store.get(id)),

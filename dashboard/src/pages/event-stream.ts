@@ -4,8 +4,6 @@ import type { DashboardContext } from '../dashboard-context.ts';
 const HEARTBEAT_MS = 15_000;
 /** How long browsers wait before they reconnect after an interruption. */
 const RETRY_MS = 1_000;
-/** Twice the largest batch of requests. A client that does not read is disconnected, and then reconnects and starts over. */
-const QUEUED_BYTES_MAX = 4 * 1024 * 1024;
 
 export interface EventSink {
   /** Sends an event, with `data` as JSON. Browsers send `id` back as `Last-Event-ID`. */
@@ -37,35 +35,31 @@ export const eventStream = async (
   const ended = new AbortController();
   ended.signal.addEventListener('abort', place.release);
   const encoder = new TextEncoder();
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start: (controller) => {
-        const write = (text: string): void => {
-          if (ended.signal.aborted) return;
-          controller.enqueue(encoder.encode(text));
-          if ((controller.desiredSize ?? 0) < -QUEUED_BYTES_MAX) end();
-        };
-        const heartbeat = setInterval(() => write(':\n\n'), HEARTBEAT_MS);
-        const end = (): void => ended.abort();
-        ended.signal.addEventListener('abort', () => {
-          clearInterval(heartbeat);
-          try {
-            controller.close();
-          } catch {
-            // The client disconnected first.
-          }
-        });
-        for (const signal of [request.signal, stopping]) {
-          if (signal.aborted) end();
-          signal.addEventListener('abort', end, { signal: ended.signal });
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      // `servePages` limits what the client has not received yet.
+      const write = (text: string): void => {
+        if (!ended.signal.aborted) controller.enqueue(encoder.encode(text));
+      };
+      const heartbeat = setInterval(() => write(':\n\n'), HEARTBEAT_MS);
+      const end = (): void => ended.abort();
+      ended.signal.addEventListener('abort', () => {
+        clearInterval(heartbeat);
+        try {
+          controller.close();
+        } catch {
+          // The client disconnected first.
         }
-        write(`retry: ${RETRY_MS}\n\n`);
-        const send: EventSink['send'] = (event, data, id) => write(eventText(event, data, id));
-        start({ send, end }, ended.signal);
-      },
-      cancel: () => ended.abort(),
+      });
+      for (const signal of [request.signal, stopping]) {
+        if (signal.aborted) end();
+        signal.addEventListener('abort', end, { signal: ended.signal });
+      }
+      write(`retry: ${RETRY_MS}\n\n`);
+      const send: EventSink['send'] = (event, data, id) => write(eventText(event, data, id));
+      start({ send, end }, ended.signal);
     },
-    { highWaterMark: 0, size: (chunk) => chunk.byteLength },
-  );
+    cancel: () => ended.abort(),
+  });
   return new Response(body, { headers: HEADERS });
 };

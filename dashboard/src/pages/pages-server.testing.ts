@@ -4,9 +4,10 @@ import { preferProductionReact } from '../settings.ts';
 import express from 'express';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { bodyReader } from '../request-bodies.ts';
+import { unreceivedBytes, type UnreceivedBytes } from '../unreceived-bytes.ts';
 import type { RemixBuild } from './bounded-build.ts';
 import { formBody } from './form-body.ts';
-import { servePages } from './serve-pages.ts';
+import { servePages, type ServePagesParts } from './serve-pages.ts';
 
 type Module = RemixBuild['routes'][string]['module'];
 
@@ -39,8 +40,17 @@ export interface PagesServer extends AsyncDisposable {
   readonly errors: readonly unknown[];
 }
 
+interface StartOptions {
+  readonly unreceived?: UnreceivedBytes;
+  /** Whose shares a request uses. */
+  readonly holderFor?: ServePagesParts['holderFor'];
+}
+
 /** Serves a build with these routes on a free port. */
-export const startPages = async (modules: Readonly<Record<string, Module>>): Promise<PagesServer> => {
+export const startPages = async (
+  modules: Readonly<Record<string, Module>>,
+  { unreceived = unreceivedBytes(), holderFor = () => 'ada' }: StartOptions = {},
+): Promise<PagesServer> => {
   preferProductionReact();
   const errors: unknown[] = [];
   const readBody = bodyReader();
@@ -52,6 +62,8 @@ export const startPages = async (modules: Readonly<Record<string, Module>>): Pro
         logger: { error: (fields: unknown) => errors.push(fields) },
       }) as unknown as DashboardContext,
     bodyOf: (request, response) => formBody(request, response, { readBody, findHolder: () => 'ada', isSignedIn: true }),
+    holderFor,
+    unreceived,
   });
   const server = express().use(pages).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, it, vi } from 'vitest';
+import { networkSender } from '../sender.ts';
+import { unreceivedBytes } from '../unreceived-bytes.ts';
+import { eventStream } from './event-stream.ts';
 import { FORM_LIMITS } from './form-body.ts';
 import { startPages } from './pages-server.testing.ts';
 
@@ -72,7 +75,8 @@ it('serves the page and the data of an object whose name ends in .data', async (
   }
 });
 
-const ENDLESS_BYTES = 256 * 1024 * 1024;
+const MIB = 1024 * 1024;
+const ENDLESS_BYTES = 256 * MIB;
 /** Returns a loader with an endless response, which ends only if a test fails, and the number of bytes read from it. */
 const endless = () => {
   const state = { pulled: 0, isCancelled: false };
@@ -109,6 +113,119 @@ describe('a response', () => {
     expect(pages.errors).toEqual([]);
   });
 
+  // Larger than what the kernel keeps for a connection.
+  const large = 'a'.repeat(16 * MIB);
+
+  it.each([
+    ['a page', '/list', { loader: () => ({ large }), default: () => null }],
+    ['the data of a page', '/list.data', { loader: () => ({ large }), default: () => null }],
+    ['JSON', '/list', { loader: () => Response.json({ large }) }],
+  ])(
+    'needs nothing that was read for it once it is encoded, even if its client is slow (%s)',
+    async (_, path, list) => {
+      const encoded = Promise.withResolvers<undefined>();
+      await using pages = await startPages(
+        { list },
+        {
+          holderFor: (_request, response) => {
+            const { signal } = networkSender('192.0.2.1', response);
+            signal.addEventListener('abort', () => encoded.resolve(undefined));
+            return 'ada';
+          },
+        },
+      );
+      const socket = connect(pages.port, '127.0.0.1').pause();
+      socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+      await encoded.promise;
+      socket.destroy();
+    },
+  );
+
+  it('is refused if its user has used up their share of what clients have not received', async () => {
+    await using pages = await startPages(
+      { list: { loader: () => ({ large }), default: () => null }, small: { loader: () => 1, default: () => null } },
+      {
+        holderFor: ({ headers }) => String(headers['x-user']),
+        unreceived: unreceivedBytes({ bytesMax: 4 * large.length }),
+      },
+    );
+    const statusFor = async (user: string): Promise<number> =>
+      (await fetch(`${pages.url}/small`, { headers: { 'x-user': user } })).status;
+    const slow = Array.from({ length: 3 }, () =>
+      connect(pages.port, '127.0.0.1')
+        .on('error', () => undefined)
+        .pause(),
+    );
+    for (const socket of slow) socket.write('GET /list HTTP/1.1\r\nhost: x\r\nx-user: ada\r\n\r\n');
+    await expect.poll(() => statusFor('ada')).toBe(503);
+    expect(await statusFor('bob')).toBe(200);
+    for (const socket of slow) socket.destroy();
+    await expect.poll(() => statusFor('ada')).toBe(200);
+    expect(pages.errors).toEqual([]);
+  });
+
+  it('with events ends if its client does not read, and nothing of it stays in memory', async () => {
+    const ended = Promise.withResolvers<undefined>();
+    const release = vi.fn();
+    const loader = ({ request }: { request: Request }) =>
+      eventStream(
+        {
+          request,
+          context: { stopping: new AbortController().signal, openStream: () => Promise.resolve({ release }) },
+        },
+        (sink, signal) => {
+          const timer = setInterval(() => sink.send('rows', large.slice(0, MIB)), 1);
+          signal.addEventListener('abort', () => {
+            clearInterval(timer);
+            ended.resolve(undefined);
+          });
+        },
+      );
+    const closed = Promise.withResolvers<undefined>();
+    await using pages = await startPages(
+      { events: { loader } },
+      {
+        holderFor: (_, response) => {
+          response.once('close', () => closed.resolve(undefined));
+          return 'ada';
+        },
+      },
+    );
+    const socket = connect(pages.port, '127.0.0.1').pause();
+    socket.write('GET /events HTTP/1.1\r\nhost: x\r\n\r\n');
+    await ended.promise;
+    await closed.promise;
+    expect(release).toHaveBeenCalledTimes(1);
+    expect(pages.errors).toEqual([]);
+    socket.destroy();
+  });
+
+  it('to a user is begun in turn, however many requests another user has sent', async () => {
+    const begun: string[] = [];
+    const loader = ({ request }: { request: Request }): null => {
+      begun.push(request.headers.get('x-user') ?? '');
+      return null;
+    };
+    await using pages = await startPages(
+      { list: { loader, default: () => null } },
+      { holderFor: ({ headers }) => String(headers['x-user']) },
+    );
+    const users = [...Array.from({ length: 50 }, () => 'flood'), 'ada'];
+    const connections = users.map((user) => ({ user, socket: connect(pages.port, '127.0.0.1') }));
+    const request = (): void => {
+      for (const { user, socket } of connections)
+        socket.write(`GET /list HTTP/1.1\r\nhost: x\r\nx-user: ${user}\r\n\r\n`);
+    };
+    // The server accepts one connection in a turn of the event loop. It then receives the second requests together.
+    request();
+    await Promise.all(connections.map(({ socket }) => once(socket, 'data')));
+    begun.length = 0;
+    request();
+    await expect.poll(() => begun).toHaveLength(users.length);
+    expect(begun.indexOf('ada')).toBeLessThan(10);
+    for (const { socket } of connections) socket.destroy();
+  });
+
   it('is not buffered for a data request if it is not JSON', async () => {
     const { state, loader } = endless();
     await using pages = await startPages({ export: { loader } });
@@ -124,7 +241,7 @@ describe('a response', () => {
       request.signal.addEventListener('abort', aborted.resolve);
       return new Response(new ReadableStream());
     };
-    await using pages = await startPages({ events: { loader: loader } });
+    await using pages = await startPages({ events: { loader } });
     const socket = connect(pages.port, '127.0.0.1');
     socket.write('HEAD /events HTTP/1.1\r\nhost: x\r\n\r\n');
     const [head] = (await once(socket, 'data')) as [Buffer];

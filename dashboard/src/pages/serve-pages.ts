@@ -1,8 +1,12 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReadableStream } from 'node:stream/web';
+import { FairQueue } from '@standin/contract';
 import type { Request as ExpressRequest, RequestHandler, Response as ExpressResponse } from 'express';
 import type { DashboardContext } from '../dashboard-context.ts';
+import type { Pools } from '../pools.ts';
+import { tellEncoded } from '../sender.ts';
+import type { CountedWrite, UnreceivedBytes } from '../unreceived-bytes.ts';
 import { boundedBuild } from './bounded-build.ts';
 import { remixHandler } from './remix-handler.js';
 
@@ -11,14 +15,29 @@ export interface ServePagesParts {
   readonly build: unknown;
   readonly contextOf: (request: ExpressRequest, response: ExpressResponse) => DashboardContext;
   readonly bodyOf: (request: ExpressRequest, response: ExpressResponse) => ReadableStream<Uint8Array>;
+  /** Returns whose shares a page uses (`holders.ts`), without asking the API server. */
+  readonly holderFor: (request: ExpressRequest, response: ExpressResponse) => string;
+  readonly unreceived: UnreceivedBytes;
+  readonly pools?: Pools;
+}
+
+/** Maximum number of pages that wait for their turn. Each takes a few milliseconds of the process. */
+const WAITING_MAX = 1_000;
+
+class BusyError extends Error {
+  override readonly name = 'BusyError';
 }
 
 /**
  * Serves the routes of a build. Replaces `@remix-run/express`, which applies no backpressure, does not cancel responses when the
- * client disconnects, and does not limit request bodies.
+ * client disconnects, and does not limit request bodies. Begins one page per turn of the event loop, and users take turns, because
+ * anyone can request pages without a session.
  */
-export const servePages = ({ build, contextOf, bodyOf }: ServePagesParts): RequestHandler => {
+export const servePages = (parts: ServePagesParts): RequestHandler => {
+  const { build, contextOf, bodyOf, holderFor, unreceived, pools } = parts;
   const answer = remixHandler(boundedBuild(build));
+  const turns = new FairQueue({ runningMax: 1, callsMax: WAITING_MAX, refusal: () => new BusyError('too many pages') });
+  pools?.set('page_turns', turns.calls);
   return (request, response, next) => {
     const url = `http://${request.headers.host ?? ''}${request.originalUrl}`;
     // Rejects request targets that are not paths: `*`, and absolute URLs, which are meant for proxies.
@@ -41,16 +60,32 @@ export const servePages = ({ build, contextOf, bodyOf }: ServePagesParts): Reque
     response.once('close', () => closed.abort());
     const body = ['GET', 'HEAD'].includes(request.method) ? undefined : bodyOf(request, response);
     const init = { method: request.method, headers: headersOf(request), signal: closed.signal };
-    answer(
-      new Request(url, {
-        ...init,
-        ...(body !== undefined && { body: body as unknown as NonNullable<RequestInit['body']>, duplex: 'half' }),
-      }),
-      contextOf(request, response),
-    )
-      .then((answered) => send(response, answered))
-      .catch(next);
+    const context = contextOf(request, response);
+    const holder = holderFor(request, response);
+    const serve = async (): Promise<void> => {
+      await turns.run(holder, () => nextTurn(), closed.signal);
+      const answered = await answer(
+        new Request(url, {
+          ...init,
+          ...(body !== undefined && { body: body as unknown as NonNullable<RequestInit['body']>, duplex: 'half' }),
+        }),
+        context,
+      );
+      await send(response, answered, unreceived(response, holder));
+    };
+    serve().catch((error: unknown) => {
+      // A client that disconnected is not an error, nor is one that is too slow.
+      if (closed.signal.aborted) return;
+      if (!(error instanceof BusyError)) next(error);
+      else if (!response.headersSent) refuse(response);
+    });
   };
+};
+
+const refuse = (response: ExpressResponse): void => {
+  response.removeHeader('content-disposition');
+  response.status(503).set('retry-after', '2').type('text');
+  response.send('Too many of your pages are being loaded. Try again in a few seconds.\n');
 };
 
 /** Methods that the Fetch API forbids. */
@@ -72,22 +107,53 @@ const headersOf = ({ headers }: ExpressRequest): Headers => {
   return result;
 };
 
-const send = async (response: ExpressResponse, { status, headers, body }: Response): Promise<void> => {
+/** Pages and their data do not wait for the client, because what was read for them would be in memory for as long. */
+const IS_PAGE = /^text\/(html|x-script)/;
+const IS_EVENT_STREAM = /^text\/event-stream/;
+/** Twice the largest batch of requests. A browser that does not read is disconnected, and then reconnects and starts over. */
+const EVENT_BYTES_MAX = 4 * 1024 * 1024;
+
+const send = async (
+  response: ExpressResponse,
+  { status, headers, body }: Response,
+  write: CountedWrite,
+): Promise<void> => {
   response.status(status);
   for (const [name, value] of headers) response.append(name, value);
   if (body === null) {
     response.end();
     return;
   }
-  if (response.destroyed) {
-    await body.cancel();
-    return;
-  }
-  response.flushHeaders();
+  const reader = (body as ReadableStream<Uint8Array>).getReader();
+  // Called before the client has received the last part.
+  reader.closed.then(
+    () => tellEncoded(response),
+    () => undefined,
+  );
+  const left = new AbortController();
+  const leave = (): void => {
+    left.abort();
+    // Rejects if the body has failed.
+    reader.cancel().catch(() => undefined);
+  };
+  if (response.destroyed) leave();
+  else response.once('close', leave);
+  const type = headers.get('content-type') ?? '';
+  const isEventStream = IS_EVENT_STREAM.test(type);
+  const waits = !isEventStream && !IS_PAGE.test(type);
   try {
-    await pipeline(Readable.fromWeb(body as ReadableStream), response);
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      if (!write(read.value)) throw new BusyError('too many responses that clients have not received');
+      if (isEventStream && response.writableLength > EVENT_BYTES_MAX) throw new BusyError('the client does not read');
+      if (waits && response.writableNeedDrain)
+        // Also resolves if the client disconnects.
+        await once(response, 'drain', { signal: left.signal }).catch(() => undefined);
+    }
+    response.end();
   } catch (error) {
-    // A client that disconnected is not an error.
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_STREAM_PREMATURE_CLOSE') throw error;
+    leave();
+    // A partial response must not look complete.
+    if (response.headersSent) response.destroy();
+    throw error;
   }
 };

@@ -77,9 +77,6 @@ export const serveShares = ({
   const misses = new AddressLimit(MISSES);
   const lookups = new SharedPool(OPEN_MAX);
   pools?.set('link_lookups', lookups);
-  let turn = Promise.resolve();
-  /** Renders one page per turn of the event loop, because many users may be waiting for the same exchange. */
-  const inTurn = (): Promise<void> => (turn = turn.then(() => delay(1)));
 
   /** Looks up a link. Resolves to `refused` if a response has already been sent. */
   const lookUp = async (
@@ -133,7 +130,6 @@ export const serveShares = ({
       return false;
     }
     if (share === undefined) await holdBack(startedAt);
-    else await inTurn();
     response.locals['share'] = share;
     return true;
   };

@@ -1,0 +1,40 @@
+import type { ServerResponse } from 'node:http';
+import { SharedPool } from '@standin/contract';
+import type { Pools } from './pools.ts';
+
+/**
+ * Maximum total size of what clients have not received yet. A client may receive a response as slowly as it likes, so nothing that is
+ * counted by places, such as the reading of a long list, may wait for it.
+ */
+const UNRECEIVED_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Writes a part of a response. Returns false, and writes nothing, if the holder's share of the memory is used up. */
+export type CountedWrite = (part: string | Uint8Array) => boolean;
+
+/** Returns the function that writes a response to a holder (`holders.ts`). */
+export type UnreceivedBytes = (response: ServerResponse, holder: string) => CountedWrite;
+
+/** Counts what clients have not received yet. Each holder has a share of the memory. */
+export const unreceivedBytes = ({
+  bytesMax = UNRECEIVED_BYTES_MAX,
+  pools,
+}: { readonly bytesMax?: number; readonly pools?: Pools } = {}): UnreceivedBytes => {
+  const unreceived = new SharedPool(bytesMax);
+  pools?.set('unreceived_bytes', unreceived);
+  return (response, holder) => {
+    let bytes = 0;
+    const free = (): void => {
+      unreceived.free(holder, bytes);
+      bytes = 0;
+    };
+    response.on('drain', free).once('close', free);
+    return (part) => {
+      if (response.destroyed) return true;
+      if (!unreceived.take(holder, part.length)) return false;
+      bytes += part.length;
+      // Otherwise, Node keeps only a few KiB.
+      if (response.write(part)) free();
+      return true;
+    };
+  };
+};
