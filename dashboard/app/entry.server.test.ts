@@ -6,6 +6,7 @@ import { createElement, lazy, Suspense, type ComponentType } from 'react';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { DashboardContext } from '../src/dashboard-context.ts';
 import { servePages } from '../src/pages/serve-pages.ts';
+import { requestTurns } from '../src/request-turns.ts';
 import { unreceivedBytes } from '../src/unreceived-bytes.ts';
 import * as entry from './entry.server.tsx';
 
@@ -49,7 +50,8 @@ const bodyOf = () => {
 };
 const holderFor = () => 'ada';
 const unreceived = unreceivedBytes();
-const server = createServer(express().use(servePages({ build, contextOf, bodyOf, holderFor, unreceived })));
+const turns = requestTurns();
+const server = createServer(express().use(servePages({ build, contextOf, bodyOf, holderFor, unreceived, turns })));
 
 beforeAll(async () => {
   await once(server.listen(0, '127.0.0.1'), 'listening');

@@ -22,6 +22,7 @@ import { pageStreams } from './pages/page-streams.ts';
 import { servePages } from './pages/serve-pages.ts';
 import { bodyReader, discardRest, type ReadBody } from './request-bodies.ts';
 import { checkRequest } from './request-guards.ts';
+import { requestTurns, type RequestTurns } from './request-turns.ts';
 import { responseMetrics } from './response-metrics.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sendOnward } from './redirect-page.ts';
@@ -78,7 +79,8 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   const readBody = bodyReader({ pools });
   const clientAddress = clientAddresses(settings.trustedProxies ?? []);
   const unreceived = unreceivedBytes({ pools });
-  const shared = { workers, readBody, unreceived, clientAddress, stopping: stopping.signal, pools };
+  const turns = requestTurns(pools);
+  const shared = { workers, readBody, unreceived, turns, clientAddress, stopping: stopping.signal, pools };
 
   const app = express();
   app.disable('x-powered-by').set('etag', false);
@@ -110,6 +112,7 @@ interface PagesOptions extends DashboardOptions {
   readonly workers: WorkerPool;
   readonly readBody: ReadBody;
   readonly unreceived: UnreceivedBytes;
+  readonly turns: RequestTurns;
   readonly clientAddress: ClientAddress;
   readonly stopping: AbortSignal;
   readonly pools: Pools;
@@ -117,7 +120,7 @@ interface PagesOptions extends DashboardOptions {
 
 /** Adds handlers in this order: assets, shared links, exchange of the local token, session, Remix. */
 const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
-  const { access, buildDir, workers, readBody, unreceived, clientAddress, logger, pools } = options;
+  const { access, buildDir, workers, readBody, unreceived, turns, clientAddress, logger, pools } = options;
   preferProductionReact();
   const build: unknown = await import(pathToFileURL(path.join(buildDir, 'server/index.js')).href);
   app.use(await staticAssets(path.join(buildDir, 'client')));
@@ -134,7 +137,7 @@ const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
       return user === undefined ? networkHolder(clientAddress(request)) : userHolder(user);
     },
     unreceived,
-    pools,
+    turns,
   });
   const shares = publicShares({ ...options.shares, workers, pools });
   app.use(serveShares({ shares, logger, clientAddress, render, pools }));

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { get, type IncomingMessage } from 'node:http';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { ReadableStream } from 'node:stream/web';
 import { SourceError, type SourceErrorKind } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
@@ -138,6 +138,31 @@ describe('a client that does not read', () => {
     const backend = backendWith({ get: () => Promise.resolve(entry as never) });
     expect(await isNeeded('/namespaces/default/projects/shop/requests/a', backend)).toBe(true);
   });
+});
+
+it('a request is begun in turn, however many requests another address has sent', async () => {
+  const begun: string[] = [];
+  await using api = await startApiServer(({ headers }) => {
+    begun.push(String(headers['x-forwarded-for']));
+    return Promise.resolve(undefined);
+  });
+  const [flood, other] = ['192.0.2.1', '192.0.2.2'];
+  const agent = new Agent({ keepAlive: true, maxSockets: 51 });
+  const responses = () =>
+    [...Array.from({ length: 50 }, () => flood), other].map(async (address) => {
+      const [response] = (await once(
+        get(`${api.url}/projects`, { agent, headers: { 'x-forwarded-for': address } }),
+        'response',
+      )) as [IncomingMessage];
+      await response.resume().toArray();
+    });
+  // The server accepts one connection in a turn of the event loop. It then receives the second requests together.
+  await Promise.all(responses());
+  begun.length = 0;
+  await Promise.all(responses());
+  expect(begun).toHaveLength(51);
+  expect(begun.indexOf(other)).toBeLessThan(10);
+  agent.destroy();
 });
 
 it('a removed project’s log remains available in local mode only', async () => {

@@ -6,6 +6,7 @@ import type { ClientAddress } from '../client-address.ts';
 import type { Pools } from '../pools.ts';
 import { networkSender, type Sender } from '../sender.ts';
 import type { ReadBody } from '../request-bodies.ts';
+import type { RequestTurns } from '../request-turns.ts';
 import type { UnreceivedBytes } from '../unreceived-bytes.ts';
 import { accountRoutes } from './account-routes.ts';
 import { keyRegenerationRoutes } from './key-regeneration-routes.ts';
@@ -46,6 +47,7 @@ export interface ApiOptions {
   readonly logger: Logger;
   readonly readBody: ReadBody;
   readonly unreceived: UnreceivedBytes;
+  readonly turns: RequestTurns;
   readonly pools?: Pools;
   /** Aborts when the dashboard stops. */
   readonly stopping: AbortSignal;
@@ -68,7 +70,7 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 /** Serves `/api/v1/…`: guard → match → authenticate → parse → handle → respond. Responds to every request, and passes none on. */
 export const apiHandler = (options: ApiOptions): ApiHandler => {
-  const { access, service, workers, clientAddress, logger, readBody, unreceived, stopping, pools } = options;
+  const { access, service, workers, clientAddress, logger, readBody, unreceived, turns, stopping, pools } = options;
   const match = routeMatcher(API_ROUTES);
   // Anyone can request it any number of times.
   const document: Answer = {
@@ -83,6 +85,7 @@ export const apiHandler = (options: ApiOptions): ApiHandler => {
     { response, sender }: { readonly response: ServerResponse; readonly sender: Sender },
     url: URL,
   ): Promise<{ readonly given: Answer; readonly findHolder: () => Promise<string> }> => {
+    await turns(await sender.findHolder(), sender.signal);
     const refusal = checkApiRequest(request, access.mode);
     if (refusal !== undefined) throw new ApiProblem(refusal);
     // Ignores cookies, because other websites can make browsers send requests with cookies.

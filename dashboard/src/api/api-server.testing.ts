@@ -9,6 +9,7 @@ import type { Access } from '../access.ts';
 import type { Backend, ProjectLog, ReadRefusals } from '../backend.ts';
 import { clientAddresses } from '../client-address.ts';
 import { bodyReader } from '../request-bodies.ts';
+import { requestTurns } from '../request-turns.ts';
 import type { Sender } from '../sender.ts';
 import { unreceivedBytes } from '../unreceived-bytes.ts';
 import { startWorkers } from '../workers/workers.ts';
@@ -155,8 +156,9 @@ export const startApiServer = async (findBackend: FindBackend, service?: string)
     logger,
     readBody: bodyReader(),
     unreceived: unreceivedBytes(),
+    turns: requestTurns(),
     stopping: stopping.signal,
-    clientAddress: clientAddresses([]),
+    clientAddress: clientAddresses(['127.0.0.1']),
   });
   const server = createServer(handle).listen(0, '127.0.0.1');
   await once(server, 'listening');

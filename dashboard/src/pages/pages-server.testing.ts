@@ -4,6 +4,7 @@ import { preferProductionReact } from '../settings.ts';
 import express from 'express';
 import type { DashboardContext } from '../dashboard-context.ts';
 import { bodyReader } from '../request-bodies.ts';
+import { requestTurns } from '../request-turns.ts';
 import { unreceivedBytes, type UnreceivedBytes } from '../unreceived-bytes.ts';
 import type { RemixBuild } from './bounded-build.ts';
 import { formBody } from './form-body.ts';
@@ -64,6 +65,7 @@ export const startPages = async (
     bodyOf: (request, response) => formBody(request, response, { readBody, findHolder: () => 'ada', isSignedIn: true }),
     holderFor,
     unreceived,
+    turns: requestTurns(),
   });
   const server = express().use(pages).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ReadableStream } from 'node:stream/web';
-import { FairQueue } from '@standin/contract';
 import type { Request as ExpressRequest, RequestHandler, Response as ExpressResponse } from 'express';
 import type { DashboardContext } from '../dashboard-context.ts';
-import type { Pools } from '../pools.ts';
+import type { RequestTurns } from '../request-turns.ts';
 import { tellEncoded } from '../sender.ts';
 import type { CountedWrite, UnreceivedBytes } from '../unreceived-bytes.ts';
+import { isWorkRefused, WorkRefused } from '../workers/work-refused.ts';
 import { boundedBuild } from './bounded-build.ts';
 import { remixHandler } from './remix-handler.js';
 
@@ -18,26 +17,16 @@ export interface ServePagesParts {
   /** Returns whose shares a page uses (`holders.ts`), without asking the API server. */
   readonly holderFor: (request: ExpressRequest, response: ExpressResponse) => string;
   readonly unreceived: UnreceivedBytes;
-  readonly pools?: Pools;
-}
-
-/** Maximum number of pages that wait for their turn. Each takes a few milliseconds of the process. */
-const WAITING_MAX = 1_000;
-
-class BusyError extends Error {
-  override readonly name = 'BusyError';
+  readonly turns: RequestTurns;
 }
 
 /**
  * Serves the routes of a build. Replaces `@remix-run/express`, which applies no backpressure, does not cancel responses when the
- * client disconnects, and does not limit request bodies. Begins one page per turn of the event loop, and users take turns, because
- * anyone can request pages without a session.
+ * client disconnects, and does not limit request bodies.
  */
 export const servePages = (parts: ServePagesParts): RequestHandler => {
-  const { build, contextOf, bodyOf, holderFor, unreceived, pools } = parts;
+  const { build, contextOf, bodyOf, holderFor, unreceived, turns } = parts;
   const answer = remixHandler(boundedBuild(build));
-  const turns = new FairQueue({ runningMax: 1, callsMax: WAITING_MAX, refusal: () => new BusyError('too many pages') });
-  pools?.set('page_turns', turns.calls);
   return (request, response, next) => {
     const url = `http://${request.headers.host ?? ''}${request.originalUrl}`;
     // Rejects request targets that are not paths: `*`, and absolute URLs, which are meant for proxies.
@@ -63,7 +52,7 @@ export const servePages = (parts: ServePagesParts): RequestHandler => {
     const context = contextOf(request, response);
     const holder = holderFor(request, response);
     const serve = async (): Promise<void> => {
-      await turns.run(holder, () => nextTurn(), closed.signal);
+      await turns(holder, closed.signal);
       const answered = await answer(
         new Request(url, {
           ...init,
@@ -76,7 +65,7 @@ export const servePages = (parts: ServePagesParts): RequestHandler => {
     serve().catch((error: unknown) => {
       // A client that disconnected is not an error, nor is one that is too slow.
       if (closed.signal.aborted) return;
-      if (!(error instanceof BusyError)) next(error);
+      if (!isWorkRefused(error)) next(error);
       else if (!response.headersSent) refuse(response);
     });
   };
@@ -143,8 +132,8 @@ const send = async (
   const waits = !isEventStream && !IS_PAGE.test(type);
   try {
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      if (!write(read.value)) throw new BusyError('too many responses that clients have not received');
-      if (isEventStream && response.writableLength > EVENT_BYTES_MAX) throw new BusyError('the client does not read');
+      const isTooSlow = isEventStream && response.writableLength > EVENT_BYTES_MAX;
+      if (isTooSlow || !write(read.value)) throw new WorkRefused('Busy');
       if (waits && response.writableNeedDrain)
         // Also resolves if the client disconnects.
         await once(response, 'drain', { signal: left.signal }).catch(() => undefined);
