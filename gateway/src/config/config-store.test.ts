@@ -1,6 +1,6 @@
-import type { ConfigObject } from '@standin/contract';
+import { LIMITS, type ConfigObject } from '@standin/contract';
 import { expect, test } from 'vitest';
-import { account, BASIC_OBJECTS, endpoint, KEY, OTHER_KEY, quiet } from '../gateway.testing.ts';
+import { account, BASIC_OBJECTS, endpoint, KEY, OTHER_KEY, project, quiet } from '../gateway.testing.ts';
 import { ConfigStore } from './config-store.ts';
 import { objectAsJson } from './disk-copy.ts';
 
@@ -76,4 +76,29 @@ test.each<[string, readonly ConfigObject[], boolean]>([
     const objects = snapshot ? [...BASIC_OBJECTS, signed('a', 'b'), ...changes] : changes;
     expect(put(2, snapshot, objects).revokesKey).toBe(revokesKey);
   }
+});
+
+test('a namespace with many rejected objects does not hide those of others', () => {
+  const store = new ConfigStore({ logger: quiet, maxStalenessMs: 0 });
+  const rejectedIn = (namespace: string, count: number): ConfigObject[] =>
+    Array.from({ length: count }, (_, index) => {
+      const name = `${namespace}-${index}`;
+      return { ...project(name, 'not/a/segment'), uid: name, namespace };
+    });
+  const commit = (number: number, isSnapshot: boolean, objects: readonly ConfigObject[]): readonly string[] => {
+    const revision = `1.${number}`;
+    store.begin({ revision, snapshot: isSnapshot });
+    for (const object of objects) store.put(object);
+    return store.commit(revision).rejected.map(({ key }) => key);
+  };
+  const own = (keys: readonly string[]): readonly string[] => keys.filter((key) => key.startsWith('Project/b-'));
+  const max = LIMITS.rejectedObjectsMax;
+  const many = rejectedIn('a', 2 * max);
+  expect(commit(1, true, many)).toHaveLength(max);
+  const reported = commit(2, false, rejectedIn('b', 2));
+  expect([reported.length, own(reported)]).toEqual([max, ['Project/b-0', 'Project/b-1']]);
+  expect(own(commit(3, false, [{ ...project('b-0', 'b'.repeat(16)), uid: 'b-0', namespace: 'b' }]))).toEqual([
+    'Project/b-1',
+  ]);
+  expect([store.rejectedCount, commit(4, true, [])]).toEqual([2 * max + 1, []]);
 });

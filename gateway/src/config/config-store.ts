@@ -2,6 +2,7 @@ import {
   compareRevisions,
   configKey,
   configObjectSchema,
+  FairSelection,
   formatRevision,
   LIMITS,
   parseRevision,
@@ -59,11 +60,22 @@ interface Change {
   readonly entry: TableEntry | undefined;
 }
 
+/** What is known about an object that this gateway cannot serve. A newer operator may have sent it. */
+interface RejectedSubject {
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+interface Rejection {
+  readonly namespace: string;
+  readonly message: string;
+}
+
 interface Transaction {
   readonly revision: Revision;
   readonly isSnapshot: boolean;
   readonly changes: Change[];
-  readonly rejected: Map<ConfigKey, string>;
+  readonly rejected: Map<ConfigKey, Rejection>;
   /** Keys of the objects that this transaction puts or removes. */
   readonly named: Set<ConfigKey>;
   /** The values of secrets by their id, or undefined for secrets to delete. */
@@ -88,7 +100,9 @@ export class ConfigStore {
   #revision: Revision = { epoch: 0, number: 0 };
   /** Whether the configuration comes from the disk. Any configuration from an operator counts as newer. */
   #isFromDisk = false;
-  #rejected = new Map<ConfigKey, string>();
+  #rejected = new Map<ConfigKey, Rejection>();
+  /** The rejected objects that are reported, so that one namespace cannot hide those of others. */
+  #reported = new FairSelection(LIMITS.rejectedObjectsMax);
   #transaction: Transaction | undefined;
   #lastMessageMs: number | undefined;
   #confirmed: Moment = { uptimeMs: -Infinity, atMs: -Infinity };
@@ -245,15 +259,13 @@ export class ConfigStore {
     this.#current().secrets.set(id, value);
   }
 
-  /** `object` is undefined if it could not be parsed. */
-  reject(key: ConfigKey, message: string, object?: ConfigObject): void {
+  reject(key: ConfigKey, message: string, { namespace = '', name }: RejectedSubject): void {
     const transaction = this.#current();
     const lastValid = this.#table?.entry(key);
     if (lastValid !== undefined) this.#change(key, lastValid);
     transaction.named.add(key);
-    transaction.rejected.set(key, message.slice(0, MESSAGE_LENGTH_MAX));
-    const about = { key, namespace: object?.namespace, name: object?.name };
-    this.#logger.warn({ ...about, reason: message }, 'object rejected, keeping its last valid version');
+    transaction.rejected.set(key, { namespace, message: message.slice(0, MESSAGE_LENGTH_MAX) });
+    this.#logger.warn({ key, namespace, name, reason: message }, 'object rejected, keeping its last valid version');
   }
 
   /** Applies the changes since `begin`. */
@@ -277,15 +289,13 @@ export class ConfigStore {
       if (value === undefined) this.#secrets.delete(id);
       else this.#secrets.set(id, value);
     }
-    if (transaction.isSnapshot) this.#rejected = new Map();
-    for (const key of transaction.named) this.#rejected.delete(key);
-    for (const [key, message] of transaction.rejected) this.#rejected.set(key, message);
+    this.#noteRejections(transaction);
     this.#table = table;
     this.#revision = transaction.revision;
     this.#isFromDisk = false;
     return {
       revision: transaction.revision,
-      rejected: [...this.#rejected].slice(0, LIMITS.rejectedObjectsMax).map(([key, message]) => ({ key, message })),
+      rejected: Array.from(this.#reported, (key) => ({ key, message: this.#rejected.get(key)?.message ?? '' })),
       revokesKey: revoked.some((isValidIn) => !isValidIn(table)),
     };
   }
@@ -315,6 +325,21 @@ export class ConfigStore {
     transaction.changes.push({ key, entry });
     transaction.named.add(key);
     transaction.rejected.delete(key);
+  }
+
+  #noteRejections({ isSnapshot, named, rejected }: Transaction): void {
+    if (isSnapshot) {
+      this.#rejected = new Map();
+      this.#reported = new FairSelection(LIMITS.rejectedObjectsMax);
+    }
+    for (const key of named) {
+      const before = this.#rejected.get(key);
+      const after = rejected.get(key);
+      if (before !== undefined && before.namespace !== after?.namespace) this.#reported.delete(before.namespace, key);
+      if (after !== undefined) this.#reported.add(after.namespace, key);
+      if (after === undefined) this.#rejected.delete(key);
+      else this.#rejected.set(key, after);
+    }
   }
 
   #current(): Transaction {

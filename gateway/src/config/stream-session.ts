@@ -52,7 +52,12 @@ export interface SessionParts {
 /** The parts of a `put` message that are needed to reject its object. A newer operator may send more than the schema allows. */
 const putOfSomething = z.object({
   type: z.literal('put'),
-  object: z.object({ kind: z.enum(['Account', 'Project', 'Endpoint']), uid: z.string() }),
+  object: z.object({
+    kind: z.enum(['Account', 'Project', 'Endpoint']),
+    uid: z.string(),
+    namespace: z.string().optional(),
+    name: z.string().optional(),
+  }),
 });
 
 /** One connection to the config stream, from its snapshot to its end. */
@@ -167,6 +172,7 @@ export class StreamSession {
       this.#parts.store.reject(
         configKey(put.data.object),
         `this gateway does not support ${where}: ${issue?.message ?? ''}`,
+        put.data.object,
       );
     }
   }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { cpuMs } from './cpu-time.testing.ts';
 import { FairSelection } from './fair-selection.ts';
 
 const numbered = (index: number): string => `shop-${String(index).padStart(4, '0')}`;
@@ -62,7 +63,27 @@ test('the selection depends only on the objects that there are, and never exceed
         all.filter((one) => selection.has(one.slice(0, 1), numbered(Number(one.slice(2)))));
       expect(selected(changed)).toEqual(selected(direct));
       expect(selected(direct).length).toBeLessThanOrEqual(max);
+      expect([...changed].sort()).toEqual(
+        selected(direct)
+          .map((one) => numbered(Number(one.slice(2))))
+          .sort(),
+      );
     },
   );
   fc.assert(property);
+});
+
+test('the time of a change does not grow with the number of objects of its namespace', () => {
+  const COUNT = 16_000;
+  const name = (index: number): string => `shop-${(index * 9_973) % COUNT}`;
+  const selection = new FairSelection(500);
+  for (let index = 0; index < COUNT; index += 1) selection.add('team-a', name(index));
+  const change = (): void => {
+    for (let index = 0; index < 300; index += 1) {
+      selection.delete('team-a', name(index));
+      selection.add('team-a', name(index));
+      selection.has('team-a', 'shop-1');
+    }
+  };
+  expect(cpuMs(change, 100)).toBeLessThan(100);
 });

@@ -1,7 +1,7 @@
 interface Member {
   readonly names: Set<string>;
-  /** The names in order. Undefined if they must be sorted again. */
-  sorted: readonly string[] | undefined;
+  /** The names in order. Undefined until not all of them are selected. */
+  sorted: string[] | undefined;
 }
 
 interface Shares {
@@ -14,9 +14,10 @@ interface Shares {
  * Selects at most `max` objects. If there are more, each namespace has at most an equal part, which is larger if other namespaces need
  * less than theirs. Nothing is kept free for another namespace, because all is selected again when one comes. The selection depends only
  * on which objects there are, so that processes that know the same objects select the same ones. Of a namespace's objects, those whose
- * names come first are selected. With more than `max` namespaces, those whose names come first have one object each.
+ * names come first are selected. With more than `max` namespaces, those whose names come first have one object each. The time of a
+ * change does not grow with the number of a namespace's objects.
  */
-export class FairSelection {
+export class FairSelection implements Iterable<string> {
   readonly #max: number;
   readonly #members = new Map<string, Member>();
   /** Undefined if something has changed. */
@@ -29,33 +30,41 @@ export class FairSelection {
   add(namespace: string, name: string): void {
     const member = this.#members.get(namespace) ?? { names: new Set(), sorted: undefined };
     this.#members.set(namespace, member);
+    if (member.names.has(name)) return;
     member.names.add(name);
-    this.#changed(member);
+    member.sorted?.splice(placeIn(member.sorted, name), 0, name);
+    this.#shares = undefined;
   }
 
   delete(namespace: string, name: string): void {
     const member = this.#members.get(namespace);
     if (member?.names.delete(name) !== true) return;
     if (member.names.size === 0) this.#members.delete(namespace);
-    this.#changed(member);
+    member.sorted?.splice(placeIn(member.sorted, name), 1);
+    this.#shares = undefined;
   }
 
   /** Returns whether the object is selected. */
   has(namespace: string, name: string): boolean {
     const member = this.#members.get(namespace);
     if (member?.names.has(name) !== true) return false;
-    this.#shares ??= this.#share();
-    const { each, namespaces } = this.#shares;
+    const { each, namespaces } = this.#current;
     if (!namespaces.has(namespace)) return false;
-    if (member.names.size <= each) return true;
-    member.sorted ??= [...member.names].sort();
-    const last = member.sorted[each - 1];
-    return last !== undefined && name <= last;
+    const last = member.names.size <= each ? undefined : sortedIn(member)[each - 1];
+    return last === undefined || name <= last;
   }
 
-  #changed(member: Member): void {
-    member.sorted = undefined;
-    this.#shares = undefined;
+  /** Iterates over the names of the selected objects. */
+  *[Symbol.iterator](): Generator<string> {
+    const { each, namespaces } = this.#current;
+    for (const namespace of namespaces) {
+      const member = this.#members.get(namespace);
+      if (member !== undefined) yield* member.names.size <= each ? member.names : sortedIn(member).slice(0, each);
+    }
+  }
+
+  get #current(): Shares {
+    return (this.#shares ??= this.#share());
   }
 
   #share(): Shares {
@@ -73,3 +82,16 @@ export class FairSelection {
     return { each, namespaces };
   }
 }
+
+const sortedIn = (member: Member): readonly string[] => (member.sorted ??= [...member.names].sort());
+
+/** Returns the index of a name in a sorted list, or the index at which to insert it. */
+const placeIn = (sorted: readonly string[], name: string): number => {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle] ?? '') < name) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+};

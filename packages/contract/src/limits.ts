@@ -253,7 +253,7 @@ export const LIMITS = {
    * rejected requests.
    */
   maxStalenessMsMin: 3_000,
-  /** The maximum number of rejected objects that one acknowledgement lists. */
+  /** The maximum number of rejected objects that one acknowledgement lists. See `FairSelection` for how namespaces share them. */
   rejectedObjectsMax: 1_000,
   /**
    * The maximum number of projects that one acknowledgement names because of their undelivered requests. By default, one namespace can
