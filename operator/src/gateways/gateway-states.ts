@@ -336,7 +336,7 @@ export class GatewayStates {
 
   /** Returns `keys` and the objects whose revocation is now complete. */
   #progress(keys: readonly ConfigKey[]): readonly ConfigKey[] {
-    return [...keys, ...this.#revocations.takeComplete(this.#answeringGateways())];
+    return [...keys, ...this.#revocations.takeComplete(this.#answeringGateways(), keys)];
   }
 
   /** Computes `members`. Returns true if they have changed. */

@@ -1,5 +1,5 @@
 import type { ConfigKey } from '@standin/contract';
-import { stateOf, type Process, type ProgrammedState } from './gateway-record.ts';
+import { numberOf, stateOf, type Process, type ProgrammedState } from './gateway-record.ts';
 
 /** The gateways that may answer callers. */
 export interface AnsweringGateways {
@@ -24,10 +24,17 @@ export const revokedState = (
   return { kind: 'waiting', gateways, known: processes.length + lost.size, unheard: false };
 };
 
-/** Objects whose previous state must not be used by any gateway, such as an Account after its API key was replaced. */
+/**
+ * Objects whose previous state must not be used by any gateway, such as an Account after its API key was replaced. There can be as many
+ * as there are objects, for example while a gateway is lost, so no acknowledgement visits all of them.
+ */
 export class Revocations {
   /** The numbers of the revisions that replaced the previous states, by object. */
   readonly #since = new Map<ConfigKey, number>();
+  /** The objects by this number. Without those that a gateway rejected when all gateways had the revision. */
+  readonly #waiting = new Map<number, Set<ConfigKey>>();
+  /** The numbers in `#waiting`, in ascending order. */
+  readonly #numbers: number[] = [];
 
   has(key: ConfigKey): boolean {
     return this.#since.has(key);
@@ -39,20 +46,66 @@ export class Revocations {
   }
 
   add(key: ConfigKey, since: number): void {
+    this.cancel(key);
     this.#since.set(key, since);
+    this.#wait(key, since);
   }
 
   cancel(key: ConfigKey): void {
+    const since = this.#since.get(key);
+    if (since === undefined) return;
     this.#since.delete(key);
+    const keys = this.#waiting.get(since);
+    if (keys?.delete(key) !== true || keys.size > 0) return;
+    this.#waiting.delete(since);
+    this.#numbers.splice(this.#indexOf(since), 1);
   }
 
-  /** Removes and returns the objects whose previous state is no longer used by any gateway. */
-  takeComplete(answering: AnsweringGateways): readonly ConfigKey[] {
-    const complete = [...this.#since].flatMap(([key, since]) => {
-      const { kind } = revokedState(answering, key, since);
-      return kind === 'programmed' || kind === 'no-gateway' ? [key] : [];
-    });
-    for (const key of complete) this.#since.delete(key);
-    return complete;
+  /**
+   * Removes and returns the objects whose previous state is no longer used by any gateway.
+   *
+   * @param changed objects that gateways newly reject, no longer reject or reject for another reason
+   */
+  takeComplete(answering: AnsweringGateways, changed: readonly ConfigKey[]): readonly ConfigKey[] {
+    const { processes, lost } = answering;
+    const candidates = new Set(changed);
+    const heldByAll = lost.size > 0 ? -Infinity : Math.min(...processes.map(numberOf));
+    const numbers = this.#numbers.splice(0, this.#indexOf(heldByAll + 1));
+    for (const number of numbers) {
+      for (const key of this.#waiting.get(number) ?? []) candidates.add(key);
+      this.#waiting.delete(number);
+    }
+    return [...candidates].filter((key) => this.#isComplete(key, answering));
+  }
+
+  #isComplete(key: ConfigKey, answering: AnsweringGateways): boolean {
+    const since = this.#since.get(key);
+    if (since === undefined) return false;
+    const { kind } = revokedState(answering, key, since);
+    const isComplete = kind === 'programmed' || kind === 'no-gateway';
+    if (isComplete) this.cancel(key);
+    else if (kind === 'waiting') this.#wait(key, since);
+    return isComplete;
+  }
+
+  #wait(key: ConfigKey, since: number): void {
+    const keys = this.#waiting.get(since);
+    if (keys !== undefined) {
+      keys.add(key);
+      return;
+    }
+    this.#waiting.set(since, new Set([key]));
+    this.#numbers.splice(this.#indexOf(since), 0, since);
+  }
+
+  /** Returns how many of the numbers are lower. */
+  #indexOf(number: number): number {
+    let [low, high] = [0, this.#numbers.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.#numbers[middle] ?? Infinity) < number) low = middle + 1;
+      else high = middle;
+    }
+    return low;
   }
 }
