@@ -30,17 +30,22 @@ const stops: (() => Promise<void>)[] = [];
 
 /** A leader with its own view of the objects. */
 const lead = async (...objects: readonly ResourceObject[]) => {
-  const translator = new Translator(SETTINGS);
+  let read = 0;
+  const counting = new Proxy(SETTINGS, { get: (target, name) => (read++, Reflect.get(target, name) as unknown) });
+  const translator = new Translator(counting);
   const verdicts: string[] = [];
+  let isStarted = false;
   const logger = pino({ level: 'silent' });
   const desired: DesiredState = new DesiredState({
     translator,
     logger,
     holdOffMs: 5,
-    onSeen: (object) => controller.changed(object),
+    onSeen: (object) => {
+      if (isStarted) controller.changed(object);
+    },
     onChanges: (changes) => {
       verdicts.push(...changes.verdicts.map(({ uid, accepted }) => `${uid} ${accepted.reason}`));
-      controller.translated();
+      if (isStarted) controller.translated();
     },
     onRemoved: () => undefined,
     onProblems: () => undefined,
@@ -61,11 +66,19 @@ const lead = async (...objects: readonly ResourceObject[]) => {
     keyed(object, String(index));
   await controller.prepare(new AbortController().signal);
   controller.start();
+  isStarted = true;
   verdicts.splice(0);
   stops.push(() => controller.stop());
   const reasonOf = ({ metadata: { uid } }: ResourceObject): string | undefined =>
     translator.verdict(uid)?.accepted.reason;
-  return { translator, desired, controller, verdicts, reasonOf, keyed };
+  /** Returns how many settings evaluations have read since the last call. */
+  const takeRead = (): number => {
+    const taken = read;
+    read = 0;
+    return taken;
+  };
+  takeRead();
+  return { translator, desired, controller, verdicts, reasonOf, keyed, takeRead };
 };
 
 beforeEach(() => {
@@ -269,6 +282,54 @@ test('a claim lapses 30 days after its holder was deleted', async () => {
   await vi.waitFor(() => expect(third.reasonOf(newer)).toBe('Accepted'));
 });
 
+describe('objects that a change of the records does not concern are not evaluated again', () => {
+  const COUNT = 300;
+  const others = Array.from({ length: COUNT }, (_, n) => account(`other-${n}`));
+  const shop = project('b', 1);
+  const newer = project('a', 2);
+  const another = make('Project', 'another', { accountRef: { name: 'team' } }, { namespace: 'a', uid: 'another' });
+  /** Leads until the claims of two deleted Projects have been absent for 30 days, and then once more. */
+  const leadAfterLapse = async () => {
+    await (await lead(a, b, shop, another, ...others)).controller.stop();
+    const second = await lead(a, b, newer, ...others);
+    await vi.waitFor(() => expect(store.texts()).toContain('project-b b 2026-01-10T00:00:00.000Z'));
+    await second.controller.stop();
+    now += 30 * DAY_MS;
+    return lead(a, b, newer, ...others);
+  };
+
+  test('when a claim lapses', async () => {
+    const { reasonOf, takeRead } = await leadAfterLapse();
+    await vi.waitFor(() => expect(reasonOf(newer)).toBe('Accepted'));
+    expect(takeRead()).toBeLessThan(COUNT);
+  });
+
+  test('when a claim lapses while the records of others cannot be written', async () => {
+    const freed = shardOf(recordName(INSTALLATION_KEY, `uri ${URI}`));
+    let refused = 0;
+    store.disturb = (when, shard) => {
+      if (when === 'after' || shard === freed || now === Date.UTC(2026, 0, 10)) return;
+      refused += 1;
+      throw new SourceError('Unavailable', 'no connection');
+    };
+    const { reasonOf } = await leadAfterLapse();
+    await vi.waitFor(() => expect(reasonOf(newer)).toBe('Accepted'));
+    expect(refused).toBeGreaterThan(0);
+  });
+
+  test('when a claim cannot be recorded', async () => {
+    const { desired, takeRead } = await lead(a, ...others);
+    let attempts = 0;
+    store.disturb = () => {
+      attempts += 1;
+      throw new SourceError('Invalid', 'the ConfigMap is too large');
+    };
+    desired.put(shop);
+    await vi.waitFor(() => expect(attempts).toBeGreaterThan(3));
+    expect(takeRead()).toBeLessThan(COUNT);
+  });
+});
+
 describe('a key', () => {
   const keyOf = (translator: Translator, { metadata: { uid } }: ResourceObject): unknown =>
     [...translator.objects()].find((object) => object.uid === uid);
@@ -332,10 +393,10 @@ describe('two leaders', () => {
     former.desired.put(late);
     await vi.waitFor(() => expect(former.verdicts).toEqual(['project-a Pending']));
     const stopped = former.controller.stop();
-    const records = vi.spyOn(former.desired, 'setHolders');
+    const [all, single] = [vi.spyOn(former.desired, 'setHolders'), vi.spyOn(former.translator, 'recorded')];
     held.reject(new SourceError('Unavailable', 'no connection'));
     await stopped;
-    expect(records).not.toHaveBeenCalled();
+    for (const told of [all, single]) expect(told).not.toHaveBeenCalled();
   });
 
   test('agree, if the first one ended between its record and its configuration', async () => {

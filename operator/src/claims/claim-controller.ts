@@ -1,5 +1,5 @@
 import { LIMITS, type ResourceObject } from '@standin/contract';
-import { WorkQueue, type ReconcileResult } from '@standin/kube';
+import { Turns, WorkQueue, type ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
@@ -33,6 +33,8 @@ const AGAIN = { requeueAfterMs: 0 };
 const RETRY = { requeueAfterMs: BACKOFF.baseMs };
 /** Objects are deleted and applied again more often than this, so most deletions cause no write. */
 const SWEEP_MS = 3_600_000;
+/** A sweep visits all records. It is done earlier if this part of them is new, so the work for each new record is constant. */
+const NEW_PART = 1 / 16;
 
 /**
  * Records the claims to URIs, API keys and prefixes, for one leader's term. The translator decides which object gets a claim, and
@@ -109,7 +111,8 @@ export class ClaimController implements Controller {
     if (!(await this.#record())) return RETRY;
     if (this.#options.translator.unrecorded().length > 0) return AGAIN;
     this.#isRecording = false;
-    if (this.#recordedSinceSweep > LIMITS.absentClaimsPerNamespaceMax) this.#queue.add('sweep');
+    const newMax = Math.max(LIMITS.absentClaimsPerNamespaceMax, NEW_PART * (this.#records?.size ?? 0));
+    if (this.#recordedSinceSweep > newMax) this.#queue.add('sweep');
     return undefined;
   }
 
@@ -123,15 +126,15 @@ export class ClaimController implements Controller {
     const { prefixes = [], others = [] } = Object.groupBy(claims, ({ claim }) =>
       isPrefixClaim(claim) ? 'prefixes' : 'others',
     );
-    let isWritten = false;
+    let isWritten: boolean;
     try {
       // A URI is recorded before a prefix, because the prefix would otherwise reserve the URI of an older Project.
       isWritten = (await records.record(others, now)) && (await records.record(prefixes, now));
     } finally {
       // If a write failed, other shards may have been written.
       if (!this.#isStopped) {
-        if (isWritten) for (const claim of claims) translator.recorded(claim);
-        else desired.setHolders(this.#holders);
+        if (records.takeReread()) desired.setHolders(this.#holders);
+        else for (const { claim } of claims) translator.recorded(claim);
         desired.flush();
       }
     }
@@ -152,9 +155,32 @@ export class ClaimController implements Controller {
       if (records.named(name)?.uid === uid) claimed.add(name);
     }
     const changes = planSweep(records.entries(), claimed, clock());
-    const isWritten = await records.write(changes);
-    const mayFree = !isWritten || [...changes.values()].includes(undefined);
-    if (mayFree && !this.#isStopped) desired.setHolders(this.#holders);
+    const moved = new Set<string>();
+    // The others are only marked as absent or present.
+    for (const [name, record] of changes)
+      if (record === undefined || record.former !== records.named(name)?.former) moved.add(name);
+    let isWritten: boolean;
+    try {
+      isWritten = await records.write(changes);
+    } finally {
+      // If a write failed, other shards may have been written.
+      if (records.takeReread() && !this.#isStopped) desired.setHolders(this.#holders);
+      else await this.#tell(moved, names);
+    }
     return isWritten ? { requeueAfterMs: SWEEP_MS } : RETRY;
+  }
+
+  /** Tells the translator which records have changed. Only the objects that they concern are evaluated again. */
+  async #tell(changed: ReadonlySet<string>, names: ReadonlyMap<string, string>): Promise<void> {
+    const { desired, translator } = this.#options;
+    const records = this.#records;
+    if (changed.size === 0 || records === undefined) return;
+    const turns = new Turns();
+    for (const claim of translator.consulted()) {
+      await turns.pause();
+      if (this.#isStopped) return;
+      if (changed.has(names.get(claim) ?? records.nameOf(claim))) translator.recorded(claim);
+    }
+    desired.flush();
   }
 }

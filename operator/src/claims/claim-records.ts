@@ -130,6 +130,7 @@ export class ClaimRecords {
   readonly #shards: Map<string, Shard>;
   /** The translator looks each claim up several times, and computing a name takes longer than the rest of an evaluation. */
   readonly #names = new Map<string, string>();
+  #isReread = false;
 
   private constructor(store: ClaimStore, key: Uint8Array, shards: Map<string, Shard>) {
     this.#store = store;
@@ -180,6 +181,20 @@ export class ClaimRecords {
     for (const { entries } of this.#shards.values()) yield* entries;
   }
 
+  /** The number of records. */
+  get size(): number {
+    let size = 0;
+    for (const { entries } of this.#shards.values()) size += entries.size;
+    return size;
+  }
+
+  /** Returns whether records were read again since the last call, because another process changed them. Any of them may differ. */
+  takeReread(): boolean {
+    const isReread = this.#isReread;
+    this.#isReread = false;
+    return isReread;
+  }
+
   /** Records claims for the objects in them. Resolves with false if records were changed by another process, and read again. */
   record(claims: Iterable<Claim>, now: number): Promise<boolean> {
     const records = Array.from(claims, ({ claim, uid, namespace }) => {
@@ -220,6 +235,7 @@ export class ClaimRecords {
     } catch (error) {
       if (!isOtherVersion(error)) throw error;
       const stored = await this.#store.read(shard);
+      this.#isReread = true;
       // A shard that someone deleted is written again with the next change.
       this.#shards.set(
         shard,

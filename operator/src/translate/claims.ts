@@ -38,6 +38,8 @@ interface Claimants<T> {
   readonly all: T[];
   readonly byUid: Map<string, T>;
   readonly byNamespace: Map<string, T[]>;
+  /** The claimant that prevailed at the last call of `takeAffected`. */
+  prevailed: T | undefined;
 }
 
 /**
@@ -69,10 +71,24 @@ export class Claims<T extends Claimant> {
     return this.#claimants.get(claim)?.all ?? [];
   }
 
-  /** Adds a claimant. Returns whether another claimant prevails now, which affects all of them. */
+  /**
+   * Returns the claimants that are affected if another one may prevail now, or if the record has changed: the one that prevailed at the
+   * last call, and the one that prevails now. The others wait as before, so a change takes the same time with any number of them.
+   */
+  takeAffected(claim: string): readonly T[] {
+    const claimants = this.#claimants.get(claim);
+    if (claimants === undefined) return [];
+    const { prevailed, byUid } = claimants;
+    claimants.prevailed = this.holder(claim);
+    const affected = [prevailed, claimants.prevailed].filter((one) => one !== undefined);
+    // The former one may have been removed or replaced.
+    return affected.filter((one) => byUid.get(one.uid) === one);
+  }
+
+  /** Adds a claimant. Returns whether another claimant prevails now. */
   add(claim: string, claimant: T): boolean {
     const { namespace } = claimant.ref;
-    const claimants = this.#claimants.get(claim) ?? { all: [], byUid: new Map(), byNamespace: new Map<string, T[]>() };
+    const claimants = this.#claimants.get(claim) ?? newClaimants<T>();
     const before = this.holder(claim);
     insert(claimants.all, claimant);
     claimants.byUid.set(claimant.uid, claimant);
@@ -83,7 +99,7 @@ export class Claims<T extends Claimant> {
     return this.holder(claim) !== before;
   }
 
-  /** Removes a claimant. Returns whether another claimant prevails now, which affects all of them. */
+  /** Removes a claimant. Returns whether another claimant prevails now. */
   remove(claim: string, claimant: T): boolean {
     const claimants = this.#claimants.get(claim);
     if (claimants?.byUid.get(claimant.uid) !== claimant) return false;
@@ -98,6 +114,13 @@ export class Claims<T extends Claimant> {
     return this.holder(claim) !== before;
   }
 }
+
+const newClaimants = <T>(): Claimants<T> => ({
+  all: [],
+  byUid: new Map(),
+  byNamespace: new Map(),
+  prevailed: undefined,
+});
 
 const insert = <T extends Claimant>(sorted: T[], claimant: T): void =>
   void sorted.splice(

@@ -31,6 +31,7 @@ export const readEntry = (object: ConfigResource, settings: TranslateSettings): 
     fault: identityFault === undefined ? specFault : fails(identityFault.reason, identityFault.message),
     isBeyondLimit: object.isBeyondLimit === true,
     claim: undefined,
+    isTaken: false,
     isWithheld,
     hasCredential,
     arrangement:

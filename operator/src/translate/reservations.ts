@@ -4,7 +4,9 @@ import type { Entry } from './types.ts';
 /** Returns the URI that a Project pins. Derived URIs contain no hyphen, and every prefix does. */
 const pinnedUri = ({ parsed }: Entry): string | undefined => (parsed?.kind === 'Project' ? parsed.spec.uri : undefined);
 
-export const uriClaim = (uri: string): string => `uri ${uri}`;
+const URI = 'uri ';
+export const uriClaim = (uri: string): string => `${URI}${uri}`;
+export const isUriClaim = (claim: string): boolean => claim.startsWith(URI);
 const PREFIX = 'prefix ';
 export const prefixClaim = (prefix: string): string => `${PREFIX}${prefix}`;
 export const isPrefixClaim = (claim: string): boolean => claim.startsWith(PREFIX);
@@ -25,6 +27,29 @@ const reservingClaim = (entry: Entry): string | undefined => {
   return prefix === undefined ? undefined : prefixClaim(prefix);
 };
 
+/** Returns the beginning of a URI or prefix that all its prefixes have in common. Undefined if it has no prefixes. */
+const firstPart = (text: string): string | undefined => {
+  const end = text.indexOf('-') + 1;
+  return end === 0 ? undefined : text.slice(0, end);
+};
+
+/** Returns the URI that a Project pins, or the prefix that an Account reserves. */
+const reservedText = (entry: Entry): string | undefined => pinnedUri(entry) ?? reservedPrefix(entry);
+
+/**
+ * The work of an evaluation, in objects that are only compared with the changed prefixes. One that is affected takes as long as 16 of
+ * them.
+ */
+const COMPARED_PER_DEPENDENT = 256;
+const AFFECTED_PER_DEPENDENT = 16;
+
+/** The objects that the changes of prefixes affect. */
+export interface Affected {
+  readonly entries: readonly Entry[];
+  /** The work for finding them, as a number of evaluations, by the namespace that changed prefixes. */
+  readonly work: ReadonlyMap<string, number>;
+}
+
 const isOwn = ({ ref: { namespace }, parsed }: Entry, account: Entry): boolean =>
   parsed?.kind === 'Project' && parsed.spec.accountRef.name === account.ref.name && namespace === account.ref.namespace;
 
@@ -35,8 +60,10 @@ const isOwn = ({ ref: { namespace }, parsed }: Entry, account: Entry): boolean =
 export class Reservations {
   readonly #recorded: Holders;
   readonly #claims: Claims<Entry>;
-  /** The prefixes that changed since the last call of `takeAffected`. */
-  readonly #changed = new Set<string>();
+  /** The objects with a URI or prefix, by its first part. */
+  readonly #byFirstPart = new Map<string, Set<Entry>>();
+  /** The prefixes that changed since the last call of `takeAffected`, with the namespace that changed them, by their first part. */
+  readonly #changed = new Map<string, Map<string, string | undefined>>();
 
   constructor(recorded: Holders) {
     this.#recorded = recorded;
@@ -44,22 +71,41 @@ export class Reservations {
   }
 
   add(entry: Entry): void {
+    const part = firstPart(reservedText(entry) ?? '');
+    if (part === undefined) return;
+    const entries = this.#byFirstPart.get(part);
+    if (entries === undefined) this.#byFirstPart.set(part, new Set([entry]));
+    else entries.add(entry);
     const prefix = reservedPrefix(entry);
     if (prefix === undefined) return;
     this.#claims.add(prefixClaim(prefix), entry);
-    this.#changed.add(prefix);
+    this.#change(prefix, entry.ref.namespace);
   }
 
   remove(entry: Entry): void {
+    const part = firstPart(reservedText(entry) ?? '');
+    if (part === undefined) return;
+    const entries = this.#byFirstPart.get(part);
+    entries?.delete(entry);
+    if (entries?.size === 0) this.#byFirstPart.delete(part);
     const prefix = reservedPrefix(entry);
     if (prefix === undefined) return;
     this.#claims.remove(prefixClaim(prefix), entry);
-    this.#changed.add(prefix);
+    this.#change(prefix, entry.ref.namespace);
   }
 
   /** Called when it may have changed for which Account a prefix is recorded. */
   recorded(claim: string): void {
-    this.#changed.add(claim.slice(PREFIX.length));
+    this.#change(claim.slice(PREFIX.length), undefined);
+  }
+
+  /** Yields the claims whose records decide about an object's `isTaken`. */
+  *consulted(entry: Entry): Generator<string> {
+    const claim = reservingClaim(entry);
+    if (claim === undefined) return;
+    yield claim;
+    if (this.#isRecordedFor(entry, claim)) return;
+    for (const prefix of prefixesOf(reservedText(entry) ?? '')) yield prefixClaim(prefix);
   }
 
   /** Returns the Account that has a prefix, or gets it when the claim is recorded. */
@@ -74,12 +120,10 @@ export class Reservations {
    * the reservation is not recorded yet. A recorded prefix without an Account is reserved for the namespace of the record.
    */
   isTaken(entry: Entry): boolean {
-    const text = pinnedUri(entry) ?? reservedPrefix(entry);
+    const text = reservedText(entry);
     const claim = reservingClaim(entry);
     const { namespace } = entry.ref;
-    if (text === undefined || claim === undefined) return false;
-    const own = this.#recorded(claim);
-    if (own !== undefined && (isRecordedFor(own, entry) || own.namespace === namespace)) return false;
+    if (text === undefined || claim === undefined || this.#isRecordedFor(entry, claim)) return false;
     let oldest: Entry | undefined;
     for (const prefix of [...prefixesOf(text)].reverse()) {
       const holder = this.#claims.holder(prefixClaim(prefix));
@@ -92,20 +136,38 @@ export class Reservations {
     return oldest.createdAtMs <= entry.createdAtMs;
   }
 
-  /** Returns those of the entries whose `isTaken` may have changed since the last call. */
-  takeAffected(entries: Iterable<Entry>): readonly Entry[] {
-    if (this.#changed.size === 0) return [];
-    const affected: Entry[] = [];
-    for (const entry of entries) {
-      const text = pinnedUri(entry) ?? reservedPrefix(entry);
-      if (text === undefined) continue;
-      for (const prefix of prefixesOf(text)) {
-        if (!this.#changed.has(prefix)) continue;
-        affected.push(entry);
-        break;
-      }
+  /** Returns the objects whose `isTaken` may have changed since the last call. */
+  takeAffected(): Affected {
+    const entries: Entry[] = [];
+    const work = new Map<string, number>();
+    for (const [part, changed] of this.#changed) {
+      const compared = this.#byFirstPart.get(part) ?? new Set<Entry>();
+      const before = entries.length;
+      for (const entry of compared)
+        for (const prefix of prefixesOf(reservedText(entry) ?? '')) {
+          if (!changed.has(prefix)) continue;
+          entries.push(entry);
+          break;
+        }
+      const done = compared.size / COMPARED_PER_DEPENDENT + (entries.length - before) / AFFECTED_PER_DEPENDENT;
+      for (const namespace of new Set(changed.values()))
+        if (namespace !== undefined) work.set(namespace, (work.get(namespace) ?? 0) + done);
     }
     this.#changed.clear();
-    return affected;
+    return { entries, work };
+  }
+
+  #change(prefix: string, namespace: string | undefined): void {
+    const part = firstPart(prefix);
+    if (part === undefined) return;
+    const changed = this.#changed.get(part) ?? new Map<string, string | undefined>();
+    this.#changed.set(part, changed);
+    changed.set(prefix, namespace ?? changed.get(prefix));
+  }
+
+  /** Returns whether a claim is recorded for the object or its namespace, so that no other prefix takes it. */
+  #isRecordedFor(entry: Entry, claim: string): boolean {
+    const own = this.#recorded(claim);
+    return own !== undefined && (isRecordedFor(own, entry) || own.namespace === entry.ref.namespace);
   }
 }

@@ -58,6 +58,9 @@ describe('an endpoint that forwards to a Service', () => {
     expect(translator.verdict('Endpoint b')?.resolvedRefs.ok).toBe(true);
     translator.servicesIn('default', 'The operator is not allowed to read Services.');
     expect(translator.flush()).toEqual(NOTHING);
+    translator.takeDependents();
+    translator.servicesIn('elsewhere', 'The operator is not allowed to read Services.');
+    expect([translator.takeDependents().size, translator.flush()]).toEqual([0, NOTHING]);
     translator.servicesIn('default', undefined);
     translator.flush();
     expect(state(translator)).toEqual(['ResolvedRefs', true]);

@@ -332,6 +332,77 @@ it('the work of a flush does not grow with the number of objects', () => {
   expect([...translator.objects()]).toHaveLength(count + 2);
 });
 
+describe('the work of a flush does not grow with the objects of other namespaces', () => {
+  const COUNT = 500;
+  const URI = 'team-shop-0123456789';
+  const pinned = (index: number, uri: string, namespace = 'b'): ResourceObject => {
+    const creationTimestamp = new Date(Date.UTC(2026, 0, 1, 0, 0, index)).toISOString();
+    const metadata = { namespace, uid: `${namespace}-${index}`, creationTimestamp };
+    return make('Project', `p${index}`, { accountRef: { name: 'default' }, uri }, metadata);
+  };
+  /** A translator with recorded claims, and a function that counts what the evaluations of its next flush read. */
+  const observed = (...objects: readonly ResourceObject[]) => {
+    let read = 0;
+    const counting = new Proxy(SETTINGS, { get: (target, name) => (read++, Reflect.get(target, name) as unknown) });
+    const translator = new Translator(counting);
+    const records = new Map<string, Claim>();
+    translator.setHolders((claim) => records.get(claim));
+    for (const object of objects) translator.put(object);
+    const record = (): void => {
+      for (const claim of translator.unrecorded()) {
+        records.set(claim.claim, claim);
+        translator.recorded(claim.claim);
+      }
+    };
+    const readBy = (change: () => void): number => {
+      change();
+      read = 0;
+      record();
+      translator.flush();
+      return read;
+    };
+    readBy(() => undefined);
+    return { translator, records, readBy };
+  };
+
+  it('when a claim moves, of the objects that wait for it', () => {
+    const first = pinned(0, URI, 'a');
+    const others = Array.from({ length: COUNT }, (_, index) => pinned(index + 1, URI));
+    const { translator, records, readBy } = observed(first, ...others);
+    const reason = (uid: string): string | undefined => translator.verdict(uid)?.accepted.reason;
+    const free = (): void => {
+      translator.remove(refOf(first), first.metadata.uid);
+      records.delete(`uri ${URI}`);
+      translator.recorded(`uri ${URI}`);
+    };
+    expect([reason('a-0'), reason('b-1'), reason('b-2')]).toEqual(['Accepted', 'Conflicted', 'Conflicted']);
+    expect(readBy(free)).toBeLessThan(20);
+    expect([reason('b-1'), reason('b-2')]).toEqual(['Accepted', 'Conflicted']);
+    expect(readBy(() => translator.put(first))).toBeLessThan(20);
+    expect([reason('a-0'), reason('b-1')]).toEqual(['Conflicted', 'Accepted']);
+  });
+
+  it('when an Account reserves a prefix, of the Projects that keep their URIs, and counts for its namespace', () => {
+    const others = Array.from({ length: COUNT }, (_, index) => pinned(index, `team-shop-${index + 100_000_000}`));
+    const { translator, readBy } = observed(...others);
+    const reserving = make('Account', 'reserving', { uriPrefix: 'team-' }, { namespace: 'a' });
+    for (const change of [
+      () => translator.put(reserving),
+      () => translator.remove(refOf(reserving), reserving.metadata.uid),
+    ]) {
+      translator.takeDependents();
+      expect(readBy(change)).toBeLessThan(20);
+      const dependents = translator.takeDependents();
+      expect([(dependents.get('a') ?? 0) > 10, dependents.get('b')]).toEqual([true, undefined]);
+    }
+    const rival = pinned(COUNT, 'team-other-0123456789', 'c');
+    const reason = (): string | undefined => translator.verdict(rival.metadata.uid)?.accepted.reason;
+    readBy(() => translator.put(reserving));
+    readBy(() => translator.put(rival));
+    expect(reason()).toBe('Conflicted');
+  });
+});
+
 const signedBy = (...names: string[]) => {
   const secretRefs = names.map((name) => ({ name, key: 'k' }));
   return { type: 'Signature', signature: { scheme: 'GitHub', secretRefs } };
@@ -381,7 +452,7 @@ describe('for any sequence of changes', () => {
   );
   interface Step {
     readonly ref: ObjectRef;
-    readonly act: 'put' | 'recreate' | 'remove' | 'key' | 'service' | 'secret' | 'flush';
+    readonly act: 'put' | 'recreate' | 'remove' | 'key' | 'service' | 'secret' | 'free' | 'flush';
     readonly spec: object;
     readonly key: KeyState;
     readonly second: number;
@@ -389,7 +460,9 @@ describe('for any sequence of changes', () => {
   const step: fc.Arbitrary<Step> = fc.constantFrom<ConfigKind>('Account', 'Project', 'Endpoint').chain((kind) =>
     fc.record({
       ref: fc.record({ kind: fc.constant(kind), namespace: name, name }),
-      act: fc.constantFrom<Step['act']>('put', 'put', 'put', 'recreate', 'remove', 'key', 'service', 'secret', 'flush'),
+      act: fc.constantFrom<Step['act']>(
+        ...(['put', 'put', 'put', 'recreate', 'remove', 'key', 'service', 'secret', 'free', 'flush'] as const),
+      ),
       spec: spec[kind],
       key,
       second,
@@ -438,7 +511,7 @@ describe('for any sequence of changes', () => {
           const claims = translator.unrecorded();
           for (const claim of claims) {
             records.set(claim.claim, claim);
-            translator.recorded(claim);
+            translator.recorded(claim.claim);
           }
           const { put, remove, verdicts } = translator.flush();
           for (const removed of remove) expect(served.delete(removed)).toBe(true);
@@ -446,9 +519,21 @@ describe('for any sequence of changes', () => {
           for (const verdict of verdicts) reported.set(verdict.uid, verdict);
           if (translator.unrecorded().length > 0) flush();
         };
+        /** Frees the recorded claims that their objects no longer have. */
+        const free = (): void => {
+          const claimed = new Set(Array.from(translator.claimed(), ({ claim, uid }) => `${uid} ${claim}`));
+          const freed = new Set([...records.values()].filter(({ claim, uid }) => !claimed.has(`${uid} ${claim}`)));
+          for (const { claim } of freed) records.delete(claim);
+          const names = new Set(Array.from(freed, ({ claim }) => claim));
+          for (const claim of translator.consulted()) if (names.has(claim)) translator.recorded(claim);
+        };
         for (const { ref, act, spec: wanted, key: state, second: age } of [...steps, { act: 'flush' } as Step]) {
           if (act === 'flush') {
             flush();
+            continue;
+          }
+          if (act === 'free') {
+            free();
             continue;
           }
           const id =

@@ -18,7 +18,7 @@ import { evaluateEndpoint } from './endpoint.ts';
 import { claimOf, parentOf, readEntry, secretsOf, serviceOf } from './entry.ts';
 import { defective, firstFault } from './findings.ts';
 import { evaluateProject } from './project.ts';
-import { isPrefixClaim, prefixClaim, reservedPrefix, Reservations } from './reservations.ts';
+import { isPrefixClaim, isUriClaim, prefixClaim, reservedPrefix, Reservations } from './reservations.ts';
 import { Services, type ServiceRef } from './services.ts';
 import type {
   Changes,
@@ -111,6 +111,7 @@ export class Translator implements ServiceListener {
     const entry = readEntry(object, this.#settings);
     if (known?.uid === metadata.uid) {
       entry.evaluation = known.evaluation;
+      entry.isTaken = known.isTaken;
       this.#detach(known);
     } else if (known !== undefined) this.remove(ref, known.uid);
     this.#attach(entry);
@@ -136,8 +137,8 @@ export class Translator implements ServiceListener {
   }
 
   /**
-   * Sets for which objects claims are recorded. From the first call, an object is served only when its claims are recorded. Must be
-   * called again, or `recorded` for single claims, when a result of the function changes.
+   * Sets for which objects claims are recorded, and evaluates all objects that claim something. From the first call, an object is
+   * served only when its claims are recorded. When single results of the function change, `recorded` takes far less time.
    */
   setHolders(holders: Holders): void {
     this.#holders = holders;
@@ -147,16 +148,20 @@ export class Translator implements ServiceListener {
       this.#claim(entry);
       const prefix = reservedPrefix(entry);
       if (prefix !== undefined) this.#reservations.recorded(prefixClaim(prefix));
-      if (entry.claim !== undefined) this.#unchecked.add(entry.claim);
+      if (entry.claim !== undefined) {
+        this.#unchecked.add(entry.claim);
+        this.#moved.add(entry.claim);
+      }
       this.#dirty[entry.ref.kind].add(entry);
     }
   }
 
-  /** Called when it has changed for which object a claim is recorded. */
-  recorded({ claim }: Pick<Claim, 'claim'>): void {
+  /** Called when it may have changed for which object a claim is recorded. */
+  recorded(claim: string): void {
     this.#unchecked.add(claim);
     this.#moved.add(claim);
     if (isPrefixClaim(claim)) this.#reservations.recorded(claim);
+    else if (isUriClaim(claim)) this.#checkReservations([...this.#claims.claimants(claim)]);
   }
 
   /** Returns the claims that must be recorded, with the objects for which they must be recorded. */
@@ -183,6 +188,15 @@ export class Translator implements ServiceListener {
       const prefix = reservedPrefix(entry);
       if (claim !== undefined) yield { claim, uid, namespace: ref.namespace };
       if (prefix !== undefined) yield { claim: prefixClaim(prefix), uid, namespace: ref.namespace };
+    }
+  }
+
+  /** Yields all claims whose records decide about objects, some of them more than once. */
+  *consulted(): Iterable<string> {
+    for (const entry of this.#entries.values()) {
+      if (entry.ref.kind === 'Endpoint') continue;
+      if (entry.claim !== undefined) yield entry.claim;
+      yield* this.#reservations.consulted(entry);
     }
   }
 
@@ -213,7 +227,9 @@ export class Translator implements ServiceListener {
    */
   servicesIn(namespace: string | undefined, problem: string | undefined): void {
     if (!this.#services.setProblem(namespace, problem)) return;
-    this.#touch([...this.#entries.values()].filter((entry) => serviceOf(entry) !== undefined));
+    const isConcerned = (entry: Entry): boolean =>
+      (namespace === undefined || entry.ref.namespace === namespace) && serviceOf(entry) !== undefined;
+    this.#touch([...this.#entries.values()].filter(isConcerned));
   }
 
   /** Returns the problem with a Service that an Endpoint in that namespace refers to, or undefined if none is known. */
@@ -224,7 +240,9 @@ export class Translator implements ServiceListener {
   /** Recomputes everything that the calls since the last flush affect. Returns the differences. */
   flush(): Changes {
     this.#applyReservations();
-    for (const claim of this.#moved) this.#touch(this.#claims.claimants(claim));
+    // The conditions of paths name the other Endpoint, so all claimants change, which are in one namespace.
+    for (const claim of this.#moved)
+      this.#touch(claim.startsWith(ROUTE) ? this.#claims.claimants(claim) : this.#claims.takeAffected(claim));
     this.#moved.clear();
     const verdicts: Verdict[] = [];
     for (const kind of CONFIG_KINDS) {
@@ -239,7 +257,8 @@ export class Translator implements ServiceListener {
 
   /**
    * Returns how many objects of each namespace were evaluated again since the last call because another object changed. Each of them
-   * takes time at the operator and may take time at every gateway, however small the change is.
+   * takes time at the operator and may take time at every gateway, however small the change is. Includes the work of finding which
+   * objects the namespace's changes of prefixes affect.
    */
   takeDependents(): ReadonlyMap<string, number> {
     const dependents = new Map(this.#dependents);
@@ -312,13 +331,18 @@ export class Translator implements ServiceListener {
 
   /** Applies the changes of reserved prefixes to the objects that they affect. */
   #applyReservations(): void {
-    const affected = this.#reservations.takeAffected(this.#entries.values());
-    for (const entry of affected) {
+    const { entries, work } = this.#reservations.takeAffected();
+    this.#checkReservations(entries);
+    for (const [namespace, count] of work) this.#count(namespace, Math.floor(count));
+  }
+
+  #checkReservations(entries: readonly Entry[]): void {
+    for (const entry of entries) {
       this.#claim(entry);
       const prefix = reservedPrefix(entry);
       if (prefix !== undefined) this.#unchecked.add(prefixClaim(prefix));
+      if (this.#reservations.isTaken(entry) !== entry.isTaken) this.#touch([entry]);
     }
-    this.#touch(affected);
   }
 
   #claim(entry: Entry): void {
@@ -362,8 +386,12 @@ export class Translator implements ServiceListener {
       const { kind, namespace } = entry.ref;
       if (this.#dirty[kind].has(entry)) continue;
       this.#dirty[kind].add(entry);
-      this.#dependents.set(namespace, (this.#dependents.get(namespace) ?? 0) + 1);
+      this.#count(namespace, 1);
     }
+  }
+
+  #count(namespace: string, dependents: number): void {
+    if (dependents > 0) this.#dependents.set(namespace, (this.#dependents.get(namespace) ?? 0) + dependents);
   }
 
   /** Evaluates an entry again. Returns the verdict if it changed. */
@@ -394,6 +422,7 @@ export class Translator implements ServiceListener {
     const holder = entry.claim === undefined ? undefined : this.#claims.holder(entry.claim);
     const isUnrecorded = this.#isUnrecorded(entry);
     const isOthers = entry.claim !== undefined && holder !== entry;
+    entry.isTaken = this.#reservations.isTaken(entry);
     switch (entry.ref.kind) {
       case 'Account':
         return evaluateAccount(
@@ -401,7 +430,7 @@ export class Translator implements ServiceListener {
           {
             key: isUnrecorded ? PENDING : this.#key(entry),
             isKeyTaken: isOthers,
-            isPrefixTaken: this.#reservations.isTaken(entry),
+            isPrefixTaken: entry.isTaken,
           },
           this.#settings,
         );
@@ -412,7 +441,7 @@ export class Translator implements ServiceListener {
             account: this.#parent(entry),
             isUriTaken: isOthers,
             isUnrecorded,
-            isReserved: this.#reservations.isTaken(entry),
+            isReserved: entry.isTaken,
           },
           this.#settings,
         );

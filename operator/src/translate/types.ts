@@ -141,6 +141,8 @@ export interface Entry extends Claimant {
   readonly hasCredential: boolean;
   /** What the object claims (see `claimOf`). Only a valid or a withheld object claims anything. */
   claim: string | undefined;
+  /** `Reservations.isTaken` at the last evaluation. */
+  isTaken: boolean;
   /** The arrangement of a valid or withheld Endpoint whose slug has parameters. */
   readonly arrangement: { readonly group: string; readonly letters: string } | undefined;
   /** The result of the last flush. */
