@@ -1,12 +1,11 @@
 import { byAge, Claims, isRecordedFor, type Holders } from './claims.ts';
+import { Groups } from './groups.ts';
 import type { Entry } from './types.ts';
 
 /** Returns the URI that a Project pins. Derived URIs contain no hyphen, and every prefix does. */
 const pinnedUri = ({ parsed }: Entry): string | undefined => (parsed?.kind === 'Project' ? parsed.spec.uri : undefined);
 
-const URI = 'uri ';
-export const uriClaim = (uri: string): string => `${URI}${uri}`;
-export const isUriClaim = (claim: string): boolean => claim.startsWith(URI);
+export const uriClaim = (uri: string): string => `uri ${uri}`;
 const PREFIX = 'prefix ';
 export const prefixClaim = (prefix: string): string => `${PREFIX}${prefix}`;
 export const isPrefixClaim = (claim: string): boolean => claim.startsWith(PREFIX);
@@ -61,7 +60,7 @@ export class Reservations {
   readonly #recorded: Holders;
   readonly #claims: Claims<Entry>;
   /** The objects with a URI or prefix, by its first part. */
-  readonly #byFirstPart = new Map<string, Set<Entry>>();
+  readonly #byFirstPart = new Groups<Entry>();
   /** The prefixes that changed since the last call of `takeAffected`, with the namespace that changed them, by their first part. */
   readonly #changed = new Map<string, Map<string, string | undefined>>();
 
@@ -73,9 +72,7 @@ export class Reservations {
   add(entry: Entry): void {
     const part = firstPart(reservedText(entry) ?? '');
     if (part === undefined) return;
-    const entries = this.#byFirstPart.get(part);
-    if (entries === undefined) this.#byFirstPart.set(part, new Set([entry]));
-    else entries.add(entry);
+    this.#byFirstPart.add(part, entry);
     const prefix = reservedPrefix(entry);
     if (prefix === undefined) return;
     this.#claims.add(prefixClaim(prefix), entry);
@@ -85,9 +82,7 @@ export class Reservations {
   remove(entry: Entry): void {
     const part = firstPart(reservedText(entry) ?? '');
     if (part === undefined) return;
-    const entries = this.#byFirstPart.get(part);
-    entries?.delete(entry);
-    if (entries?.size === 0) this.#byFirstPart.delete(part);
+    this.#byFirstPart.delete(part, entry);
     const prefix = reservedPrefix(entry);
     if (prefix === undefined) return;
     this.#claims.remove(prefixClaim(prefix), entry);
@@ -141,7 +136,7 @@ export class Reservations {
     const entries: Entry[] = [];
     const work = new Map<string, number>();
     for (const [part, changed] of this.#changed) {
-      const compared = this.#byFirstPart.get(part) ?? new Set<Entry>();
+      const compared = this.#byFirstPart.get(part);
       const before = entries.length;
       for (const entry of compared)
         for (const prefix of prefixesOf(reservedText(entry) ?? '')) {

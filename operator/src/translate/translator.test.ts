@@ -403,6 +403,32 @@ describe('the work of a flush does not grow with the objects of other namespaces
   });
 });
 
+it('serves a reserved URI for one Project, if another one of the namespace claims it, too', () => {
+  const uri = 'team-shop-0123456789';
+  const translator = new Translator(SETTINGS);
+  const records = new Map<string, Claim>();
+  translator.setHolders((claim) => records.get(claim));
+  const flush = (): void => {
+    for (const claim of translator.unrecorded()) {
+      records.set(claim.claim, claim);
+      translator.recorded(claim.claim);
+    }
+    translator.flush();
+  };
+  for (const [name, spec] of [
+    ['reserving', { uriPrefix: 'team-' }],
+    ['other', {}],
+  ] as const)
+    translator.put(make('Account', name, spec));
+  flush();
+  for (const name of ['reserving', 'other']) translator.put(make('Project', name, { accountRef: { name }, uri }));
+  flush();
+  expect(['reserving', 'other'].map((name) => translator.verdict(`Project ${name}`)?.accepted.reason)).toEqual([
+    'Accepted',
+    'Conflicted',
+  ]);
+});
+
 const signedBy = (...names: string[]) => {
   const secretRefs = names.map((name) => ({ name, key: 'k' }));
   return { type: 'Signature', signature: { scheme: 'GitHub', secretRefs } };
@@ -488,13 +514,31 @@ describe('for any sequence of changes', () => {
   const byUid = <T extends { readonly uid: string }>(items: Iterable<T>): T[] =>
     [...items].sort((x, y) => (x.uid < y.uid ? -1 : 1));
 
+  /** Steps that often claim the same URI, and reserve it. */
+  const claimStep: fc.Arbitrary<Step> = fc.constantFrom<ConfigKind>('Account', 'Project').chain((kind) =>
+    fc.record({
+      ref: fc.record({ kind: fc.constant(kind), namespace: name, name }),
+      act: fc.constantFrom<Step['act']>('put', 'put', 'put', 'recreate', 'remove', 'key', 'free', 'flush', 'flush'),
+      spec:
+        kind === 'Account'
+          ? fc.record({ uriPrefix: fc.constantFrom(undefined, 'team-', 'team-u-') })
+          : fc.record({
+              accountRef: fc.record({ name }),
+              uri: fc.constantFrom('team-u-012345678', 'team-v-012345678'),
+            }),
+      key,
+      second,
+    }),
+  );
+
   it.each([
-    ['without records', false],
-    ['with records', true],
+    ['without records', false, step, 400],
+    ['with records', true, step, 400],
+    ['with records of claims to the same', true, claimStep, 2_000],
   ])(
     'the incremental result equals the complete translation, and the changes add up to it, %s',
-    (_what, isRecorded) => {
-      const run = (steps: readonly Step[]): void => {
+    (_what, isRecorded, steps, numRuns) => {
+      const run = (taken: readonly Step[]): void => {
         const translator = new Translator(SETTINGS);
         const records = new Map<string, Claim>();
         const holders: Holders = (claim) => records.get(claim);
@@ -527,7 +571,7 @@ describe('for any sequence of changes', () => {
           const names = new Set(Array.from(freed, ({ claim }) => claim));
           for (const claim of translator.consulted()) if (names.has(claim)) translator.recorded(claim);
         };
-        for (const { ref, act, spec: wanted, key: state, second: age } of [...steps, { act: 'flush' } as Step]) {
+        for (const { ref, act, spec: wanted, key: state, second: age } of [...taken, { act: 'flush' } as Step]) {
           if (act === 'flush') {
             flush();
             continue;
@@ -596,7 +640,7 @@ describe('for any sequence of changes', () => {
         expect(byUid(reported.values())).toEqual(byUid(whole.verdicts));
         expect(byUid(translator.verdicts())).toEqual(byUid(whole.verdicts));
       };
-      fc.assert(fc.property(fc.array(step, { maxLength: 40 }), run), { numRuns: 400 });
+      fc.assert(fc.property(fc.array(steps, { maxLength: 40 }), run), { numRuns });
     },
   );
 

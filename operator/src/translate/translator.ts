@@ -17,8 +17,9 @@ import { Claims, type Claim, type Holder, type Holders } from './claims.ts';
 import { evaluateEndpoint } from './endpoint.ts';
 import { claimOf, parentOf, readEntry, secretsOf, serviceOf } from './entry.ts';
 import { defective, firstFault } from './findings.ts';
+import { Groups } from './groups.ts';
 import { evaluateProject } from './project.ts';
-import { isPrefixClaim, isUriClaim, prefixClaim, reservedPrefix, Reservations } from './reservations.ts';
+import { isPrefixClaim, prefixClaim, reservedPrefix, Reservations } from './reservations.ts';
 import { Services, type ServiceRef } from './services.ts';
 import type {
   Changes,
@@ -66,12 +67,14 @@ export class Translator implements ServiceListener {
   readonly #entries = new Map<string, Entry>();
   readonly #byUid = new Map<string, Entry>();
   /** The entries by the key of the object that they refer to. */
-  readonly #children = new Map<string, Set<Entry>>();
+  readonly #children = new Groups<Entry>();
   readonly #services = new Services();
   /** Undefined if claims are not recorded, so that the oldest claimant has each claim. */
   #holders: Holders | undefined;
   readonly #claims = new Claims<Entry>((claim) => this.#recorded(claim));
   readonly #reservations = new Reservations((claim) => this.#recorded(claim));
+  /** The Projects that may not have the URI that they claim, because it is reserved, by this claim. */
+  readonly #refused = new Groups<Entry>();
   /** The claims to keys, URIs and prefixes that may have to be recorded. */
   readonly #unchecked = new Set<string>();
   /** The claims that another object may have since the last flush. */
@@ -161,7 +164,7 @@ export class Translator implements ServiceListener {
     this.#unchecked.add(claim);
     this.#moved.add(claim);
     if (isPrefixClaim(claim)) this.#reservations.recorded(claim);
-    else if (isUriClaim(claim)) this.#checkReservations([...this.#claims.claimants(claim)]);
+    this.#checkReservations(this.#refused.get(claim));
   }
 
   /** Returns the claims that must be recorded, with the objects for which they must be recorded. */
@@ -290,7 +293,7 @@ export class Translator implements ServiceListener {
   *childrenOf(uid: string): Iterable<string> {
     const parent = this.#byUid.get(uid);
     if (parent === undefined) return;
-    for (const child of this.#children.get(keyOf(parent.ref)) ?? []) yield child.uid;
+    for (const child of this.#children.get(keyOf(parent.ref))) yield child.uid;
   }
 
   /** Returns the uid of the account that a project refers to, or of the project that an endpoint refers to, if it exists. */
@@ -302,11 +305,7 @@ export class Translator implements ServiceListener {
   #attach(entry: Entry): void {
     this.#entries.set(keyOf(entry.ref), entry);
     this.#byUid.set(entry.uid, entry);
-    for (const key of referredKeys(entry)) {
-      const siblings = this.#children.get(key);
-      if (siblings === undefined) this.#children.set(key, new Set([entry]));
-      else siblings.add(entry);
-    }
+    for (const key of referredKeys(entry)) this.#children.add(key, entry);
     this.#dirty[entry.ref.kind].add(entry);
     this.#reservations.add(entry);
     const prefix = reservedPrefix(entry);
@@ -318,12 +317,10 @@ export class Translator implements ServiceListener {
   #detach(entry: Entry): void {
     this.#entries.delete(keyOf(entry.ref));
     this.#byUid.delete(entry.uid);
-    for (const key of referredKeys(entry)) {
-      const siblings = this.#children.get(key);
-      siblings?.delete(entry);
-      if (siblings?.size === 0) this.#children.delete(key);
-    }
+    for (const key of referredKeys(entry)) this.#children.delete(key, entry);
     this.#unclaim(entry);
+    const claim = entry.ref.kind === 'Project' ? claimOf(entry, PENDING) : undefined;
+    if (claim !== undefined) this.#refused.delete(claim, entry);
     this.#reservations.remove(entry);
     this.#touch(this.#arrangements.remove(entry));
     this.#dirty[entry.ref.kind].delete(entry);
@@ -336,7 +333,7 @@ export class Translator implements ServiceListener {
     for (const [namespace, count] of work) this.#count(namespace, Math.floor(count));
   }
 
-  #checkReservations(entries: readonly Entry[]): void {
+  #checkReservations(entries: Iterable<Entry>): void {
     for (const entry of entries) {
       this.#claim(entry);
       const prefix = reservedPrefix(entry);
@@ -347,8 +344,11 @@ export class Translator implements ServiceListener {
 
   #claim(entry: Entry): void {
     // A Project that may not have its URI must not keep the owner of the prefix from it.
+    const own = claimOf(entry, this.#key(entry));
     const isRefused = entry.ref.kind === 'Project' && this.#reservations.isTaken(entry);
-    const wanted = isRefused ? undefined : claimOf(entry, this.#key(entry));
+    if (own !== undefined && isRefused) this.#refused.add(own, entry);
+    else if (own !== undefined) this.#refused.delete(own, entry);
+    const wanted = isRefused ? undefined : own;
     if (wanted === entry.claim) return;
     this.#unclaim(entry);
     entry.claim = wanted;
