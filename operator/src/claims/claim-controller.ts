@@ -147,14 +147,19 @@ export class ClaimController implements Controller {
     const records = this.#records;
     if (records === undefined) return { requeueAfterMs: SWEEP_MS };
     this.#recordedSinceSweep = 0;
-    const names = await records.names(Array.from(translator.claimed(), ({ claim }) => claim));
+    const names = await records.names(translator.consulted());
+    const isClaimed = (name: string, uid: string): boolean =>
+      translator.claimedBy(uid).some((claim) => (names.get(claim) ?? records.nameOf(claim)) === name);
+    const turns = new Turns();
     const claimed = new Set<string>();
-    // Claims may have changed in the meantime. From here on, they do not change before it is decided which records are removed.
-    for (const { claim, uid } of translator.claimed()) {
-      const name = names.get(claim) ?? records.nameOf(claim);
-      if (records.named(name)?.uid === uid) claimed.add(name);
+    for (const [name, { uid }] of records.entries()) {
+      await turns.pause();
+      if (isClaimed(name, uid)) claimed.add(name);
     }
     const changes = planSweep(records.entries(), claimed, clock());
+    // An object may have come back in the meantime. A mark does no harm, because the next sweep removes it.
+    for (const [name, record] of changes)
+      if (record === undefined && isClaimed(name, records.named(name)?.uid ?? '')) changes.delete(name);
     const moved = new Set<string>();
     // The others are only marked as absent or present.
     for (const [name, record] of changes)

@@ -26,24 +26,39 @@ it('is spread over all shards', () => {
   expect(new Set(shards).size).toBe(LIMITS.claimShards);
 });
 
-test('other work has its turn while the names of many claims are computed', async () => {
+const claims = Array.from({ length: 200 }, (_, index) => `uri ${index}`);
+
+test.each<[string, (records: ClaimRecords) => Promise<unknown>]>([
+  ['the names of many claims are computed', (records) => records.names(claims)],
+  [
+    'many shards are written',
+    (records) =>
+      records.record(
+        claims.map((claim) => ({ ...A, claim })),
+        NOW,
+      ),
+  ],
+])('other work has its turn while %s', async (_what, work) => {
   const records = await read();
   let now = 0;
   // Each look at the clock is the end of a step that took this long.
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 30));
   onTestFinished(() => clock.mockRestore());
   let turns = 0;
-  let isNamed = false;
+  let isDone = false;
   const take = (): void => {
     turns += 1;
-    if (!isNamed) setImmediate(take);
+    if (!isDone) setImmediate(take);
   };
   setImmediate(take);
-  const claims = Array.from({ length: 20 }, (_, index) => `uri ${index}`);
-  const names = await records.names(claims);
-  isNamed = true;
+  await work(records);
+  isDone = true;
+  expect(turns).toBeGreaterThan(LIMITS.claimShards / 4);
+});
+
+test('the names of claims are computed together as they are one by one', async () => {
+  const names = await (await read()).names(claims);
   expect(claims.map((claim) => names.get(claim))).toEqual(claims.map((claim) => recordName(KEY, claim)));
-  expect(turns).toBeGreaterThan(claims.length / 4);
 });
 
 test('a recorded claim is read by the next leader', async () => {

@@ -33,9 +33,16 @@ export const recordName = (installationKey: Uint8Array, claim: string): string =
     .subarray(0, NAME_BYTES)
     .toString('hex');
 
-/** Returns the shard of a record, which must never change: the first two digits of its name, modulo the number of shards. */
-export const shardOf = (name: string): string =>
-  (Number.parseInt(name.slice(0, 2), 16) % LIMITS.claimShards).toString().padStart(2, '0');
+/** The shards by the first two digits of a name, which must never change: their value, modulo the number of shards. */
+const SHARDS = new Map(
+  Array.from({ length: 256 }, (_, value) => {
+    const shard = value % LIMITS.claimShards;
+    return [value.toString(16).padStart(2, '0'), shard.toString().padStart(2, '0')] as const;
+  }),
+);
+
+/** Returns the shard of a record. */
+export const shardOf = (name: string): string => SHARDS.get(name.slice(0, 2)) ?? '';
 
 /** Stands for an object that is not absent, in a record with a former one. */
 const PRESENT = '-';
@@ -66,8 +73,9 @@ const recordsIn = (entries: ShardEntries): ReadonlyMap<string, ClaimRecord> =>
 
 /** Returns the record without its former object if that lost the claim too long ago. */
 const withoutLapsed = (record: ClaimRecord, now: number): ClaimRecord => {
-  const { former, formerSince = now, ...rest } = record;
-  return former === undefined || now - formerSince < LIMITS.claimKeptMs ? record : rest;
+  if (record.former === undefined || now - (record.formerSince ?? now) < LIMITS.claimKeptMs) return record;
+  const { uid, namespace, absentSince } = record;
+  return { uid, namespace, absentSince };
 };
 
 /**
@@ -99,7 +107,7 @@ export const planSweep = (
   records: Iterable<readonly [name: string, record: ClaimRecord]>,
   claimed: ReadonlySet<string>,
   now: number,
-): RecordChanges => {
+): Map<string, ClaimRecord | undefined> => {
   const changes = new Map<string, ClaimRecord | undefined>();
   const absent: (readonly [name: string, record: ClaimRecord, since: number])[] = [];
   for (const [name, before] of records) {
@@ -158,7 +166,7 @@ export class ClaimRecords {
   }
 
   /** Computes the names of claims, of which there may be more than are kept, in several turns of the event loop. */
-  async names(claims: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  async names(claims: Iterable<string>): Promise<ReadonlyMap<string, string>> {
     const turns = new Turns();
     const names = new Map<string, string>();
     for (const claim of claims) {
@@ -210,7 +218,14 @@ export class ClaimRecords {
    */
   async write(changes: RecordChanges): Promise<boolean> {
     const byShard = Map.groupBy(changes, ([name]) => shardOf(name));
-    const writes = Array.from(byShard, ([shard, changed]) => this.#writeShard(shard, changed));
+    const turns = new Turns();
+    const writes: Promise<boolean>[] = [];
+    for (const [shard, changed] of byShard) {
+      const write = this.#writeShard(shard, changed);
+      write.catch(() => undefined);
+      writes.push(write);
+      await turns.pause();
+    }
     await Promise.allSettled(writes);
     return (await Promise.all(writes)).every(Boolean);
   }

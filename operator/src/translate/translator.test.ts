@@ -565,11 +565,11 @@ describe('for any sequence of changes', () => {
         };
         /** Frees the recorded claims that their objects no longer have. */
         const free = (): void => {
-          const claimed = new Set(Array.from(translator.claimed(), ({ claim, uid }) => `${uid} ${claim}`));
-          const freed = new Set([...records.values()].filter(({ claim, uid }) => !claimed.has(`${uid} ${claim}`)));
-          for (const { claim } of freed) records.delete(claim);
-          const names = new Set(Array.from(freed, ({ claim }) => claim));
-          for (const claim of translator.consulted()) if (names.has(claim)) translator.recorded(claim);
+          const freed = new Set<string>();
+          for (const { claim, uid } of records.values())
+            if (!translator.claimedBy(uid).includes(claim)) freed.add(claim);
+          for (const claim of freed) records.delete(claim);
+          for (const claim of translator.consulted()) if (freed.has(claim)) translator.recorded(claim);
         };
         for (const { ref, act, spec: wanted, key: state, second: age } of [...taken, { act: 'flush' } as Step]) {
           if (act === 'flush') {

@@ -183,15 +183,12 @@ export class Translator implements ServiceListener {
     return claims;
   }
 
-  /** Yields the claims to keys, URIs and prefixes of all objects, whether or not they have them. */
-  *claimed(): Iterable<Claim> {
-    for (const entry of this.#entries.values()) {
-      const { uid, ref, claim } = entry;
-      if (ref.kind === 'Endpoint') continue;
-      const prefix = reservedPrefix(entry);
-      if (claim !== undefined) yield { claim, uid, namespace: ref.namespace };
-      if (prefix !== undefined) yield { claim: prefixClaim(prefix), uid, namespace: ref.namespace };
-    }
+  /** Returns the claims of an object to a key, a URI or a prefix, whether or not it has them. */
+  claimedBy(uid: string): readonly string[] {
+    const entry = this.#byUid.get(uid);
+    if (entry === undefined || entry.ref.kind === 'Endpoint') return [];
+    const prefix = reservedPrefix(entry);
+    return [entry.claim, prefix && prefixClaim(prefix)].filter((claim) => claim !== undefined);
   }
 
   /** Yields all claims whose records decide about objects, some of them more than once. */
