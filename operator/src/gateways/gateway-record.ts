@@ -213,8 +213,7 @@ export const accept = (process: Process, revision: Revision, rejected: readonly 
   process.acked = revision;
   process.rejected = after;
   return [...new Set([...before.keys(), ...after.keys()])].filter(
-    (key) =>
-      before.get(key)?.message !== after.get(key)?.message || before.get(key)?.isServed !== after.get(key)?.isServed,
+    (key) => before.get(key)?.message !== after.get(key)?.message,
   );
 };
 

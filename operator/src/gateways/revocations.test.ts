@@ -1,7 +1,8 @@
+import type { RejectedObject } from '@standin/contract';
 import { cpuMs } from '@standin/contract/testing';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { newProcess, type Process, type UnsupportedObject } from './gateway-record.ts';
+import { newProcess, type Process } from './gateway-record.ts';
 import { revokedState, Revocations } from './revocations.ts';
 
 const GATEWAYS = 2;
@@ -22,7 +23,7 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('cancel' as const), key }),
   fc.record({ kind: fc.constant('ack' as const), gateway, number }),
   fc.record({ kind: fc.constant('restart' as const), gateway }),
-  fc.record({ kind: fc.constant('reject' as const), gateway, key, isServed: fc.boolean() }),
+  fc.record({ kind: fc.constant('reject' as const), gateway, key }),
   fc.record({ kind: fc.constant('accept' as const), gateway, key }),
   fc.record({ kind: fc.constant('lose' as const) }),
   fc.record({ kind: fc.constant('find' as const) }),
@@ -38,7 +39,7 @@ test('the complete revocations are those that a check of all of them finds', () 
       for (const one of steps) {
         const process = 'gateway' in one ? processes[one.gateway] : undefined;
         const changed: string[] = [];
-        const setRejected = (of: string, rejected: UnsupportedObject | undefined): void => {
+        const setRejected = (of: string, rejected: RejectedObject | undefined): void => {
           if (process === undefined) return;
           const others = new Map(process.rejected);
           others.delete(of);
@@ -61,11 +62,7 @@ test('the complete revocations are those that a check of all of them finds', () 
           changed.push(...process.rejected.keys());
           Object.assign(process, { acked: undefined, rejected: new Map() });
         }
-        if (one.kind === 'reject')
-          setRejected(
-            one.key,
-            one.isServed ? { key: one.key, message: 'no', isServed: true } : { key: one.key, message: 'no' },
-          );
+        if (one.kind === 'reject') setRejected(one.key, { key: one.key, message: 'no' });
         if (one.kind === 'accept') setRejected(one.key, undefined);
         if (one.kind === 'lose') lost.add('lost');
         if (one.kind === 'find') lost.delete('lost');
