@@ -72,6 +72,9 @@ export class ObjectRecords {
   #writing: Promise<void> = Promise.resolve();
   #dirty = false;
   #writeMs = 0;
+  #isWriting = false;
+  /** The number of synchronous writes. A write that began before the last of them has earlier content. */
+  #flushes = 0;
 
   constructor(path: string, onWriteError: (error: unknown) => void) {
     this.#path = path;
@@ -140,12 +143,13 @@ export class ObjectRecords {
     this.#changed();
   }
 
-  /** Writes pending changes synchronously at exit. Throws if the data folder is not writable. */
+  /** Writes pending changes synchronously at exit. A write that has begun is given up. Throws if the data folder is not writable. */
   flushSync(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (!this.#dirty) return;
+    if (!this.#dirty && !this.#isWriting) return;
     this.#dirty = false;
+    this.#flushes += 1;
     replaceFileSync(this.#path, this.#content(), { mode: 0o600 });
   }
 
@@ -200,7 +204,10 @@ export class ObjectRecords {
   async #write(): Promise<void> {
     this.#dirty = false;
     const startedAt = performance.now();
-    const written = replaceFile(this.#path, this.#content(), { mode: 0o600 });
+    const flushes = this.#flushes;
+    this.#isWriting = true;
+    const isCurrent = (): boolean => flushes === this.#flushes;
+    const written = replaceFile(this.#path, this.#content(), { mode: 0o600, isCurrent });
     this.#writing = written.catch(() => undefined);
     try {
       await written;
@@ -208,6 +215,8 @@ export class ObjectRecords {
     } catch (error) {
       this.#dirty = true;
       throw error;
+    } finally {
+      this.#isWriting = false;
     }
   }
 }

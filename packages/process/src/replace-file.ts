@@ -12,6 +12,8 @@ export interface ReplaceOptions {
   readonly exclusive?: boolean;
   /** If false, a power failure may lose the file. Use this for files that are written again at every start. */
   readonly isDurable?: boolean;
+  /** Asked in the turn of the event loop in which the file is replaced. If it returns false, the file stays as it is. */
+  readonly isCurrent?: () => boolean;
 }
 
 const FOLDER_MODE = 0o700;
@@ -55,7 +57,7 @@ export const syncFolder = async (folder: string): Promise<void> => {
 export const replaceFile = async (
   file: string,
   content: string | Uint8Array | Iterable<string>,
-  { mode, exclusive = false, isDurable = true }: ReplaceOptions,
+  { mode, exclusive = false, isDurable = true, isCurrent }: ReplaceOptions,
 ): Promise<void> => {
   const folder = path.dirname(file);
   await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
@@ -72,7 +74,8 @@ export const replaceFile = async (
     }
     // rename() replaces, link() does not.
     if (exclusive) await link(draft, file);
-    else await rename(draft, file);
+    else if (isCurrent === undefined) await rename(draft, file);
+    else if (isCurrent()) renameSync(draft, file);
     if (isDurable) await syncFolder(folder);
   } finally {
     await rm(draft, { force: true }).finally(() => drafts.delete(draft));
