@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { hostOf, isLoopbackHost } from '@standin/contract';
+import { parseHostHeader, isLoopbackHost } from '@standin/contract';
 import type { DashboardMode } from './backend.ts';
 
 /** The reason why a request is rejected. `message` is shown to the user. */
@@ -23,7 +23,7 @@ export const isAskedAsLoopback = ({ headers }: Head): boolean => isLoopbackHost(
  * `Origin`. Unlike cookies, origins distinguish ports, so a page from a gateway on the same host has a different origin.
  */
 export const checkRequest = ({ method, headers }: Head, mode: DashboardMode): Refusal | undefined => {
-  const host = hostOf(headers.host);
+  const host = parseHostHeader(headers.host);
   if (host === undefined || (mode === 'local' && !isLoopbackHost(headers.host))) {
     return {
       status: 421,
@@ -53,7 +53,7 @@ export const checkApiRequest = (
   { headers }: Head,
   mode: DashboardMode,
 ): 'host_invalid' | 'origin_forbidden' | undefined => {
-  const host = hostOf(headers.host);
+  const host = parseHostHeader(headers.host);
   if (host === undefined) return 'host_invalid';
   if (mode === 'cluster') return undefined;
   if (!isLoopbackHost(headers.host)) return 'host_invalid';

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { REJECTIONS, urlOf, type Undelivered } from '@standin/contract';
+import { REJECTIONS, listenUrl, type Undelivered } from '@standin/contract';
 import { createEgress, parseTarget, RefusedTargets, targetOf, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { listenAdmin } from '@standin/process/admin-server';
@@ -257,7 +257,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
 
   for (const part of [refusals, delivery, gate]) part.start();
   const starting = client.start();
-  const url = urlOf('http', settings.host, receiver.port);
+  const url = listenUrl('http', settings.host, receiver.port);
   const adminUrl = admin.url;
   refused.add(targetOf(new URL(adminUrl)));
   logger.info({ url, adminUrl, gateway: settings.name }, 'gateway listening');

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { LIMITS, SourceError, urlOf, type GatheredRefusals } from '@standin/contract';
+import { LIMITS, SourceError, listenUrl, type GatheredRefusals } from '@standin/contract';
 import { RefusedTargets, targetOf } from '@standin/egress';
 import { listenAdmin } from '@standin/process/admin-server';
 import { exposeCertificateExpiry } from '@standin/process/process-metrics';
@@ -79,7 +79,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   // sources → translate
   let leader: Leader | undefined;
   const { desired, translator } = translateSources(parts, () => leader);
-  const streamUrl = urlOf('https', settings.stream.host, server.port);
+  const streamUrl = listenUrl('https', settings.stream.host, server.port);
   const { refused = new RefusedTargets([]) } = parts;
   for (const url of [streamUrl, admin.url]) refused.add(targetOf(new URL(url)));
   for (const target of refusedTargets(settings)) refused.add(target);

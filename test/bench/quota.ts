@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { periodOf } from '@standin/contract';
+import { periodAt } from '@standin/contract';
 import pino from 'pino';
 import { BlockQuotaGate } from '../../gateway/src/admit/block-quota-gate.ts';
 import { metricOf } from '../e2e/tenant.ts';
@@ -58,7 +58,7 @@ const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url
 
 /** Returns the CPU time of one admission with an available permit in microseconds, without the rest of a request. */
 const admissionMicros = async (): Promise<number> => {
-  const period = periodOf(Date.now());
+  const period = periodAt(Date.now());
   const gate = new BlockQuotaGate({
     ask: () => Promise.resolve({ kind: 'granted', block: crypto.randomUUID(), period, permits: 1e9 }),
     reportUsage: () => Promise.resolve(),

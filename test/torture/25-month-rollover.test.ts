@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { periodEndMs, periodOf } from '@standin/contract';
+import { periodEndMs, periodAt } from '@standin/contract';
 import { expect, test } from 'vitest';
 import { eventually } from '../harness/eventually.ts';
 import { ShiftedClock } from '../harness/shifted-clock.ts';
@@ -24,8 +24,8 @@ const DAY_MS = 24 * HOUR_MS;
 const SETTLED_MS = 1_500;
 
 /** The boundary between the two months. It is at least a day ahead, so the real time does not reach it during the test. */
-const MONTH_END_MS = periodEndMs(periodOf(Date.now() + DAY_MS));
-const [BEFORE, AFTER] = [periodOf(MONTH_END_MS - 1), periodOf(MONTH_END_MS)];
+const MONTH_END_MS = periodEndMs(periodAt(Date.now() + DAY_MS));
+const [BEFORE, AFTER] = [periodAt(MONTH_END_MS - 1), periodAt(MONTH_END_MS)];
 
 /**
  * Creates an account with a large quota, a project and an endpoint, all named `plenty`. Returns the path and the key for its

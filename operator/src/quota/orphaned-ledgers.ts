@@ -1,4 +1,4 @@
-import { periodOf } from '@standin/contract';
+import { periodAt } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { Controller } from '../controller.ts';
 import type { CachedObjects } from '../object-cache.ts';
@@ -39,7 +39,7 @@ export class OrphanedLedgers implements Controller {
 
   async #remove(logger: Logger): Promise<void> {
     const { store, cache } = this.#options;
-    const period = periodOf(Date.now());
+    const period = periodAt(Date.now());
     for (const [accountUid, { ledger, version }] of await store.list(logUnreadable(logger, cache))) {
       if (this.#stopping.signal.aborted) return;
       if (ledger.period < period && cache.get(accountUid) === undefined) await store.remove(accountUid, version);

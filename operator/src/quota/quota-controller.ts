@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   FairMap,
   LIMITS,
-  periodOf,
+  periodAt,
   type PermitAnswer,
   type PermitRequest,
   type ResourceObject,
@@ -154,7 +154,7 @@ export class QuotaController implements Controller {
     const account = this.#accounts.get(uid);
     const ledger = account?.stored?.ledger;
     if (quota === undefined || account === undefined || ledger === undefined) return undefined;
-    const now = periodOf(clock());
+    const now = periodAt(clock());
     const period = now > ledger.period ? now : ledger.period;
     const { spent, exhausted } = account;
     const isExhausted = exhausted === undefined ? undefined : exhausted === exhaustedMark(period, quota);
@@ -260,7 +260,7 @@ export class QuotaController implements Controller {
   async #ledgerOf(uid: string, account: Account): Promise<{ stored: StoredLedger | undefined; ledger: Ledger }> {
     const { store, clock = Date.now } = this.#options;
     account.stored ??= await store.read(uid);
-    const period = periodOf(clock());
+    const period = periodAt(clock());
     const { stored } = account;
     return { stored, ledger: stored === undefined ? newLedger(period) : inPeriod(stored.ledger, period) };
   }

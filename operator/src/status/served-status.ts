@@ -8,7 +8,7 @@ import {
   type Events,
   type Objects,
   type ResourceObject,
-  periodOf,
+  periodAt,
 } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import type { Logger } from 'pino';
@@ -150,7 +150,7 @@ export class ServedStatus {
   #quotaConditions({ uid, quota }: Verdict, status: StatusFields, context: ConditionContext): Condition[] {
     if (quota === undefined) return [];
     const { inputs } = this.#options;
-    const usage = shownUsage(inputs.usage(uid), status, { quota, period: periodOf(Date.parse(context.now)) });
+    const usage = shownUsage(inputs.usage(uid), status, { quota, period: periodAt(Date.parse(context.now)) });
     const audited = inputs.audited(uid);
     const standing = (wanted: ConditionType): Condition[] => context.before.filter(({ type }) => type === wanted);
     return [

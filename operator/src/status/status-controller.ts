@@ -1,7 +1,7 @@
 import {
   configKey,
   periodEndMs,
-  periodOf,
+  periodAt,
   type ConfigKey,
   type ConfigObject,
   type Events,
@@ -231,6 +231,6 @@ export class StatusController implements Controller {
 }
 
 const untilMonthCheckMs = (now: number): number =>
-  Math.min(MONTH_CHECK_MS_MAX, Math.max(1, periodEndMs(periodOf(now)) - now));
+  Math.min(MONTH_CHECK_MS_MAX, Math.max(1, periodEndMs(periodAt(now)) - now));
 
 const uidOf = (key: ConfigKey): string => key.slice(key.indexOf('/') + 1);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { keyFingerprint, periodOf } from '@standin/contract';
+import { keyFingerprint, periodAt } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import type { LogOwner } from '@standin/logstore';
 import { shownUsage, type QuotaUsage } from '../quota/usage.ts';
@@ -28,7 +28,7 @@ export const statusFields =
   ): StatusFields => {
     switch (kind) {
       case 'Account': {
-        const present = quota === undefined ? undefined : { quota, period: periodOf(Date.parse(now)) };
+        const present = quota === undefined ? undefined : { quota, period: periodAt(Date.parse(now)) };
         return {
           projects: [...translator.childrenOf(uid)].length,
           apiKey: apiKeyField(key(uid), before, now),

@@ -44,7 +44,6 @@ export class FairSelection implements Iterable<string> {
     this.#shares = undefined;
   }
 
-  /** Returns whether the object is selected. */
   has(namespace: string, name: string): boolean {
     const member = this.#members.get(namespace);
     if (member?.names.has(name) !== true) return false;

@@ -6,6 +6,7 @@ export * from './conditions.ts';
 export * from './config-objects.ts';
 export * from './config-stream.ts';
 export * from './duration.ts';
+export * from './error-message.ts';
 export * from './fair-map.ts';
 export * from './fair-queue.ts';
 export * from './fair-selection.ts';

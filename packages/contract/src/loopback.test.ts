@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isRebound, urlOf } from './loopback.ts';
+import { isRebound, listenUrl } from './loopback.ts';
 
 test.each([
   ['127.0.0.1', 'localhost:9090', false],
@@ -27,5 +27,5 @@ test.each([
   ['0.0.0.0', 'http://127.0.0.1:9090'],
   ['::', 'http://[::1]:9090'],
 ])('a server that listens on %s has the URL %s', (address, url) => {
-  expect(urlOf('http', address, 9090)).toBe(url);
+  expect(listenUrl('http', address, 9090)).toBe(url);
 });

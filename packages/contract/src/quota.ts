@@ -15,7 +15,7 @@ import { LIMITS } from './limits.ts';
  */
 
 /** Returns the calendar month in UTC, such as `2026-11`. */
-export const periodOf = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
+export const periodAt = (ms: number): string => new Date(ms).toISOString().slice(0, 7);
 
 /** Returns the end of the period in milliseconds since the epoch. */
 export const periodEndMs = (period: string): number =>

@@ -9,7 +9,7 @@ import { z } from 'zod';
  */
 export type SettingsSchema = z.ZodObject;
 
-export type SettingsOf<S extends SettingsSchema> = Readonly<z.infer<S>>;
+export type ParsedSettings<S extends SettingsSchema> = Readonly<z.infer<S>>;
 
 /** The schema for the settings of a process that writes a log, and whose settings therefore include `logLevel`. */
 export type ProcessSettingsSchema = SettingsSchema & z.ZodType<{ readonly logLevel: string }>;
@@ -72,7 +72,7 @@ export const parseSettings = <S extends SettingsSchema>(
   schema: S,
   env: Readonly<Record<string, string | undefined>>,
   otherPrefixes: readonly string[] = ['STANDIN_TEST_'],
-): SettingsOf<S> => {
+): ParsedSettings<S> => {
   const settings = describeSettings(schema);
   const known = new Set(settings.map((setting) => setting.env));
   const problems = Object.keys(env)

@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { isRebound, urlOf } from '@standin/contract';
+import { isRebound, listenUrl } from '@standin/contract';
 import Fastify from 'fastify';
 import type { Registry } from 'prom-client';
 
@@ -38,5 +38,5 @@ export const listenAdmin = async (options: AdminServerOptions): Promise<AdminSer
   });
   await app.listen({ host, port });
   const { port: ownPort } = app.server.address() as AddressInfo;
-  return { url: urlOf('http', host, ownPort), close: () => app.close() };
+  return { url: listenUrl('http', host, ownPort), close: () => app.close() };
 };

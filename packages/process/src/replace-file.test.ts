@@ -17,13 +17,13 @@ afterEach(async () => {
 });
 
 const filesIn = (folder: string): Promise<string[]> => readdir(folder);
-const modeOf = async (name: string): Promise<number> => (await stat(name)).mode & 0o777;
+const fileMode = async (name: string): Promise<number> => (await stat(name)).mode & 0o777;
 
 test('replaceFile creates a file and its folder, then replaces the file, and leaves no draft', async () => {
   await replaceFile(file, 'one', SECRET);
-  expect([await modeOf(path.dirname(file)), await modeOf(file)]).toEqual([0o700, 0o600]);
+  expect([await fileMode(path.dirname(file)), await fileMode(file)]).toEqual([0o700, 0o600]);
   await replaceFile(file, Buffer.from('two'), { mode: 0o644, isDurable: false });
-  expect([await readFile(file, 'utf8'), await modeOf(file)]).toEqual(['two', 0o644]);
+  expect([await readFile(file, 'utf8'), await fileMode(file)]).toEqual(['two', 0o644]);
   await replaceFile(file, ['th', 'r', 'ee'], SECRET);
   expect(await readFile(file, 'utf8')).toBe('three');
   replaceFileSync(file, 'four', SECRET);

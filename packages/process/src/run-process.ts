@@ -4,7 +4,7 @@ import {
   parseSettings,
   SettingsError,
   type ProcessSettingsSchema,
-  type SettingsOf,
+  type ParsedSettings,
 } from '@standin/contract';
 import { pino, type Logger } from 'pino';
 
@@ -22,7 +22,7 @@ export interface ProcessDefinition<S extends ProcessSettingsSchema> {
   /** For example `operator`. Included in each line of the log, as `component`. */
   readonly name: string;
   readonly settings: S;
-  readonly start: (settings: SettingsOf<S>, logger: Logger) => Promise<Running>;
+  readonly start: (settings: ParsedSettings<S>, logger: Logger) => Promise<Running>;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -66,7 +66,7 @@ export const runProcess = async <S extends ProcessSettingsSchema>(
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 
-const readSettings = <S extends ProcessSettingsSchema>(schema: S, env: Environment): SettingsOf<S> => {
+const readSettings = <S extends ProcessSettingsSchema>(schema: S, env: Environment): ParsedSettings<S> => {
   try {
     return parseSettings(schema, env);
   } catch (error) {
