@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { REJECTIONS, listenUrl, type Undelivered } from '@standin/contract';
-import { createEgress, parseTarget, RefusedTargets, targetOf, type Egress } from '@standin/egress';
+import { createEgress, parseTarget, RefusedTargets, urlTarget, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { listenAdmin } from '@standin/process/admin-server';
 import { exposeCertificateExpiry } from '@standin/process/process-metrics';
@@ -107,7 +107,7 @@ const openConfig = (
 const refusedBy = ({ settings, refused = new RefusedTargets([]) }: GatewayOptions): RefusedTargets => {
   const { egress, clickhouse, operator } = settings;
   for (const target of egress.refuse.map(parseTarget)) refused.add(target);
-  for (const url of [clickhouse.url, ...operator.urls]) refused.add(targetOf(new URL(url)));
+  for (const url of [clickhouse.url, ...operator.urls]) refused.add(urlTarget(new URL(url)));
   return refused;
 };
 
@@ -259,7 +259,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const starting = client.start();
   const url = listenUrl('http', settings.host, receiver.port);
   const adminUrl = admin.url;
-  refused.add(targetOf(new URL(adminUrl)));
+  refused.add(urlTarget(new URL(adminUrl)));
   logger.info({ url, adminUrl, gateway: settings.name }, 'gateway listening');
 
   const stop = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { LIMITS, SourceError, listenUrl, type GatheredRefusals } from '@standin/contract';
-import { RefusedTargets, targetOf } from '@standin/egress';
+import { RefusedTargets, urlTarget } from '@standin/egress';
 import { listenAdmin } from '@standin/process/admin-server';
 import { exposeCertificateExpiry } from '@standin/process/process-metrics';
 import type { Logger } from 'pino';
@@ -81,7 +81,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   const { desired, translator } = translateSources(parts, () => leader);
   const streamUrl = listenUrl('https', settings.stream.host, server.port);
   const { refused = new RefusedTargets([]) } = parts;
-  for (const url of [streamUrl, admin.url]) refused.add(targetOf(new URL(url)));
+  for (const url of [streamUrl, admin.url]) refused.add(urlTarget(new URL(url)));
   for (const target of refusedTargets(settings)) refused.add(target);
   const replays = openReplayParts({ settings, store: logStore, registry, refused, logger });
   const audit = openAudit(parts, desired.cache, (uid) => leader?.statuses.enqueue(uid));

@@ -8,7 +8,7 @@ import {
   portSetting,
   watchSetting,
 } from '@standin/contract';
-import { checkUpstreamUrl, egressSettings, parseTarget, RefusedTargets, targetOf, type Target } from '@standin/egress';
+import { checkUpstreamUrl, egressSettings, parseTarget, RefusedTargets, urlTarget, type Target } from '@standin/egress';
 import { migratingSettings } from '@standin/logstore';
 import { z } from 'zod';
 import type { RetentionSettings, TranslateSettings } from './translate/index.ts';
@@ -196,7 +196,7 @@ export type OperatorSettings = Readonly<z.infer<typeof operatorSettings>>;
 /** Returns the targets that are never allowed as upstreams, in addition to the addresses on which this process listens. */
 export const refusedTargets = ({ egress, clickhouse }: OperatorSettings): readonly Target[] => [
   ...egress.refuse.map(parseTarget),
-  ...(clickhouse.url === undefined ? [] : [targetOf(new URL(clickhouse.url))]),
+  ...(clickhouse.url === undefined ? [] : [urlTarget(new URL(clickhouse.url))]),
 ];
 
 /** Returns the settings that limit retention. */
@@ -211,7 +211,7 @@ export const translateSettings = (settings: OperatorSettings): TranslateSettings
   return {
     gatewayUrl: settings.gatewayUrl,
     clusterDomain: settings.clusterDomain,
-    checkUpstream: (url) => checkUpstreamUrl(url, settings.egress) ?? refused.check(targetOf(url)),
+    checkUpstream: (url) => checkUpstreamUrl(url, settings.egress) ?? refused.check(urlTarget(url)),
     quotaByPlan: { Free: settings.quota.free || undefined, Pro: settings.quota.pro || undefined },
     requestsPerSecondByPlan: {
       Free: settings.requestsPerSecond.free || undefined,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import process from 'node:process';
-import { targetOf } from '@standin/egress';
+import { urlTarget } from '@standin/egress';
 import { openLogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { EngineAddress } from '@standin/engine';
@@ -109,7 +109,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
       });
       const { url: apiUrl, hasPages } = dashboard;
       // Endpoints must not reach the API, because it requires no login, or its token is in a file.
-      standin.refused.add(targetOf(new URL(apiUrl)));
+      standin.refused.add(urlTarget(new URL(apiUrl)));
       await writeRunFile(dataDir, {
         ...run,
         api: { url: hasPages ? apiUrl : withLoopbackHost(apiUrl), token, hasPages },

@@ -1,5 +1,5 @@
 import type { FallbackReason, HeaderPair, UpstreamFailureCode } from '@standin/contract';
-import { EgressError, joinUpstreamUrl, type Egress, type UpstreamAnswer } from '@standin/egress';
+import { EgressError, joinUpstreamUrl, type Egress, type UpstreamResponse } from '@standin/egress';
 import { expandUrl } from '@standin/responses';
 import { buildMockRow, buildRow, type Answered } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
@@ -144,7 +144,7 @@ class Relay {
     return undefined;
   }
 
-  async pass(answer: UpstreamAnswer): Promise<Mock | undefined> {
+  async pass(answer: UpstreamResponse): Promise<Mock | undefined> {
     const { exchange } = this.#accepted;
     this.#firstByteUs = Math.round((performance.now() - this.#dialledMs) * 1000);
     const fallback = answer.status >= SERVER_ERROR_MIN ? this.#fallbackOn('ServerError') : undefined;
@@ -200,12 +200,12 @@ class Relay {
   }
 
   /** Returns the trailers if the caller accepts trailers (RFC 9110 section 6.5.1), and otherwise none. */
-  #trailersFor(answer: UpstreamAnswer): readonly HeaderPair[] {
+  #trailersFor(answer: UpstreamResponse): readonly HeaderPair[] {
     if (!acceptsTrailers(this.#accepted.head)) return [];
     return passableTrailers(answer.trailers(), answer.headers);
   }
 
-  #recordAnswer(answer: UpstreamAnswer, framing: Framing, end: RelayEnd, failure?: Failure): Promise<void> {
+  #recordAnswer(answer: UpstreamResponse, framing: Framing, end: RelayEnd, failure?: Failure): Promise<void> {
     return this.#record({
       outcome: failure === undefined ? 'forwarded' : outcomeOf(failure),
       status: answer.status,

@@ -1,4 +1,4 @@
-import type { UpstreamAnswer } from '@standin/egress';
+import type { UpstreamResponse } from '@standin/egress';
 import type { Exchange } from '../request/exchange.ts';
 import type { Capture } from './capture.ts';
 
@@ -29,7 +29,7 @@ export interface RelayEnd {
  * known length, because a chunked body is complete only with its terminator.
  */
 export const relayBody = async (
-  answer: UpstreamAnswer,
+  answer: UpstreamResponse,
   exchange: Exchange,
   { capture, contentLength, readBytesMax, readMsMax }: RelayOptions,
 ): Promise<RelayEnd> => {

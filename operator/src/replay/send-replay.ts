@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { REJECTED_HEADER, type HeaderPair } from '@standin/contract';
-import { EgressError, GatheredBytes, type Egress, type ReplayRequest, type UpstreamAnswer } from '@standin/egress';
+import { EgressError, GatheredBytes, type Egress, type ReplayRequest, type UpstreamResponse } from '@standin/egress';
 import type { Destination } from './destination.ts';
 
 /** A response. `error` is empty if the response is complete. */
@@ -92,7 +92,7 @@ const reasonOf = (failure: unknown): string =>
 
 type Body = Pick<Answer, 'body' | 'bodyBytes' | 'truncated'> & { readonly failure: unknown };
 
-const readBody = async ({ body }: UpstreamAnswer, bytesMax: number): Promise<Body> => {
+const readBody = async ({ body }: UpstreamResponse, bytesMax: number): Promise<Body> => {
   const gathered = new GatheredBytes();
   let keptBytes = 0;
   let bodyBytes = 0;

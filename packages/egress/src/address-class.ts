@@ -87,7 +87,7 @@ const embeddedIpv4 = (address: ipaddr.IPv6): ipaddr.IPv4[] => {
  * Returns the addresses that a packet to `ip` can reach, which are the embedded IPv4 addresses, or `ip` itself if there are none.
  * Throws if `ip` is not an IP address.
  */
-export const destinationsOf = (ip: string): Address[] => {
+export const reachableAddresses = (ip: string): Address[] => {
   const address = ipaddr.parse(ip);
   if (address instanceof ipaddr.IPv4) return [address];
   const embedded = embeddedIpv4(address);
@@ -106,7 +106,7 @@ const BY_RANGE: Readonly<Record<string, AddressClass>> = {
   unicast: 'public',
 };
 
-export const classOf = (address: Address): AddressClass => {
+export const addressClass = (address: Address): AddressClass => {
   // A zone (fe80::1%eth0) names an interface on this machine, not another address.
   const text = address.toString().replace(/%.*/, '');
   if (METADATA.has(text)) return 'cloud metadata';
@@ -124,6 +124,6 @@ export const classOf = (address: Address): AddressClass => {
  * Sources: IANA special-purpose registries (RFC 6890), ipaddr.js, cloud documentation.
  */
 export const classifyAddress = (ip: string): AddressClass => {
-  const classes = destinationsOf(ip).map(classOf);
+  const classes = reachableAddresses(ip).map(addressClass);
   return classes.find((found) => found !== 'public') ?? 'public';
 };

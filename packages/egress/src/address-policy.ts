@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { classOf, destinationsOf, matchesAny, type AddressClass } from './address-class.ts';
+import { addressClass, reachableAddresses, matchesAny, type AddressClass } from './address-class.ts';
 
 /**
  * Determines which addresses an upstream may have. Public addresses are always allowed. Regardless of the settings, cloud metadata
@@ -59,8 +59,8 @@ export const refuseAddress = (
 ): AddressRefusal | undefined => {
   if (!ipaddr.isValid(ip)) return { address: ip, kind: 'not an IP address' };
   const allowed = allowedNetworks(policy);
-  for (const destination of destinationsOf(ip)) {
-    const found = classOf(destination);
+  for (const destination of reachableAddresses(ip)) {
+    const found = addressClass(destination);
     const mayBe =
       found === 'public' ||
       (policy.allowPrivate && OWN_MACHINE.has(found)) ||
@@ -86,8 +86,12 @@ const METADATA_NAMES = new Set([
   'instance-data.ec2.internal',
 ]);
 
-/** Returns the host of a URL without brackets and without a trailing dot. */
-export const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+/** Without brackets and without a trailing dot. */
+export const bareHost = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+
+/** The port of an http or https URL, or of a connection for one. */
+export const portNumber = ({ protocol, port }: { readonly protocol: string; readonly port: string }): number =>
+  Number(port || (protocol === 'https:' ? 443 : 80));
 
 /**
  * Returns the reason why `url` cannot be an upstream, as a sentence without a full stop, or undefined if nothing rules it out
@@ -102,7 +106,7 @@ export const checkUpstreamUrl = (url: URL, policy: AddressPolicy, options: Check
   if (url.username !== '' || url.password !== '') {
     return 'the URL must not contain a user name or password; callers send their own authorization header';
   }
-  const host = hostOf(url);
+  const host = bareHost(url);
   if (host === '') return 'the URL has no host';
   if (ipaddr.isValid(host)) return checkAddress(host, policy, options);
   if (METADATA_NAMES.has(host)) return `${host} is a cloud metadata service, which is never allowed`;

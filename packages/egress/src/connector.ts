@@ -1,7 +1,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
-import { refuseAddress, type AddressPolicy, type AddressRefusal } from './address-policy.ts';
+import { portNumber, refuseAddress, type AddressPolicy, type AddressRefusal } from './address-policy.ts';
 import { connectError, EgressError } from './egress-error.ts';
 import type { FairLookups } from './fair-lookups.ts';
 import type { RefusedTargets } from './refused-targets.ts';
@@ -76,8 +76,7 @@ const resolve = async (hostname: string, options: ConnectorOptions, signal: Abor
   return { addresses: await lookUp(), viaService: false, failure };
 };
 
-/** Returns the reason why a connection to that address is blocked, or undefined if the connection is allowed. */
-const refusalOf = (address: string, port: number, options: ConnectorOptions): AddressRefusal | undefined =>
+const addressRefusal = (address: string, port: number, options: ConnectorOptions): AddressRefusal | undefined =>
   options.refused.refuse({ host: address, port }) ?? refuseAddress(address, options.policy, options);
 
 /**
@@ -93,14 +92,11 @@ const vettedAddresses = async (
   const { addresses, viaService } = resolved;
   if (addresses.length === 0) throw new EgressError('upstream_unreachable', `The name ${hostname} has no addresses.`);
   for (const { address } of addresses) {
-    const refusal = refusalOf(address, port, { ...options, viaService });
+    const refusal = addressRefusal(address, port, { ...options, viaService });
     if (refusal !== undefined) throw resolved.failure ?? blocked(hostname, refusal);
   }
   return resolved;
 };
-
-const portOf = ({ protocol, port }: buildConnector.Options): number =>
-  Number(port || (protocol === 'https:' ? 443 : 80));
 
 /** Dials only the vetted addresses. Does not look the name up again. */
 const dial = (
@@ -111,7 +107,7 @@ const dial = (
   const isTls = target.protocol === 'https:';
   const common = {
     host: target.hostname,
-    port: portOf(target),
+    port: portNumber(target),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ATTEMPT_TIMEOUT_MS,
     noDelay: true,
@@ -136,7 +132,7 @@ const refusePeer = (socket: Socket, hostname: string, options: ConnectorOptions)
   const peer = socket.remoteAddress;
   if (peer === undefined)
     return new EgressError('upstream_blocked', 'Not connected: the upstream closed the connection.');
-  const refusal = refusalOf(peer, socket.remotePort ?? 0, options);
+  const refusal = addressRefusal(peer, socket.remotePort ?? 0, options);
   return refusal && blocked(hostname, refusal);
 };
 
@@ -147,7 +143,7 @@ const connectTo = async (
   signal: AbortSignal,
 ): Promise<Socket> => {
   const { hostname } = target;
-  const { addresses, viaService } = await vettedAddresses({ hostname, port: portOf(target) }, options, signal);
+  const { addresses, viaService } = await vettedAddresses({ hostname, port: portNumber(target) }, options, signal);
   signal.throwIfAborted();
   const socket = dial(target, addresses, options);
   return new Promise<Socket>((resolve, reject) => {

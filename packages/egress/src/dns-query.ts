@@ -37,7 +37,7 @@ const systemServers = (): readonly NameServer[] =>
     return { address: bracketed ?? bare ?? text, port: port === undefined ? DNS_PORT : Number(port) };
   });
 
-const questionOf = (name: string, type: AddressType): Buffer => {
+const encodeQuestion = (name: string, type: AddressType): Buffer => {
   const labels = name.replace(/\.$/, '').split('.');
   const parts = labels.map((label) => Buffer.from(`\0${label}`, 'latin1'));
   for (const part of parts) part[0] = part.length - 1;
@@ -50,7 +50,7 @@ const questionOf = (name: string, type: AddressType): Buffer => {
 const failure = (name: string, code: 'ENOTFOUND' | 'EAI_AGAIN', cause?: unknown): Error =>
   Object.assign(new Error(`${name} cannot be looked up (${code})`, { cause }), { code });
 
-const queryOf = (question: Buffer): Buffer => {
+const encodeQuery = (question: Buffer): Buffer => {
   const header = Buffer.alloc(HEADER_BYTES);
   header.writeUInt16BE(randomInt(0x10000), 0);
   // The flags ask for recursion, and there is one question.
@@ -157,12 +157,12 @@ export const queryAddresses = async (
   type: AddressType,
   { servers = systemServers(), attempts = RETRIED, signal: ended }: QueryOptions = {},
 ): Promise<DnsAnswer> => {
-  const question = questionOf(name, type);
+  const question = encodeQuestion(name, type);
   let cause: unknown;
   for (let attempt = 0; attempt < attempts.max && ended?.aborted !== true; attempt += 1) {
     const server = servers[attempt % Math.max(servers.length, 1)];
     if (server === undefined) break;
-    const query = queryOf(question);
+    const query = encodeQuery(question);
     const timeout = AbortSignal.timeout(attempts.timeoutMs);
     const signal = ended === undefined ? timeout : AbortSignal.any([timeout, ended]);
     try {

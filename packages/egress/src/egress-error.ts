@@ -28,14 +28,14 @@ export const tooManyLines = (): EgressError =>
     `The upstream's response has more than ${LIMITS.upstreamHeadLinesMax} header or trailer lines.`,
   );
 
-const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
+const errorCode = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
 
 /** What OpenSSL adds to its errors, in addition to a message with addresses in memory and lines of its source code. */
 const isOfOpenSsl = (error: Error): error is Error & { readonly reason: string } =>
   'library' in error && 'reason' in error && typeof error.reason === 'string';
 
 /** Returns why a connection or a response failed, without what only the developers of Node and OpenSSL need. */
-const reasonOf = (error: Error): string =>
+const plainReason = (error: Error): string =>
   isOfOpenSsl(error) ? error.reason : error.message.replace(/[;\n].*/s, '').replace(/\.$/, '');
 
 /** The codes with which Node refuses a certificate are the names of OpenSSL's X509_V_ERR_ constants, without that prefix. */
@@ -46,7 +46,7 @@ export const connectError = (error: unknown, where: string): EgressError => {
   if (error instanceof EgressError) return error;
   const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   const reason = cause instanceof Error ? cause : new Error(String(cause));
-  const code = codeOf(reason);
+  const code = errorCode(reason);
   // The message of a system error contains addresses: `connect ECONNREFUSED 10.0.0.7:80 - Local (10.0.0.2:41234)`.
   const options = { cause: error, detail: 'address' in reason ? reason.message : '' };
   const say = (message: string) => new EgressError('upstream_unreachable', message, options);
@@ -62,8 +62,8 @@ export const connectError = (error: unknown, where: string): EgressError => {
       detail: reason.message,
     });
   if (CERTIFICATE_CODE.test(code) && !isOfOpenSsl(reason))
-    return say(`The certificate of ${where} is not trusted: ${reasonOf(reason)}.`);
-  return say(`Could not connect to ${where}: ${'address' in reason ? code : reasonOf(reason)}.`);
+    return say(`The certificate of ${where} is not trusted: ${plainReason(reason)}.`);
+  return say(`Could not connect to ${where}: ${'address' in reason ? code : plainReason(reason)}.`);
 };
 
 const BROKE_OFF = new Set([
@@ -75,7 +75,7 @@ const BROKE_OFF = new Set([
 ]);
 
 /** Returns whether the error is a lost connection rather than invalid bytes. */
-export const brokeOff = (error: Error): boolean => BROKE_OFF.has(codeOf(error)) && !/^bad /.test(error.message);
+export const brokeOff = (error: Error): boolean => BROKE_OFF.has(errorCode(error)) && !/^bad /.test(error.message);
 
 /**
  * Converts an error from undici or a socket. `inBody` means that the head of the response has arrived. For a connection that could
@@ -103,5 +103,5 @@ export const exchangeError = (error: unknown, inBody: boolean): EgressError => {
   if (brokeOff(cause)) {
     return fail('upstream_unreachable', 'The upstream closed the connection before it responded.');
   }
-  return fail('upstream_invalid', `The upstream's response is not valid HTTP/1.1: ${reasonOf(cause)}.`);
+  return fail('upstream_invalid', `The upstream's response is not valid HTTP/1.1: ${plainReason(cause)}.`);
 };

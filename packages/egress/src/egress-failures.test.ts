@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { connectError } from './egress-error.ts';
-import { answer, askAndIdle, cleanUp, egressWith, get, resolving, upstreamWith } from './egress.testing.ts';
+import { rawResponse, askAndIdle, cleanUp, egressWith, get, resolving, upstreamWith } from './egress.testing.ts';
 import type { Script } from './raw-upstream.testing.ts';
 
 describe('a bad upstream', () => {
@@ -224,7 +224,7 @@ describe('on an idle connection that the upstream closes while the next request 
     const used = new WeakSet();
     return (socket) => {
       if (used.has(socket)) socket.resetAndDestroy();
-      else socket.write(answer('ok'));
+      else socket.write(rawResponse('ok'));
       used.add(socket);
     };
   };

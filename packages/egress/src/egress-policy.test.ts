@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
-import { answer, egressWith, get, resolving, upstreamWith } from './egress.testing.ts';
+import { rawResponse, egressWith, get, resolving, upstreamWith } from './egress.testing.ts';
 import { parseTarget, RefusedTargets } from './refused-targets.ts';
 
 describe('the address policy', () => {
@@ -18,7 +18,7 @@ describe('the address policy', () => {
     '0',
     'localhost',
   ])('blocks the host %s before it connects', async (host) => {
-    const upstream = await upstreamWith(answer('secret'));
+    const upstream = await upstreamWith(rawResponse('secret'));
     await expect(
       egressWith(cluster).request(get(0, { url: `http://${host}:${upstream.port}/` })),
     ).rejects.toMatchObject({ code: 'upstream_blocked' });
@@ -31,7 +31,7 @@ describe('the address policy', () => {
     ['a mapped address', ['::ffff:127.0.0.1']],
     ['metadata', ['169.254.169.254']],
   ])('blocks a name that resolves to %s', async (_name, ips) => {
-    const upstream = await upstreamWith(answer('secret'));
+    const upstream = await upstreamWith(rawResponse('secret'));
     await expect(
       egressWith({ ...cluster, ...resolving(...ips) }).request(get(0, { url: `http://a.test:${upstream.port}/` })),
     ).rejects.toMatchObject({
@@ -49,7 +49,7 @@ describe('the address policy', () => {
   });
 
   test('resolves a name once per connection to prevent DNS rebinding', async () => {
-    const upstream = await upstreamWith((socket) => socket.end(answer('ok')));
+    const upstream = await upstreamWith((socket) => socket.end(rawResponse('ok')));
     const answers = ['127.0.0.1', '127.0.0.2'];
     const egress = egressWith({
       policy: { allowPrivate: false, allow: ['127.0.0.1/32'] },
@@ -63,14 +63,14 @@ describe('the address policy', () => {
   });
 
   test('tries the second address if the first one does not respond', async () => {
-    const upstream = await upstreamWith(answer('ok'));
+    const upstream = await upstreamWith(rawResponse('ok'));
     const egress = egressWith(resolving('127.0.0.9', '127.0.0.1'));
     const result = await egress.request(get(0, { url: `http://two.test:${upstream.port}/` }));
     expect((await buffer(result.body)).toString()).toBe('ok');
   });
 
   test('does not reuse the connection of a serviceRef for a URL', async () => {
-    const upstream = await upstreamWith((socket) => socket.write(answer('ok')));
+    const upstream = await upstreamWith((socket) => socket.write(rawResponse('ok')));
     const egress = egressWith({ policy: { allowPrivate: false, allow: ['127.0.0.1/32'] }, ...resolving('127.0.0.1') });
     const url = `http://orders.shop.svc:${upstream.port}/`;
     await buffer((await egress.request(get(0, { url, viaService: true }))).body);
@@ -88,7 +88,7 @@ describe('a Service that serviceRef names', () => {
   const via = (url: string) => get(0, { url, viaService: true });
 
   test('is blocked if it is an alias, regardless of the target', async () => {
-    const upstream = await upstreamWith(answer('secret'));
+    const upstream = await upstreamWith(rawResponse('secret'));
     const egress = egressWith({
       ...resolving('127.0.0.1'),
       lookupService: () => Promise.resolve({ isAlias: true, addresses: [{ address: '127.0.0.1', family: 4 }] }),
@@ -113,7 +113,7 @@ describe('a Service that serviceRef names', () => {
     await expect(egressWith({ ...cluster, ...hosts, lookupService }).request(request)).rejects.toMatchObject({
       code: 'upstream_blocked',
     });
-    const upstream = await upstreamWith(answer('ok'));
+    const upstream = await upstreamWith(rawResponse('ok'));
     const laptop = egressWith({ ...resolving('127.0.0.1'), lookupService });
     expect((await laptop.request(via(`http://orders.shop.svc:${upstream.port}/`))).status).toBe(200);
   });
@@ -131,7 +131,7 @@ describe('a refused target', () => {
   test.each(['127.0.0.1', 'localhost', '[::1]', '[::ffff:127.0.0.1]', '127.9.9.9', 'a.test'])(
     'is blocked at %s, although private addresses are allowed',
     async (host) => {
-      const upstream = await upstreamWith(answer('secret'));
+      const upstream = await upstreamWith(rawResponse('secret'));
       const refused = new RefusedTargets([parseTarget(`127.0.0.1:${upstream.port}`)]);
       const egress = egressWith({
         policy: { allowPrivate: true, allow: ['0.0.0.0/0', '::/0'] },
@@ -150,7 +150,7 @@ describe('a refused target', () => {
   );
 
   test('is recognized by the addresses of its name', async () => {
-    const upstream = await upstreamWith(answer('secret'));
+    const upstream = await upstreamWith(rawResponse('secret'));
     const lookup = resolving('127.0.0.1').lookup;
     const refused = new RefusedTargets([parseTarget(`clickhouse:${upstream.port}`)], lookup);
     const url = `http://127.0.0.1:${upstream.port}/`;

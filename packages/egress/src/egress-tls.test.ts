@@ -5,7 +5,7 @@ import { buffer } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import type { EgressOptions } from './egress.ts';
 import { isCertificates } from './certificates.ts';
-import { answer, cleanUp, egressWith, get, resolving } from './egress.testing.ts';
+import { rawResponse, cleanUp, egressWith, get, resolving } from './egress.testing.ts';
 import { makeCertificate } from './raw-upstream.testing.ts';
 
 const NAME = 'api.example.test';
@@ -15,7 +15,7 @@ const tlsUpstream = async (options: TlsOptions) => {
   const names: (string | undefined)[] = [];
   const server = createTlsServer(options, (socket) => {
     names.push(typeof socket.servername === 'string' ? socket.servername : undefined);
-    socket.on('error', () => undefined).end(answer('ok'));
+    socket.on('error', () => undefined).end(rawResponse('ok'));
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   cleanUp(() => Promise.resolve(server.close()));

@@ -3,12 +3,12 @@ import { buffer } from 'node:stream/consumers';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createEgress, type EgressOptions } from './egress.ts';
-import { answer, askAndIdle, cleanUp, egressWith, get, resolving, upstreamWith } from './egress.testing.ts';
+import { rawResponse, askAndIdle, cleanUp, egressWith, get, resolving, upstreamWith } from './egress.testing.ts';
 import { makeCertificate, startRawUpstream } from './raw-upstream.testing.ts';
 
 describe('a valid upstream', () => {
   test('receives the request unchanged, except for hop-by-hop headers', async () => {
-    const upstream = await upstreamWith((socket) => socket.end(answer('ok')));
+    const upstream = await upstreamWith((socket) => socket.end(rawResponse('ok')));
     const body = Uint8Array.from([0, 255, 237, 160, 128]);
     const result = await egressWith().request(
       get(upstream.port, {
@@ -62,7 +62,7 @@ describe('a valid upstream', () => {
   });
 
   test('receives consecutive requests over one connection', async () => {
-    const upstream = await upstreamWith((socket) => socket.write(answer('ok')));
+    const upstream = await upstreamWith((socket) => socket.write(rawResponse('ok')));
     const egress = egressWith();
     for (let round = 0; round < 5; round += 1) await askAndIdle(egress, upstream);
     expect(upstream.connections()).toBe(1);
@@ -71,7 +71,7 @@ describe('a valid upstream', () => {
   test('has connections for each namespace, so that one that waits for slow responses does not stop others', async () => {
     let isSilent = true;
     const upstream = await upstreamWith((socket) => {
-      if (!isSilent) socket.end(answer('ok'));
+      if (!isSilent) socket.end(rawResponse('ok'));
     });
     const egress = egressWith();
     const held = Array.from({ length: 300 }, () => egress.request(get(upstream.port, { namespace: 'team-a' })));
@@ -143,7 +143,7 @@ describe('a valid upstream', () => {
     let closed = 0;
     const upstream = await upstreamWith((socket, _request, count) => {
       if (count === 1) socket.once('close', () => (closed += 1));
-      socket.write(answer('ok', 'keep-alive: timeout=600\r\n'));
+      socket.write(rawResponse('ok', 'keep-alive: timeout=600\r\n'));
     });
     const egress = egressWith();
     await askAndIdle(egress, upstream);
@@ -199,7 +199,7 @@ describe('a valid upstream', () => {
 
   test('that uses TLS must have a certificate from a trusted CA for the requested name', async () => {
     const { ca, cert, key } = await makeCertificate('api.example.test');
-    const upstream = await startRawUpstream(answer('secret'), { cert, key });
+    const upstream = await startRawUpstream(rawResponse('secret'), { cert, key });
     cleanUp(() => upstream[Symbol.asyncDispose]());
     const request = (name: string, options: Partial<EgressOptions>) =>
       egressWith({ ...resolving('127.0.0.1'), ...options }).request(

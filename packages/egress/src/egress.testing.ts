@@ -45,7 +45,7 @@ export const askAndIdle = async (egress: Egress, upstream: RawUpstream): Promise
   await nextTurn();
 };
 
-export const answer = (body: string, head = '') =>
+export const rawResponse = (body: string, head = '') =>
   `HTTP/1.1 200 OK\r\n${head}content-length: ${body.length}\r\n\r\n${body}`;
 
 /** Returns options with which an egress resolves every name to these addresses. */

@@ -4,10 +4,10 @@ import { Agent, Pool } from 'undici';
 import { checkUpstreamUrl, type AddressPolicy } from './address-policy.ts';
 import { createConnector } from './connector.ts';
 import { EgressError, exchangeError } from './egress-error.ts';
-import { Exchange, type UpstreamAnswer } from './exchange.ts';
+import { Exchange, type UpstreamResponse } from './exchange.ts';
 import { FairLookups } from './fair-lookups.ts';
 import { requestHeaders } from './headers.ts';
-import { RefusedTargets, targetOf } from './refused-targets.ts';
+import { RefusedTargets, urlTarget } from './refused-targets.ts';
 import { lookupAll, lookupService, probeName, type Lookup, type Probe, type ServiceLookup } from './lookup.ts';
 import { SocketWatch } from './socket-watch.ts';
 import { splitUpstreamUrl } from './upstream-url.ts';
@@ -60,7 +60,7 @@ export interface Egress {
    * a GET, PUT or DELETE once if its idle connection turns out to be closed (RFC 9112 section 9.3.1), and never repeats anything
    * else. Rejects with an `EgressError`, or with the signal's reason when it aborts.
    */
-  request(request: UpstreamRequest): Promise<UpstreamAnswer>;
+  request(request: UpstreamRequest): Promise<UpstreamResponse>;
   /** Cuts all connections. Wait for running requests before calling this. */
   close(): Promise<void>;
 }
@@ -150,16 +150,16 @@ export const createEgress = (options: EgressOptions): Egress => {
   const direct = createAgent({ ...options, refused, lookups, sockets, viaService: false });
   const service = createAgent({ ...options, refused, lookups, sockets, viaService: true });
 
-  const send = (request: UpstreamRequest, mayRepeat: boolean, deadline: number): Promise<UpstreamAnswer> => {
+  const send = (request: UpstreamRequest, mayRepeat: boolean, deadline: number): Promise<UpstreamResponse> => {
     const { parsed, target } = splitUpstreamUrl(request.url);
-    return new Promise<UpstreamAnswer>((resolve, reject) => {
+    return new Promise<UpstreamResponse>((resolve, reject) => {
       const { signal } = request;
       const settle = () => clearTimeout(timer);
       const exchange = new Exchange(sockets, {
-        answered: (answer) => {
+        responded: (response) => {
           settle();
-          answer.body.once('close', () => signal?.removeEventListener('abort', cancel));
-          resolve(answer);
+          response.body.once('close', () => signal?.removeEventListener('abort', cancel));
+          resolve(response);
         },
         failed: (error, stale) => {
           settle();
@@ -201,7 +201,7 @@ export const createEgress = (options: EgressOptions): Egress => {
     request: async (request) => {
       request.signal?.throwIfAborted();
       const url = new URL(request.url);
-      const reason = checkUpstreamUrl(url, options.policy, request) ?? refused.check(targetOf(url));
+      const reason = checkUpstreamUrl(url, options.policy, request) ?? refused.check(urlTarget(url));
       if (reason !== undefined) throw new EgressError('upstream_blocked', `Not connected: ${reason}.`);
       return send(request, IDEMPOTENT.has(request.method), performance.now() + request.timeoutMs);
     },

@@ -7,7 +7,7 @@ import { areValidLines, decodeLines } from './headers.ts';
 import type { SocketWatch } from './socket-watch.ts';
 
 /** An upstream response. Headers and trailers are latin1, in wire order and case. */
-export interface UpstreamAnswer {
+export interface UpstreamResponse {
   /** 200 to 599. */
   readonly status: number;
   /** Printable ASCII. Empty if the upstream sent anything else. */
@@ -23,9 +23,9 @@ export interface UpstreamAnswer {
 }
 
 export interface ExchangeEvents {
-  answered(answer: UpstreamAnswer): void;
+  responded(response: UpstreamResponse): void;
   /**
-   * Called instead of `answered`. `stale` means that a reused connection was closed before the upstream sent any part of the
+   * Called instead of `responded`. `stale` means that a reused connection was closed before the upstream sent any part of the
    * response.
    */
   failed(error: EgressError, stale: boolean): void;
@@ -42,7 +42,7 @@ const PRINTABLE = /^[\t\x20-\x7e]*$/;
 
 type Controller = Dispatcher.DispatchController;
 
-const linesOf = (raw: Controller['rawHeaders']): HeaderPair[] => (Array.isArray(raw) ? decodeLines(raw) : []);
+const headerPairs = (raw: Controller['rawHeaders']): HeaderPair[] => (Array.isArray(raw) ? decodeLines(raw) : []);
 
 /** A handler for undici that passes on the response to one request, with raw headers and trailers, and with backpressure. */
 export class Exchange implements Dispatcher.DispatchHandler {
@@ -53,7 +53,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #small = new GatheredBytes();
   #hasSmall = false;
   #trailers: readonly HeaderPair[] = [];
-  #answerBegan = false;
+  #responseBegan = false;
   #settled = false;
   #abortedWith: Error | undefined;
 
@@ -76,14 +76,14 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStarted(): void {
-    this.#answerBegan = true;
+    this.#responseBegan = true;
   }
 
   onResponseStart(controller: Controller, status: number, _headers: unknown, statusText = ''): void {
     this.#sockets.progressed();
     // 103 Early Hints and similar. undici itself rejects 100 and 101, which no request asked for.
     if (status >= 100 && status < 200) return;
-    const headers = linesOf(controller.rawHeaders);
+    const headers = headerPairs(controller.rawHeaders);
     if (headers.length > LIMITS.upstreamHeadLinesMax) throw tooManyLines();
     if (status < 200 || status > 599)
       throw new EgressError(
@@ -108,7 +108,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     body.on('error', () => undefined);
     this.#body = body;
     this.#settled = true;
-    this.#events.answered({
+    this.#events.responded({
       status,
       statusText: PRINTABLE.test(statusText) ? statusText : '',
       headers,
@@ -149,7 +149,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
       this.#body?.destroy(exchangeError(reset, true));
       return;
     }
-    const trailers = linesOf(controller.rawTrailers);
+    const trailers = headerPairs(controller.rawTrailers);
     if (trailers.length > LIMITS.upstreamHeadLinesMax) {
       this.#body?.destroy(tooManyLines());
       return;
@@ -172,7 +172,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     if (this.#settled) return;
     this.#settled = true;
-    const stale = !this.#answerBegan && brokeOff(error) && this.#sockets.bytesReadBefore(error) > 0;
+    const stale = !this.#responseBegan && brokeOff(error) && this.#sockets.bytesReadBefore(error) > 0;
     this.#events.failed(exchangeError(error, false), stale);
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { answer, egressWith, get, upstreamWith } from './egress.testing.ts';
+import { rawResponse, egressWith, get, upstreamWith } from './egress.testing.ts';
 import { FairLookups, LOOKUPS_MAX } from './fair-lookups.ts';
 import type { Probe } from './lookup.ts';
 
@@ -242,7 +242,7 @@ describe('names without a response from a name server', () => {
 
 // Each lookup to a silent name server occupies a thread for up to a minute, long after the request has timed out.
 test('names that one namespace cannot look up do not delay the requests of others', async () => {
-  const upstream = await upstreamWith(answer('ok'));
+  const upstream = await upstreamWith(rawResponse('ok'));
   let free = LOOKUPS_MAX;
   /** As libuv does, uses a limited number of threads, and only in order of arrival. */
   const lookup = async (hostname: string) => {

@@ -2,11 +2,11 @@ export { checkUpstreamUrl, isCidr, type AddressPolicy, type CheckOptions } from 
 export { isCertificates } from './certificates.ts';
 export { createEgress, type Egress, type EgressOptions, type UpstreamRequest } from './egress.ts';
 export { EgressError } from './egress-error.ts';
-export { type UpstreamAnswer } from './exchange.ts';
+export { type UpstreamResponse } from './exchange.ts';
 export { GatheredBytes } from './gathered-bytes.ts';
 export { stripHopByHop } from './headers.ts';
 export { type Lookup, type ResolvedAddress } from './lookup.ts';
-export { isTarget, parseTarget, RefusedTargets, targetOf, type Target } from './refused-targets.ts';
+export { isTarget, parseTarget, RefusedTargets, urlTarget, type Target } from './refused-targets.ts';
 export {
   replayRequest,
   type CapturedRequest,

@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { isTarget, parseTarget, RefusedTargets, targetOf } from './refused-targets.ts';
+import { isTarget, parseTarget, RefusedTargets, urlTarget } from './refused-targets.ts';
 
 const refusing = (...texts: string[]) => new RefusedTargets(texts.map(parseTarget));
 const check = (targets: RefusedTargets, host: string, port: number) => targets.check({ host, port });
@@ -35,7 +35,7 @@ describe('a target', () => {
     ['http://[::1]:8123/x', '::1', 8123],
     ['http://a.:81', 'a', 81],
   ])('of the URL %s is %s:%i', (url, host, port) => {
-    expect(targetOf(new URL(url))).toEqual({ host, port });
+    expect(urlTarget(new URL(url))).toEqual({ host, port });
   });
 });
 

@@ -1,8 +1,8 @@
 import { networkInterfaces } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import ipaddr from 'ipaddr.js';
-import { classOf, destinationsOf } from './address-class.ts';
-import { hostOf, type AddressRefusal } from './address-policy.ts';
+import { addressClass, reachableAddresses } from './address-class.ts';
+import { bareHost, portNumber, type AddressRefusal } from './address-policy.ts';
 import { lookupAll, type Lookup } from './lookup.ts';
 
 /**
@@ -43,11 +43,7 @@ export const parseTarget = (text: string): Target => {
   return { host: host.toLowerCase().replace(/\.$/, ''), port: Number(port) };
 };
 
-/** Returns the target of an http or https URL. */
-export const targetOf = (url: URL): Target => ({
-  host: hostOf(url),
-  port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
-});
+export const urlTarget = (url: URL): Target => ({ host: bareHost(url), port: portNumber(url) });
 
 /** Returns the addresses that are known without a name server, or undefined for a name. */
 const literalAddresses = (host: string): readonly string[] | undefined => {
@@ -56,11 +52,11 @@ const literalAddresses = (host: string): readonly string[] | undefined => {
 };
 
 const canonical = (ip: string): readonly string[] =>
-  destinationsOf(ip).map((address) => address.toString().replace(/%.*/, ''));
+  reachableAddresses(ip).map((address) => address.toString().replace(/%.*/, ''));
 
 /** Returns whether a packet to that address stays on this machine. */
 const isOwn = (ip: string): boolean => {
-  const found = classOf(ipaddr.parse(ip));
+  const found = addressClass(ipaddr.parse(ip));
   if (found === 'loopback' || found === 'unspecified') return true;
   return Object.values(networkInterfaces()).some((addresses) =>
     addresses?.some(({ address }) => canonical(address).includes(ip)),

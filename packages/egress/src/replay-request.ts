@@ -110,13 +110,13 @@ export const replayRequest = (
   const headers = edit.headers ?? captured.headers;
   return {
     ...replayHeaders({ requestId: captured.id, target, headers, isEdited, apiKey }),
-    url: target === 'Endpoint' ? gatewayUrl(url, wanted) : joinUpstreamUrl(url, queryOf(wanted)),
+    url: target === 'Endpoint' ? gatewayUrl(url, wanted) : joinUpstreamUrl(url, targetQuery(wanted)),
     method: edit.method ?? captured.method,
     body: edit.body ?? captured.body,
   };
 };
 
-const queryOf = (target: string): string => {
+const targetQuery = (target: string): string => {
   const start = target.indexOf('?');
   return start === -1 ? '' : target.slice(start + 1);
 };
