@@ -1,6 +1,6 @@
 import { KubeClient, resourcePath } from '@standin/kube';
 import { loadConfig, type SharedConnectionConfig } from '@standin/kube/kube-config';
-import { tokenOf } from '@standin/kube/kube-token';
+import { bearerToken } from '@standin/kube/kube-token';
 import { podFetch } from '@standin/kube/pod-connection';
 import { PlainError } from '../plain-error.ts';
 import { apiClient, RESPONSE_LIMITS, type ApiClient } from './api-client.ts';
@@ -79,7 +79,7 @@ export const refindingFetch = (first: typeof fetch, find: () => Promise<typeof f
 
 /** Resolves with the token of the kubeconfig's user. */
 const ownToken = async (config: SharedConnectionConfig): Promise<string> => {
-  const found = await tokenOf(config).catch((error: unknown) => {
+  const found = await bearerToken(config).catch((error: unknown) => {
     throw new PlainError(`no token for the dashboard: ${(error as Error).message}`, { cause: error });
   });
   if (found !== undefined) return found.token;

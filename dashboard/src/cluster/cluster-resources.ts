@@ -16,7 +16,7 @@ import {
   isNotFound,
   objectPath,
   objectVersion,
-  replacementOf,
+  objectReplacement,
   resourcePath,
   toResourceObject,
   toSourceError,
@@ -140,7 +140,7 @@ const writeOnce = async (
     throw isNotFound(error) ? missingError(ref) : error;
   });
   checkExpected(toResourceObject(kind, current), expected, ref);
-  const replaced = replacementOf(current, object);
+  const replaced = objectReplacement(current, object);
   if (replaced === undefined) return current;
   return client.replace<CustomResource>(objectPath(ref), replaced, objectVersion(current), options);
 };

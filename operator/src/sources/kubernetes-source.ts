@@ -165,7 +165,7 @@ class KubernetesObjects implements Objects {
       const created = { apiVersion, kind, metadata: { name, namespace, labels, annotations }, spec };
       return this.#client.create(collectionPath(kind, namespace), created, { query });
     }
-    const replaced = replacementOf(current, object);
+    const replaced = objectReplacement(current, object);
     return replaced === undefined
       ? current
       : this.#client.replace(objectPath(ref), replaced, objectVersion(current), { query });

@@ -89,7 +89,7 @@ const parseStatus = (body: string): ApiStatus => {
   }
 };
 
-export interface RefusedAnswer {
+export interface RefusedResponse {
   readonly status: number;
   readonly body: string;
   readonly retryAfter: string | undefined;
@@ -97,14 +97,14 @@ export interface RefusedAnswer {
 }
 
 /** Converts a response that is not 2xx into an error. */
-export const refused = (request: string, answer: RefusedAnswer): ApiError => {
-  const status = parseStatus(answer.body);
+export const refused = (request: string, response: RefusedResponse): ApiError => {
+  const status = parseStatus(response.body);
   const detailSeconds = status.details?.retryAfterSeconds;
   const retryAfterMs =
-    parseRetryAfterMs(answer.retryAfter, answer.now) ??
+    parseRetryAfterMs(response.retryAfter, response.now) ??
     (detailSeconds === undefined ? undefined : detailSeconds * 1_000);
-  return new ApiError(status.message ?? `${request} returned HTTP status ${answer.status}`, {
-    status: answer.status,
+  return new ApiError(status.message ?? `${request} returned HTTP status ${response.status}`, {
+    status: response.status,
     reason: status.reason ?? 'Unknown',
     request,
     causes: status.details?.causes ?? [],

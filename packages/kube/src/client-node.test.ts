@@ -23,7 +23,7 @@ const load = <C extends KubeConfig>(config: C, server = 'https://127.0.0.1:1'): 
   return config;
 };
 
-const dispatcherOf = async (config: KubeConfig): Promise<unknown> => {
+const callDispatcher = async (config: KubeConfig): Promise<unknown> => {
   const context = new RequestContext('https://127.0.0.1:1/', HttpMethod.GET);
   await config.applySecurityAuthentication(context);
   return context.getDispatcher();
@@ -31,9 +31,9 @@ const dispatcherOf = async (config: KubeConfig): Promise<unknown> => {
 
 it('creates new connections for each call, unlike SharedConnectionConfig', async () => {
   const theirs = load(new KubeConfig());
-  expect(await dispatcherOf(theirs)).not.toBe(await dispatcherOf(theirs));
+  expect(await callDispatcher(theirs)).not.toBe(await callDispatcher(theirs));
   const ours = load(new SharedConnectionConfig());
-  expect(await dispatcherOf(ours)).toBe(await dispatcherOf(ours));
+  expect(await callDispatcher(ours)).toBe(await callDispatcher(ours));
   await ours.close();
 });
 

@@ -22,12 +22,12 @@ export type CustomResource = KubeObject & { readonly spec?: unknown; readonly st
 
 /** Returns the path of all objects of a kind, in one namespace or in all of them. */
 export const collectionPath = (kind: Kind, namespace?: string): string =>
-  resourcePath({ ...resourceOf(kind), namespace });
+  resourcePath({ ...kindResource(kind), namespace });
 
 export const objectPath = ({ kind, namespace, name }: ObjectRef, subresource?: string): string =>
-  resourcePath({ ...resourceOf(kind), namespace, name, subresource });
+  resourcePath({ ...kindResource(kind), namespace, name, subresource });
 
-const resourceOf = (kind: Kind) => ({ group: API_GROUP, version: API_VERSION, plural: RESOURCES[kind].plural });
+const kindResource = (kind: Kind) => ({ group: API_GROUP, version: API_VERSION, plural: RESOURCES[kind].plural });
 
 /**
  * Converts a custom resource to a `ResourceObject`. Leaves out kubectl's copy of the object and other metadata that would only take
@@ -62,7 +62,7 @@ export const toResourceObject = (kind: Kind, object: CustomResource): ResourceOb
  * compare-and-swap. Returns `undefined` if there is no difference, because even a PUT without a difference would change the object:
  * it would record this client as the field manager.
  */
-export const replacementOf = (current: CustomResource, desired: DesiredObject): CustomResource | undefined => {
+export const objectReplacement = (current: CustomResource, desired: DesiredObject): CustomResource | undefined => {
   const { apiVersion, kind, spec } = desired;
   const { labels = {}, annotations = {} } = desired.metadata;
   // Keep kubectl's annotation, because otherwise the next `kubectl apply` could not determine which fields were removed. Keep

@@ -2,7 +2,13 @@
 
 export { ApiError, type ApiCause, isConflict, isNotFound } from './api-error.ts';
 export { systemClock, type Clock } from './clock.ts';
-export { collectionPath, objectPath, replacementOf, toResourceObject, type CustomResource } from './custom-resource.ts';
+export {
+  collectionPath,
+  objectPath,
+  objectReplacement,
+  toResourceObject,
+  type CustomResource,
+} from './custom-resource.ts';
 export {
   KubeClient,
   ResponseTooLargeError,
@@ -13,15 +19,7 @@ export {
   type RequestOptions,
 } from './kube-client.ts';
 export type { Lane, SharedConnectionConfig } from './kube-config.ts';
-export {
-  formatVersion,
-  nameOnly,
-  objectKey,
-  objectVersion,
-  parseVersion,
-  type KubeList,
-  type KubeObject,
-} from './kube-object.ts';
+export { formatVersion, nameOnly, objectVersion, parseVersion, type KubeList, type KubeObject } from './kube-object.ts';
 export { microTime, type Leader, type Lease } from './lease.ts';
 export { LeaderElector, type LeaderCallbacks, type LeaderElectorOptions, type Term } from './leader-elector.ts';
 export { listAll, listPages, type ListOptions, type Listed } from './list-all.ts';

@@ -246,7 +246,7 @@ interface RawKubeconfig {
 }
 
 /** Returns the current user's `tokenFile`, in kubectl's spelling, from the first file that contains the user. */
-const tokenFileOf = (paths: readonly string[], userName: string | undefined): string | undefined => {
+const findTokenFile = (paths: readonly string[], userName: string | undefined): string | undefined => {
   for (const path of paths) {
     const raw = parse(readFileSync(path, 'utf8')) as RawKubeconfig | null;
     const found = raw?.users?.find((user) => user.name === userName);
@@ -283,7 +283,7 @@ export const loadConfig = (options: LoadOptions = {}): SharedConnectionConfig =>
   }
   const user = config.getCurrentUser();
   const inCluster = user?.authProvider as { config?: { tokenFile?: string } } | undefined;
-  const tokenFile = inCluster?.config?.tokenFile ?? tokenFileOf(config.loadedFiles, user?.name);
+  const tokenFile = inCluster?.config?.tokenFile ?? findTokenFile(config.loadedFiles, user?.name);
   if (tokenFile !== undefined) config.setTokenFile(tokenFile);
   return config;
 };

@@ -20,7 +20,6 @@ export interface KubeObject {
   };
 }
 
-/** Returns the version of an object that the API server returned. */
 export const objectVersion = ({ metadata: { uid = '', resourceVersion = '' } }: KubeObject): ObjectVersion => ({
   uid,
   resourceVersion,
@@ -50,7 +49,3 @@ export interface KubeList<T> {
   /** Go sometimes writes an empty list as null. */
   readonly items: readonly T[] | null;
 }
-
-/** Returns `namespace/name`, or `name` for a cluster-scoped object. */
-export const objectKey = ({ metadata }: KubeObject): string =>
-  metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;

@@ -28,7 +28,7 @@ const kubeconfig = async (user: unknown, cluster: object = {}): Promise<string> 
   return file;
 };
 
-const tokenOf = async (user: unknown): Promise<string | undefined> =>
+const readToken = async (user: unknown): Promise<string | undefined> =>
   (await readKubeToken({ kubeconfigPath: await kubeconfig(user) }))?.token;
 
 it('the token is returned with the API server and the certificate authority, regardless of the form of the kubeconfig', async () => {
@@ -47,12 +47,12 @@ it('the token is returned with the API server and the certificate authority, reg
 });
 
 it('the token belongs to the current user', async () => {
-  expect(await tokenOf({ token: 'abc' })).toBe('abc');
+  expect(await readToken({ token: 'abc' })).toBe('abc');
 });
 
 it('the token is read from a file', async () => {
   await writeFile(path.join(folder, 'token'), 'from-file\n');
-  expect(await tokenOf({ tokenFile: 'token' })).toBe('from-file');
+  expect(await readToken({ tokenFile: 'token' })).toBe('from-file');
 });
 
 it('the token is read from a file, also without the path of a kubeconfig', async () => {
@@ -80,7 +80,7 @@ it('the token comes from a credential plugin', async () => {
     args: ['-e', `process.stdout.write(${JSON.stringify(JSON.stringify(credential))})`],
     interactiveMode: 'Never',
   };
-  expect(await tokenOf({ exec })).toBe('made');
+  expect(await readToken({ exec })).toBe('made');
 });
 
 it('the token is undefined for a server without encryption, as without a kubeconfig', async () => {

@@ -20,7 +20,7 @@ export interface KubeToken {
   readonly cluster: KubeClusterIdentity;
 }
 
-const identityOf = ({ server, caData, caFile }: Cluster): KubeClusterIdentity => {
+const clusterIdentity = ({ server, caData, caFile }: Cluster): KubeClusterIdentity => {
   const ca = caData === undefined ? caFile && readFileSync(caFile) : Buffer.from(caData, 'base64');
   return { server, caSha256: ca === undefined || ca === '' ? '' : createHash('sha256').update(ca).digest('hex') };
 };
@@ -35,14 +35,14 @@ const identityOf = ({ server, caData, caFile }: Cluster): KubeClusterIdentity =>
 export const readKubeToken = async (options: LoadOptions = {}): Promise<KubeToken | undefined> => {
   const config = loadConfig(options);
   try {
-    return await tokenOf(config);
+    return await bearerToken(config);
   } finally {
     await config.close();
   }
 };
 
 /** Does the same as `readKubeToken`, for a kubeconfig that is already loaded. */
-export const tokenOf = async (config: SharedConnectionConfig): Promise<KubeToken | undefined> => {
+export const bearerToken = async (config: SharedConnectionConfig): Promise<KubeToken | undefined> => {
   const cluster = config.getCurrentCluster();
   // A token is never sent without encryption. `authenticate` would report an unencrypted URL as an error even if the user has no
   // token.
@@ -50,5 +50,7 @@ export const tokenOf = async (config: SharedConnectionConfig): Promise<KubeToken
   const { headers } = await config.authenticate(cluster.server);
   const header = Object.entries(headers).find(([name]) => name.toLowerCase() === 'authorization')?.[1];
   const token = header === undefined ? undefined : /^Bearer (.+)$/i.exec(header)?.[1];
-  return token === undefined ? undefined : { token, context: config.getCurrentContext(), cluster: identityOf(cluster) };
+  return token === undefined
+    ? undefined
+    : { token, context: config.getCurrentContext(), cluster: clusterIdentity(cluster) };
 };

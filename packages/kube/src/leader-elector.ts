@@ -9,7 +9,7 @@ import {
   LeaseStore,
   annotationsWith,
   firstEpoch,
-  leaderOf,
+  leaseLeader,
   microTime,
   withoutVersion,
   type Leader,
@@ -109,7 +109,7 @@ export class LeaderElector {
 
   /** Returns the current leader as last seen, or undefined if there is none or nothing has been seen yet. */
   leader(): Leader | undefined {
-    return leaderOf(this.#observed?.lease);
+    return leaseLeader(this.#observed?.lease);
   }
 
   /**

@@ -45,8 +45,7 @@ export interface Leader {
   readonly url: string | undefined;
 }
 
-/** Returns the holder of a lease, or undefined if there is none. */
-export const leaderOf = (lease: Lease | undefined): Leader | undefined => {
+export const leaseLeader = (lease: Lease | undefined): Leader | undefined => {
   const identity = lease?.spec.holderIdentity;
   if (identity === undefined || identity === '') return undefined;
   return { identity, url: lease?.metadata.annotations?.[LEADER_URL_ANNOTATION] };

@@ -33,7 +33,7 @@ export interface StalenessProbe {
 }
 
 /** The label is not `namespace`, because Prometheus uses that name for the namespace of the scraped pod. */
-export const labelsOf = ({ resource, namespace }: Pick<StalenessProbe, 'resource' | 'namespace'>) => ({
+export const reflectorLabels = ({ resource, namespace }: Pick<StalenessProbe, 'resource' | 'namespace'>) => ({
   resource,
   exported_namespace: namespace,
 });
@@ -50,7 +50,7 @@ export const reflectorMetrics = perRegistry((registry) => {
       this.reset();
       for (const probe of reflectors) {
         const seconds = probe.secondsSinceContact();
-        if (seconds !== undefined) this.set(labelsOf(probe), seconds);
+        if (seconds !== undefined) this.set(reflectorLabels(probe), seconds);
       }
     },
   });
@@ -61,7 +61,7 @@ export const reflectorMetrics = perRegistry((registry) => {
     registers: [registry],
     collect() {
       this.reset();
-      for (const probe of reflectors) this.set(labelsOf(probe), probe.size());
+      for (const probe of reflectors) this.set(reflectorLabels(probe), probe.size());
     },
   });
   return {

@@ -115,8 +115,8 @@ describe('the WebSocket is closed', () => {
   it('when the response to a request is complete', async () => {
     const response = Buffer.from('HTTP/1.1 200 OK\r\nKeep-Alive: timeout=600\r\nContent-Length: 2\r\n\r\nok');
     const { config, closed } = await startServer({ respond: (socket) => void socket.write(frame(DATA, response)) });
-    const answer = await podFetch(config, POD)(new URL('http://pod/'));
-    expect(await answer.text()).toBe('ok');
+    const fetched = await podFetch(config, POD)(new URL('http://pod/'));
+    expect(await fetched.text()).toBe('ok');
     await closed;
   });
 

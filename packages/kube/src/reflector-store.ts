@@ -1,6 +1,6 @@
 // client-node's informer does not report that an object was deleted and created again, and keeps whole objects.
 
-import { objectKey, type KubeObject } from './kube-object.ts';
+import type { KubeObject } from './kube-object.ts';
 import type { Listed } from './list-all.ts';
 import { Turns } from './turns.ts';
 
@@ -39,7 +39,7 @@ export class ReflectorStore<T extends KubeObject> {
   }
 
   put(object: T): void {
-    const key = objectKey(object);
+    const key = namespacedName(object);
     const known = this.#objects.get(key);
     if (known !== undefined && known.metadata.resourceVersion === object.metadata.resourceVersion) return;
     // The object was deleted and created again while no watch was open. The handler must not mistake the new object for the old
@@ -50,7 +50,7 @@ export class ReflectorStore<T extends KubeObject> {
   }
 
   remove(object: T): void {
-    const key = objectKey(object);
+    const key = namespacedName(object);
     if (this.#objects.delete(key)) this.#handler.remove(object);
   }
 
@@ -65,7 +65,7 @@ export class ReflectorStore<T extends KubeObject> {
     for await (const { items, resourceVersion } of pages) {
       version = resourceVersion;
       for (const object of items) {
-        listed.add(objectKey(object));
+        listed.add(namespacedName(object));
         this.put(object);
         await turns.pause();
         signal.throwIfAborted();
@@ -79,3 +79,7 @@ export class ReflectorStore<T extends KubeObject> {
     return version;
   }
 }
+
+/** `namespace/name`, or `name` for a cluster-scoped object. */
+const namespacedName = ({ metadata: { namespace, name } }: KubeObject): string =>
+  namespace === undefined ? name : `${namespace}/${name}`;

@@ -8,7 +8,7 @@ import type { KubeClient, Query } from './kube-client.ts';
 import type { KubeObject } from './kube-object.ts';
 import { listPages, type Listed } from './list-all.ts';
 import type { KubeLogger } from './logger.ts';
-import { labelsOf, reflectorMetrics } from './metrics.ts';
+import { reflectorLabels, reflectorMetrics } from './metrics.ts';
 import { ReflectorStore, type ReflectorHandler } from './reflector-store.ts';
 import { Turns } from './turns.ts';
 import { watchEvents } from './watch-events.ts';
@@ -149,7 +149,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
       const ending = await this.#listAndWatch(position, signal);
       if (isAborted(signal)) return;
       position = ending.resume;
-      this.#metrics?.restarts.inc({ ...labelsOf(this.#watched), reason: ending.reason });
+      this.#metrics?.restarts.inc({ ...reflectorLabels(this.#watched), reason: ending.reason });
       if (ending.healthy) {
         failures = 0;
         lastReason = ending.reason;
@@ -180,7 +180,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
   }
 
   async #list(signal: AbortSignal): Promise<string> {
-    this.#metrics?.lists.inc(labelsOf(this.#watched));
+    this.#metrics?.lists.inc(reflectorLabels(this.#watched));
     const version = await this.#store.replace(this.#pages(signal), signal);
     this.#settleSynced.resolve();
     return version;
@@ -280,7 +280,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     try {
       callback();
     } catch (error) {
-      this.#metrics?.handlerErrors.inc(labelsOf(this.#watched));
+      this.#metrics?.handlerErrors.inc(reflectorLabels(this.#watched));
       this.#options.logger.error({ ...this.#watched, err: error }, 'reflector callback threw');
     }
   }

@@ -3,7 +3,7 @@
 import { SourceError, type SourceErrorKind } from '@standin/contract';
 import { ApiError } from './api-error.ts';
 
-const kindOf = ({ status }: ApiError): SourceErrorKind => {
+const sourceErrorKind = ({ status }: ApiError): SourceErrorKind => {
   switch (status) {
     case 404:
       return 'NotFound';
@@ -25,7 +25,7 @@ const kindOf = ({ status }: ApiError): SourceErrorKind => {
 
 /** Converts an `ApiError` to a `SourceError` with the same message. Returns any other error unchanged. */
 export const toSourceError = (error: unknown): unknown =>
-  error instanceof ApiError ? new SourceError(kindOf(error), error.message, { cause: error }) : error;
+  error instanceof ApiError ? new SourceError(sourceErrorKind(error), error.message, { cause: error }) : error;
 
 /** Waits for a call to the API server. Rejects with a `SourceError` if the call fails with an `ApiError`. */
 export const asSourceError = async <T>(call: Promise<T>): Promise<T> => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MalformedWatchError, watchEvents } from './watch-events.ts';
 
-async function* chunksOf(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
+async function* asyncChunks(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
   for (const chunk of chunks) {
     await Promise.resolve();
     yield chunk;
@@ -11,7 +11,7 @@ async function* chunksOf(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
 
 const collect = async (chunks: readonly Buffer[]): Promise<unknown[]> => {
   const events: unknown[] = [];
-  for await (const event of watchEvents(chunksOf(chunks), () => undefined)) events.push(event);
+  for await (const event of watchEvents(asyncChunks(chunks), () => undefined)) events.push(event);
   return events;
 };
 

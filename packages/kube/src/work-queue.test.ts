@@ -4,7 +4,7 @@ import { recordingLogger } from '../testing/fake-api-server.ts';
 import { until } from '../testing/until.ts';
 import { WorkQueue, type WorkQueueOptions } from './work-queue.ts';
 
-const queueOf = (reconcile: WorkQueueOptions<string>['reconcile'], options: Partial<WorkQueueOptions<string>> = {}) =>
+const testQueue = (reconcile: WorkQueueOptions<string>['reconcile'], options: Partial<WorkQueueOptions<string>> = {}) =>
   new WorkQueue<string>({ name: 'test', logger: recordingLogger(), reconcile, ...options });
 
 /** Returns a reconciler whose runs end when the test decides. */
@@ -20,7 +20,7 @@ const gated = () => {
 describe('WorkQueue', () => {
   it('processes a waiting key once, regardless of how often it was added', async () => {
     const { runs, reconcile } = gated();
-    const queue = queueOf(reconcile);
+    const queue = testQueue(reconcile);
     queue.add('busy');
     for (let time = 0; time < 5; time++) queue.add('a');
     runs[0]?.end();
@@ -33,7 +33,7 @@ describe('WorkQueue', () => {
 
   it('never processes a key concurrently, but processes it again if it was added during the run', async () => {
     const { runs, reconcile } = gated();
-    const queue = queueOf(reconcile, { concurrency: 4 });
+    const queue = testQueue(reconcile, { concurrency: 4 });
     queue.add('a');
     queue.add('a');
     queue.add('a');
@@ -48,7 +48,7 @@ describe('WorkQueue', () => {
 
   it('processes as many keys concurrently as it has workers', async () => {
     const { runs, reconcile } = gated();
-    const queue = queueOf(reconcile, { concurrency: 2 });
+    const queue = testQueue(reconcile, { concurrency: 2 });
     for (const key of ['a', 'b', 'c']) queue.add(key);
     expect(runs.map(({ key }) => key)).toEqual(['a', 'b']);
     runs[0]?.end();
@@ -60,7 +60,7 @@ describe('WorkQueue', () => {
   it('leaves workers for other namespaces, which take turns', async () => {
     const { runs, reconcile } = gated();
     const about = (key: string) => ({ namespace: key.slice(0, 1) });
-    const queue = queueOf(reconcile, { concurrency: 3, about });
+    const queue = testQueue(reconcile, { concurrency: 3, about });
     for (const key of ['a1', 'a2', 'a3', 'a4', 'a5', 'b1', 'b2']) queue.add(key);
     const begun = () => runs.map(({ key }) => key).join(' ');
     // Of three workers, one namespace gets two.
@@ -84,7 +84,7 @@ describe('WorkQueue', () => {
   it('lets everything else have its turn between runs without I/O', async () => {
     const RUNS_MAX = 200;
     let runs = 0;
-    const queue = queueOf(() => {
+    const queue = testQueue(() => {
       runs += 1;
       const until = performance.now() + 5;
       while (performance.now() < until);
@@ -102,7 +102,7 @@ describe('WorkQueue', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const times: number[] = [];
-    const queue = queueOf(
+    const queue = testQueue(
       () => {
         times.push(performance.now());
         return [5, 7].includes(times.length) ? Promise.resolve(undefined) : Promise.reject(new Error('not yet'));
@@ -123,7 +123,7 @@ describe('WorkQueue', () => {
     const logged: object[] = [];
     const logger = { ...recordingLogger(), warn: (fields: object) => void logged.push(fields) };
     const about = (key: string) => ({ namespace: 'team-a', name: key });
-    const queue = queueOf(() => Promise.reject(new Error('refused')), { logger, about });
+    const queue = testQueue(() => Promise.reject(new Error('refused')), { logger, about });
     queue.add('shop');
     await until('the failure', () => logged.length > 0);
     expect(logged[0]).toMatchObject({ controller: 'test', namespace: 'team-a', name: 'shop', failures: 1 });
@@ -132,7 +132,7 @@ describe('WorkQueue', () => {
 
   it('processes a change without waiting for a backoff', async () => {
     let runs = 0;
-    const queue = queueOf(
+    const queue = testQueue(
       () => {
         runs += 1;
         return Promise.reject(new Error('always'));
@@ -149,7 +149,7 @@ describe('WorkQueue', () => {
 
   it('requeues a key after the delay that a reconciliation requests', async () => {
     const times: number[] = [];
-    const queue = queueOf(() => {
+    const queue = testQueue(() => {
       times.push(performance.now());
       return Promise.resolve(times.length === 1 ? { requeueAfterMs: 50 } : undefined);
     });
@@ -161,7 +161,7 @@ describe('WorkQueue', () => {
 
   it('keeps the shorter of two delays', async () => {
     const ran: string[] = [];
-    const queue = queueOf((key) => {
+    const queue = testQueue((key) => {
       ran.push(key);
       return Promise.resolve(undefined);
     });
@@ -175,7 +175,7 @@ describe('WorkQueue', () => {
 
   it('stops after running reconciliations have ended and starts no new ones', async () => {
     const { runs, reconcile } = gated();
-    const queue = queueOf(reconcile);
+    const queue = testQueue(reconcile);
     queue.add('a');
     queue.add('b');
     queue.addAfter('c', 10);
@@ -192,7 +192,7 @@ describe('WorkQueue', () => {
 
   it("exposes controller-runtime's metrics", async () => {
     const registry = new Registry();
-    const queue = queueOf((key) => (key === 'bad' ? Promise.reject(new Error('no')) : Promise.resolve(undefined)), {
+    const queue = testQueue((key) => (key === 'bad' ? Promise.reject(new Error('no')) : Promise.resolve(undefined)), {
       registry,
       backoff: { baseMs: 60_000, capMs: 60_000 },
     });

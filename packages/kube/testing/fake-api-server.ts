@@ -15,7 +15,7 @@ export interface SeenRequest {
 
 export type Script = (request: SeenRequest, response: ServerResponse) => void | Promise<void>;
 
-const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
+const parsedBody = async (request: IncomingMessage): Promise<unknown> => {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString());
@@ -33,7 +33,7 @@ export class FakeApiServer {
   constructor(script: Script) {
     this.script = script;
     this.#server = createServer((request, response) => {
-      void this.#answer(request, response);
+      void this.#respond(request, response);
     });
     this.#server.on('connection', (socket: Socket) => {
       this.connections += 1;
@@ -67,14 +67,14 @@ export class FakeApiServer {
     return this.requests.filter((request) => request.method === method && filter(request)).length;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://fake');
     const seen = {
       method: request.method ?? '',
       path: url.pathname,
       query: url.searchParams,
       headers: request.headers,
-      body: await bodyOf(request).catch(() => undefined),
+      body: await parsedBody(request).catch(() => undefined),
     };
     this.requests.push(seen);
     await this.script(seen, response);
