@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import {
   account,
   endpoint,
+  fetchMetrics,
   HOST,
   KEY,
   OTHER_KEY,
@@ -15,7 +16,7 @@ import {
   WITH_KEY,
 } from './gateway.testing.ts';
 import { runGateway, type Gateway } from './gateway.ts';
-import { headerOf, RawClient, type RawAnswer } from './raw-client.testing.ts';
+import { RawClient, rejectionCode, type RawAnswer } from './raw-client.testing.ts';
 
 /** Two tenants, of which the first one fills the disk while ClickHouse is away. */
 
@@ -41,10 +42,10 @@ const sendTo = async ({ url }: Pick<Gateway, 'url'>, text: string): Promise<RawA
 /** Returns the status and what rejected the request. */
 const outcome = async (gateway: Pick<Gateway, 'url'>, text: string): Promise<unknown[]> => {
   const answer = await sendTo(gateway, text);
-  return [answer?.status, answer && headerOf(answer, 'standin-rejected')];
+  return [answer?.status, rejectionCode(answer)];
 };
-const diskShare = async ({ adminUrl }: Gateway, what: string): Promise<number> => {
-  const text = await (await fetch(`${adminUrl}/metrics`)).text();
+const diskShare = async (gateway: Gateway, what: string): Promise<number> => {
+  const text = await fetchMetrics(gateway);
   return Number(new RegExp(`^standin_shares_${what}\\{pool="disk"\\} (.*)$`, 'm').exec(text)?.[1]);
 };
 
@@ -67,7 +68,7 @@ test('a tenant whose requests wait for ClickHouse takes four fifths of the disk,
   let stored = 0;
   let last = await sendTo(gateway, post('/fast', body));
   for (; last?.status === 200; stored++) last = await sendTo(gateway, post('/fast', body));
-  expect([last?.status, last && headerOf(last, 'standin-rejected')]).toEqual([503, 'overloaded']);
+  expect([last?.status, rejectionCode(last)]).toEqual([503, 'overloaded']);
   expect(last?.body.toString()).toMatch(/namespace use its share of the gateway's disk/);
   expect(Math.abs(stored * body.length - 0.8 * SPOOL_BYTES)).toBeLessThan(2 * body.length);
   expect(await outcome(gateway, THEIR_POST)).toEqual([200, undefined]);

@@ -1,19 +1,20 @@
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   BASIC_OBJECTS,
   endpoint,
+  fetchMetrics,
   HOST,
   PATH,
   request,
+  serverUrl,
   startTestGateway,
   URI,
   WITH_KEY,
   type TestGateway,
 } from './gateway.testing.ts';
-import { headerOf, RawClient } from './raw-client.testing.ts';
+import { responseHeader, RawClient } from './raw-client.testing.ts';
 
 const waiting: ServerResponse[] = [];
 const upstream = createServer((_incoming, response) => {
@@ -38,7 +39,7 @@ const start = (settings: Record<string, unknown>): Promise<TestGateway> =>
       ...BASIC_OBJECTS,
       endpoint('/f', {
         kind: 'Forward',
-        url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/`,
+        url: `${serverUrl(upstream)}/`,
         timeoutMs: 60_000,
       }),
     ],
@@ -51,7 +52,7 @@ test('a stopping gateway finishes running requests, serves late ones, and delive
   forwarded.send(request('POST', `/${URI}/f?forwarded`, [HOST, WITH_KEY]));
   const kept = await RawClient.connect(gateway.url);
   kept.send(request('POST', `${PATH}?first`, [HOST, WITH_KEY]));
-  expect((await kept.answers()).map((answer) => headerOf(answer, 'connection'))).toEqual([undefined]);
+  expect((await kept.answers()).map((answer) => responseHeader(answer, 'connection'))).toEqual([undefined]);
   if (waiting.length === 0) await once(upstream, 'waiting');
 
   const stopped = gateway.stop();
@@ -59,7 +60,7 @@ test('a stopping gateway finishes running requests, serves late ones, and delive
   expect([readyz.status, await readyz.json()]).toEqual([503, { ready: false, reasons: ['stopping'] }]);
   kept.send(request('POST', `${PATH}?second`, [HOST, WITH_KEY]));
   const [, second] = await kept.answers(2);
-  expect([second?.status, second && headerOf(second, 'connection')]).toEqual([200, 'close']);
+  expect([second?.status, second && responseHeader(second, 'connection')]).toEqual([200, 'close']);
   const late = await RawClient.connect(gateway.url);
   late.send(request('POST', `${PATH}?late`, [HOST, WITH_KEY]));
   expect((await late.answers())[0]?.status).toBe(200);
@@ -96,7 +97,7 @@ test('metrics count responses, rejections, deliveries and configured objects', a
   client.send(request('POST', PATH, [HOST, WITH_KEY]) + request('POST', PATH, [HOST]));
   await client.answers(2);
   await stand.sink.until(({ rows }) => rows.length === 1);
-  const text = await (await fetch(`${stand.gateway.adminUrl}/metrics`)).text();
+  const text = await fetchMetrics(stand.gateway);
   for (const line of [
     'standin_respond_requests_total{action="JSON",status="2xx"} 1',
     'standin_receive_rejections_total{code="api_key_missing"} 1',

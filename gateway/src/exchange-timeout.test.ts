@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { FALLBACK_REASONS, type DelayConfig, type FallbackReason, type LogRow } from '@standin/contract';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
@@ -9,6 +8,7 @@ import {
   HOST,
   PATH,
   request,
+  serverUrl,
   startTestGateway,
   URI,
   WITH_KEY,
@@ -50,7 +50,7 @@ const upstream: Server = createServer((incoming: IncomingMessage, response) => {
 beforeAll(async () => {
   upstream.listen(0, '127.0.0.1');
   await once(upstream, 'listening');
-  const origin = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+  const origin = serverUrl(upstream);
   const forwards = (name: string, on?: readonly FallbackReason[]) =>
     endpoint(`/${name}${on === undefined ? '' : '/with-fallback'}`, {
       kind: 'Forward',

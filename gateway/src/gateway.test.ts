@@ -20,7 +20,7 @@ import {
 } from './gateway.testing.ts';
 import { MemorySink } from './deliver/memory-sink.testing.ts';
 import { runGateway } from './gateway.ts';
-import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
+import { exchange, responseHeader, RawClient } from './raw-client.testing.ts';
 
 const BODY_MAX = 64 * 1024;
 
@@ -63,7 +63,7 @@ describe('a mock', () => {
     const answer = await send('POST', PATH, [], '');
     expect(answer.headers.map(([name]) => name)).toEqual(['content-type', 'content-length', 'date']);
     expect([answer.status, answer.reason, answer.body.toString()]).toEqual([200, 'OK', '{"id": 1}']);
-    expect(headerOf(answer, 'content-type')).toBe('application/json');
+    expect(responseHeader(answer, 'content-type')).toBe('application/json');
   });
 
   test('keeps the order and case of headers, repeated cookies, and UTF-8 bytes', async () => {
@@ -106,7 +106,7 @@ describe('a mock', () => {
 });
 
 describe('the log', () => {
-  const rowOf = async (marker: string) => {
+  const capturedRow = async (marker: string) => {
     await stand.sink.until(({ rows }) => rows.some(({ query }) => query === marker));
     const found = stand.sink.rows.filter(({ query }) => query === marker);
     expect(found).toHaveLength(1);
@@ -121,7 +121,7 @@ describe('the log', () => {
       ['Content-Length: 256', 'Accept: x', 'X-L: \xe9', 'accept: y'],
       body,
     );
-    const row = await rowOf('a=1&%00=//?');
+    const row = await capturedRow('a=1&%00=//?');
     expect(row).toMatchObject({
       version: 2,
       namespace: 'team-a',
@@ -168,14 +168,14 @@ describe('the log', () => {
     expect((await send('POST', `${PATH}?limit`, [`Content-Length: ${BODY_MAX}`], 'x'.repeat(BODY_MAX))).status).toBe(
       200,
     );
-    expect((await rowOf('limit'))?.requestBody.length).toBe(BODY_MAX);
+    expect((await capturedRow('limit'))?.requestBody.length).toBe(BODY_MAX);
     await send(
       'POST',
       `${PATH}?chunked`,
       ['Transfer-Encoding: chunked'],
       '3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nX-T: 1\r\nx-t: 2\r\n\r\n',
     );
-    const row = await rowOf('chunked');
+    const row = await capturedRow('chunked');
     expect([Buffer.from(row?.requestBody ?? []).toString(), row?.requestTrailers]).toEqual([
       'abcde',
       [
@@ -188,7 +188,7 @@ describe('the log', () => {
   test('does not contain a key that was sent in a trailer', async () => {
     const body = `1\r\na\r\n0\r\nX-Api-Key: ${KEY}\r\nx-t: 1\r\n\r\n`;
     await send('POST', `${PATH}?trailer`, ['Transfer-Encoding: chunked'], body);
-    expect((await rowOf('trailer'))?.requestTrailers).toEqual([
+    expect((await capturedRow('trailer'))?.requestTrailers).toEqual([
       ['X-Api-Key', `sha256:${sha256(KEY).slice(0, 8)}`],
       ['x-t', '1'],
     ]);
@@ -196,7 +196,7 @@ describe('the log', () => {
 
   test('contains the body of a GET request', async () => {
     await send('GET', `${PATH}?get`, ['Content-Length: 2'], 'hi');
-    expect(Buffer.from((await rowOf('get'))?.requestBody ?? []).toString()).toBe('hi');
+    expect(Buffer.from((await capturedRow('get'))?.requestBody ?? []).toString()).toBe('hi');
   });
 
   test('does not contain a request whose caller disconnected before its end', async () => {
@@ -205,7 +205,7 @@ describe('the log', () => {
     await delay(20);
     client.destroy();
     await send('POST', `${PATH}?later`);
-    await rowOf('later');
+    await capturedRow('later');
     expect(stand.sink.rows.some(({ query }) => query === 'gone')).toBe(false);
   });
 });
@@ -282,7 +282,7 @@ describe('a connection', () => {
     client.send(request('POST', PATH, [HOST, keyLine, `Content-Length: ${length}`, 'Expect: 100-continue']));
     const [answer] = await client.answers();
     expect(client.received.toString().startsWith(`HTTP/1.1 ${status}`)).toBe(true);
-    expect(answer && headerOf(answer, 'connection')).toBe('close');
+    expect(answer && responseHeader(answer, 'connection')).toBe('close');
     client.destroy();
   });
 

@@ -1,13 +1,23 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo, Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { AccountConfig, ConfigObject, EndpointConfig, HeaderPair, ProjectConfig } from '@standin/contract';
+import {
+  configKey,
+  type AccountConfig,
+  type ConfigObject,
+  type EndpointConfig,
+  type HeaderPair,
+  type ProjectConfig,
+} from '@standin/contract';
 import { pino } from 'pino';
+import { compile } from './config/compile.ts';
 import { FakeOperator } from './config/fake-operator.testing.ts';
 import { makeStreamCertificates, type StreamCertificates } from './config/stream-certificates.testing.ts';
 import { MemorySink } from './deliver/memory-sink.testing.ts';
 import { runGateway, type Gateway, type GatewayOptions } from './gateway.ts';
+import { RoutingTable } from './match/routing-table.ts';
 import { nodeDisk, type SpoolDisk } from './record/spool/spool-disk.ts';
 import { OldestRequests } from './request/oldest-requests.ts';
 import { gatewaySettings, type GatewaySettings } from './settings.ts';
@@ -122,13 +132,25 @@ export const testSettings = (dir: string, more: Record<string, unknown> = {}): G
   });
 
 /** Returns when the oldest request that a part of the gateway reports was received, of all projects or of one. */
-export const oldestOf = (holder: { addOldest(to: OldestRequests): void }, projectUid?: string): number => {
+export const oldestReceivedMs = (holder: { addOldest(to: OldestRequests): void }, projectUid?: string): number => {
   const oldest = new OldestRequests();
   holder.addOldest(oldest);
   const { byProject, ofAnyProject } = oldest;
   const known = [...byProject].filter(([uid]) => projectUid === undefined || uid === projectUid);
   return Math.min(ofAnyProject, ...known.map(([, { receivedMs }]) => receivedMs));
 };
+
+export const compileTable = (objects: readonly ConfigObject[]): RoutingTable => {
+  const table = new RoutingTable();
+  for (const object of objects) table.put(configKey(object), compile(object));
+  return table;
+};
+
+/** The URL of a server that listens on loopback. */
+export const serverUrl = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+export const fetchMetrics = async ({ adminUrl }: Gateway): Promise<string> =>
+  (await fetch(`${adminUrl}/metrics`)).text();
 
 export const quiet = pino({ level: 'silent' });
 

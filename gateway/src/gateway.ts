@@ -14,7 +14,7 @@ import { ConfigStore } from './config/config-store.ts';
 import { DiskCopy } from './config/disk-copy.ts';
 import { Delivery } from './deliver/delivery.ts';
 import type { LogSink } from './deliver/log-sink.ts';
-import { undeliveredOf } from './deliver/undelivered.ts';
+import { undeliveredReport } from './deliver/undelivered-report.ts';
 import { Metrics } from './observe/metrics.ts';
 import { RefusalCounts } from './observe/refusal-counts.ts';
 import type { Tracing } from './observe/tracing.ts';
@@ -194,7 +194,8 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const egress = openEgress(settings, refused, logger.child({ stage: 'forward' }));
 
   const unsettled = new Barrier();
-  const undelivered = (): Undelivered | undefined => undeliveredOf([pipeline, delivery], delivery.quarantinedProjects);
+  const undelivered = (): Undelivered | undefined =>
+    undeliveredReport([pipeline, delivery], delivery.quarantinedProjects);
   const refusals = new RefusalCounts();
   const { store, client, gate } = openConfig(options, spool.incarnation, { unsettled, undelivered, refusals });
   const sink = options.logSink ?? openSink(options);

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LogRow } from '@standin/contract';
 import { createEgress } from '@standin/egress';
@@ -13,18 +12,19 @@ import {
   BASIC_OBJECTS,
   endpoint,
   HOST,
+  oldestReceivedMs,
   PATH,
   quiet,
   request,
+  serverUrl,
   testSettings,
   URI,
   WITH_KEY,
-  oldestOf,
 } from './gateway.testing.ts';
 import { Metrics } from './observe/metrics.ts';
 import { RefusalCounts } from './observe/refusal-counts.ts';
 import { Pipeline } from './pipeline.ts';
-import { exchange, headerOf, RawClient, type RawAnswer } from './raw-client.testing.ts';
+import { exchange, RawClient, rejectionCode, responseHeader, type RawAnswer } from './raw-client.testing.ts';
 import { Receiver } from './receive/server.ts';
 import type { Recorder } from './record/recorder.ts';
 import type { Permit } from './request/accepted.ts';
@@ -132,7 +132,7 @@ beforeEach(async () => {
   config.restore({ epoch: 1, number: 1 }, [
     ...BASIC_OBJECTS,
     endpoint('/slow', { delay: { kind: 'Fixed', fixedMs: 300_000 } }),
-    endpoint('/f', { kind: 'Forward', url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/` }),
+    endpoint('/f', { kind: 'Forward', url: `${serverUrl(upstream)}/` }),
   ]);
   const settings = testSettings('/nowhere', { limits: { connections: CONNECTIONS_MAX } });
   const parts = {
@@ -179,7 +179,7 @@ test('a key that is replaced while the body arrives is refused', async () => {
   config.commit('1.2');
   client.send('body');
   const [answer] = await client.answers();
-  expect([answer?.status, answer && headerOf(answer, 'standin-rejected')]).toEqual([401, 'api_key_invalid']);
+  expect([answer?.status, rejectionCode(answer)]).toEqual([401, 'api_key_invalid']);
   expect([gate.permits, budget.receivedBytes]).toEqual([10, 0]);
   client.destroy();
 });
@@ -223,13 +223,13 @@ describe('a revoked key and a recalled permit', () => {
 });
 
 test('a signing secret that is removed while a signed request waits for its permit is not accepted', async () => {
-  const credentialOf = (secretIds: readonly string[]) =>
+  const tokenCredential = (secretIds: readonly string[]) =>
     ({ kind: 'Signature', signature: { scheme: 'Token', header: 'x-token' }, secretIds }) as const;
   const publish = (number: number, secretIds: readonly string[]): void => {
     const revision = `1.${number}`;
     config.begin({ revision, snapshot: number === 2 });
     for (const object of BASIC_OBJECTS) config.put(object);
-    config.put(endpoint('/v1/orders', {}, { credential: credentialOf(secretIds) }));
+    config.put(endpoint('/v1/orders', {}, { credential: tokenCredential(secretIds) }));
     config.secret('a', Buffer.from('secret'));
     config.secret('b', Buffer.from('other'));
     config.commit(revision);
@@ -266,15 +266,15 @@ describe('a mock', () => {
   test('that cannot be recorded is refused, and its permit is returned', async () => {
     const answer = exchange(url, post(PATH, 'body'));
     (await recorder.call(0)).decide(false);
-    expect([(await answer).status, headerOf(await answer, 'standin-rejected')]).toEqual([503, 'log_unavailable']);
-    expect(headerOf(await answer, 'retry-after')).toBe('1');
+    expect([(await answer).status, rejectionCode(await answer)]).toEqual([503, 'log_unavailable']);
+    expect(responseHeader(await answer, 'retry-after')).toBe('1');
     expect([gate.permits, budget.receivedBytes]).toEqual([10, 0]);
   });
 
   test('without a permit is refused before anything is recorded', async () => {
     gate.permits = 0;
     const answer = await exchange(url, post(PATH, 'body'));
-    expect([answer.status, headerOf(answer, 'standin-rejected'), headerOf(answer, 'retry-after')]).toEqual([
+    expect([answer.status, rejectionCode(answer), responseHeader(answer, 'retry-after')]).toEqual([
       429,
       'quota_exceeded',
       '60',
@@ -310,7 +310,7 @@ test('the oldest request is the one that began first, and a request begins when 
   (await recorder.call(1)).decide(true);
   const second = await recorder.call(2);
   await expect.poll(() => pipeline.running).toBe(2);
-  expect(oldestOf(pipeline)).toBeGreaterThan(bothReceivedMs);
+  expect(oldestReceivedMs(pipeline)).toBeGreaterThan(bothReceivedMs);
   expect(second.row.receivedAtUs / 1_000).toBeGreaterThan(startedAtMs);
   second.decide(true);
   await expect.poll(() => pipeline.running).toBe(1);
@@ -321,8 +321,8 @@ test('the oldest request is the one that began first, and a request begins when 
 test('a request holds up only its own project as soon as its head has arrived', async () => {
   const client = await RawClient.connect(url);
   client.send(request('POST', PATH, [HOST, WITH_KEY, 'content-length: 4'], 'bo'));
-  await expect.poll(() => oldestOf(pipeline, 'project-shop')).toBeLessThan(Infinity);
-  expect(oldestOf(pipeline, 'project-theirs')).toBe(Infinity);
+  await expect.poll(() => oldestReceivedMs(pipeline, 'project-shop')).toBeLessThan(Infinity);
+  expect(oldestReceivedMs(pipeline, 'project-theirs')).toBe(Infinity);
   client.destroy();
   await pipeline.idle();
 });
@@ -331,10 +331,10 @@ test('a request whose recorded response is delayed runs, but delays no Purge and
   const client = await RawClient.connect(url);
   client.send(post(`/${URI}/slow`));
   const call = await recorder.call(0);
-  expect(oldestOf(pipeline)).toBeLessThan(Infinity);
+  expect(oldestReceivedMs(pipeline)).toBeLessThan(Infinity);
   call.decide(true);
   await unsettled.passed();
-  await expect.poll(() => oldestOf(pipeline)).toBe(Infinity);
+  await expect.poll(() => oldestReceivedMs(pipeline)).toBe(Infinity);
   expect([pipeline.running, gate.used, recorder.calls.length]).toEqual([1, 1, 1]);
   client.destroy();
   await pipeline.idle();
@@ -364,7 +364,7 @@ describe('a Forward', () => {
   test('that cannot be recorded is refused, and the upstream is not called', async () => {
     const answer = exchange(url, post(`/${URI}/f`));
     (await recorder.call(0)).decide(false);
-    expect(headerOf(await answer, 'standin-rejected')).toBe('log_unavailable');
+    expect(rejectionCode(await answer)).toBe('log_unavailable');
     expect([upstreamRequests.length, gate.permits]).toEqual([0, 10]);
   });
 });
@@ -372,13 +372,13 @@ describe('a Forward', () => {
 describe('the memory budget', () => {
   test('refuses a body that does not fit, whether or not its length is known', async () => {
     const known = await exchange(url, post(PATH, 'x'.repeat(BUDGET_BYTES + 1)));
-    expect([known.status, headerOf(known, 'standin-rejected')]).toEqual([503, 'overloaded']);
+    expect([known.status, rejectionCode(known)]).toEqual([503, 'overloaded']);
     const head = request('POST', PATH, [HOST, WITH_KEY, 'Transfer-Encoding: chunked']);
     const chunked = await exchange(
       url,
       `${head}${(BUDGET_BYTES + 1).toString(16)}\r\n${'x'.repeat(BUDGET_BYTES + 1)}\r\n0\r\n\r\n`,
     );
-    expect([chunked.status, headerOf(chunked, 'standin-rejected')]).toEqual([503, 'overloaded']);
+    expect([chunked.status, rejectionCode(chunked)]).toEqual([503, 'overloaded']);
     expect(budget.receivedBytes).toBe(0);
   });
 
@@ -388,7 +388,7 @@ describe('the memory budget', () => {
     first.send(long);
     const held = await recorder.call(0);
     expect(budget.receivedBytes).toBeGreaterThan(5_000);
-    expect(headerOf(await exchange(url, long), 'standin-rejected')).toBe('overloaded');
+    expect(rejectionCode(await exchange(url, long))).toBe('overloaded');
     held.decide(true);
     await first.answers();
     expect(budget.receivedBytes).toBe(0);
@@ -400,7 +400,7 @@ describe('the memory budget', () => {
     for (const client of clients) client.send(post(PATH));
     const held = await recorder.call(REQUESTS_MAX - 1);
     const refused = await exchange(url, post(PATH));
-    expect(headerOf(refused, 'standin-rejected')).toBe('overloaded');
+    expect(rejectionCode(refused)).toBe('overloaded');
     expect(JSON.parse(refused.body.toString())).toMatchObject({
       detail: expect.stringMatching(/share of the gateway's requests in progress\. Wait/) as string,
     });
@@ -470,7 +470,7 @@ describe('the memory budget', () => {
 
   test('refuses requests as log_unavailable if undelivered rows use it up', async () => {
     budget.addRow(BUDGET_BYTES - 1);
-    expect(headerOf(await exchange(url, post(PATH, 'body')), 'standin-rejected')).toBe('log_unavailable');
+    expect(rejectionCode(await exchange(url, post(PATH, 'body')))).toBe('log_unavailable');
   });
 });
 
@@ -480,7 +480,7 @@ test('while the disk does not respond, a used-up share is reported as log_unavai
   );
   for (const client of clients) client.send(post(PATH));
   await recorder.call(clients.length - 1);
-  const refused = async () => headerOf(await exchange(url, post(PATH)), 'standin-rejected');
+  const refused = async () => rejectionCode(await exchange(url, post(PATH)));
   expect(await refused()).toBe('overloaded');
   recorder.isFull = true;
   expect(await refused()).toBe('log_unavailable');
@@ -512,7 +512,7 @@ test('a request without an active configuration is refused as not_ready', async 
     onRefused: () => undefined,
   });
   const answer = await exchange(`http://127.0.0.1:${empty.port}`, post(PATH));
-  expect([answer.status, headerOf(answer, 'standin-rejected')]).toEqual([503, 'not_ready']);
+  expect([answer.status, rejectionCode(answer)]).toEqual([503, 'not_ready']);
   const closed = empty.close();
   empty.cut();
   await closed;

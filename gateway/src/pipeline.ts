@@ -4,12 +4,12 @@ import { delayUs } from '@standin/responses';
 import type { Logger } from 'pino';
 import type { QuotaGate } from './admit/quota-gate.ts';
 import { RateLimiter } from './admit/rate-limiter.ts';
-import { authenticate, hideValues, trailersOf } from './authenticate/authenticate.ts';
+import { authenticate, hideValues, loggedTrailers } from './authenticate/authenticate.ts';
 import { revoked } from './verify/revoked.ts';
 import { SignedRequests } from './verify/signed-requests.ts';
 import type { UnauthenticatedBudget } from './verify/unauthenticated-budget.ts';
 import type { ConfigStore } from './config/config-store.ts';
-import { forward, upstreamUrlOf } from './forward/forward.ts';
+import { forward, expandUpstreamUrl } from './forward/forward.ts';
 import { match } from './match/match.ts';
 import { countRefusal } from './observe/count-refusal.ts';
 import type { Metrics } from './observe/metrics.ts';
@@ -306,7 +306,7 @@ export class Pipeline {
       exchange,
       head,
       body,
-      trailers: trailersOf(exchange.request.rawTrailers, secretHeaders),
+      trailers: loggedTrailers(exchange.request.rawTrailers, secretHeaders),
       authenticated,
       route,
       responder,
@@ -365,7 +365,7 @@ export class Pipeline {
     const { responder } = accepted;
     return responder.kind === 'JSON'
       ? recorder.exchange(buildMockRow(accepted, responder.mock))
-      : recorder.request(buildRequestRow(accepted, upstreamUrlOf(accepted, responder)));
+      : recorder.request(buildRequestRow(accepted, expandUpstreamUrl(accepted, responder)));
   }
 
   /** A recorded request counts, regardless of what happens next. A request that is not recorded is not accepted. */

@@ -10,9 +10,12 @@ export interface RawAnswer {
   readonly body: Buffer;
 }
 
-/** Returns the value of a header. The name may have any case. */
-export const headerOf = ({ headers }: RawAnswer, name: string): string | undefined =>
+/** @param name in lowercase */
+export const responseHeader = ({ headers }: RawAnswer, name: string): string | undefined =>
   headers.find(([known]) => known.toLowerCase() === name)?.[1];
+
+export const rejectionCode = (response: RawAnswer | undefined): string | undefined =>
+  response && responseHeader(response, 'standin-rejected');
 
 /** Parses responses that have a content-length or no body. */
 const parseAnswers = (bytes: Buffer): RawAnswer[] => {
@@ -81,7 +84,7 @@ export class RawClient {
       const answers = parseAnswers(this.#received).filter(({ status }) => status >= 200);
       const last = answers.at(-1);
       const isWhole =
-        last === undefined || this.#isHead || Number(headerOf(last, 'content-length') ?? 0) === last.body.length;
+        last === undefined || this.#isHead || Number(responseHeader(last, 'content-length') ?? 0) === last.body.length;
       if (answers.length >= count && isWhole) return answers;
       if (this.isClosed) throw new Error(`closed after ${JSON.stringify(this.#received.toString('latin1'))}`);
       await this.#change.promise;
@@ -104,7 +107,7 @@ export const exchange = async (url: string, bytes: string | Buffer): Promise<Raw
     client.send(bytes);
     const [answer] = await client.answers();
     if (answer === undefined) throw new Error('no response');
-    return { ...answer, isClosed: headerOf(answer, 'connection') === 'close' };
+    return { ...answer, isClosed: responseHeader(answer, 'connection') === 'close' };
   } finally {
     client.destroy();
   }

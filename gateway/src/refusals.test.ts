@@ -16,7 +16,7 @@ import {
   type TestGateway,
 } from './gateway.testing.ts';
 import type { RejectedRequest } from './request/refusal.ts';
-import { exchange, headerOf, RawClient, type RawAnswer } from './raw-client.testing.ts';
+import { exchange, RawClient, rejectionCode, responseHeader, type RawAnswer } from './raw-client.testing.ts';
 
 const BODY_MAX = 64 * 1024;
 
@@ -186,19 +186,19 @@ describe('a refused request gets a response and is never logged:', () => {
 
   const check = async ([, bytes, status, code]: Case): Promise<RawAnswer> => {
     const answer = await exchange(stand.gateway.url, bytes);
-    expect([answer.status, headerOf(answer, 'standin-rejected')]).toEqual([status, code]);
-    expect(headerOf(answer, 'content-type')).toBe('application/problem+json');
+    expect([answer.status, rejectionCode(answer)]).toEqual([status, code]);
+    expect(responseHeader(answer, 'content-type')).toBe('application/problem+json');
     if (!bytes.startsWith('HEAD')) expect(problem(answer)).toMatchObject({ status, code });
-    if (status === 401) expect(headerOf(answer, 'www-authenticate')).toContain('x-api-key');
+    if (status === 401) expect(responseHeader(answer, 'www-authenticate')).toContain('x-api-key');
     return answer;
   };
 
   test.concurrent.each(wellFormed)('%s', async (...one) => {
-    expect(headerOf(await check(one), 'connection')).toBeUndefined();
+    expect(responseHeader(await check(one), 'connection')).toBeUndefined();
   });
 
   test.concurrent.each(malformed)('%s (and the connection closes)', { timeout: 15_000 }, async (...one) => {
-    expect(headerOf(await check(one), 'connection')).toBe('close');
+    expect(responseHeader(await check(one), 'connection')).toBe('close');
   });
 
   test('only the accepted request is in the log afterwards', async () => {
@@ -217,7 +217,7 @@ describe('a refused request gets a response and is never logged:', () => {
   });
 
   test('a 405 response lists the allowed methods, and a 404 response suggests a similar path', async () => {
-    expect(headerOf(await send('PUT', PATH), 'allow')).toBe('GET, POST');
+    expect(responseHeader(await send('PUT', PATH), 'allow')).toBe('GET, POST');
     expect(problem(await send('POST', `/${URI}/V1/orders/`))['detail']).toContain('at /v1/orders,');
   });
 });

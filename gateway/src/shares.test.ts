@@ -1,22 +1,24 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ConfigObject, LogRow } from '@standin/contract';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   account,
   endpoint,
+  fetchMetrics,
   HOST,
   KEY,
   OTHER_KEY,
   project,
   request,
+  serverUrl,
   startTestGateway,
   URI,
   WITH_KEY,
   type TestGateway,
 } from './gateway.testing.ts';
-import { headerOf, RawClient, type RawAnswer } from './raw-client.testing.ts';
+import { RawClient, rejectionCode, responseHeader, type RawAnswer } from './raw-client.testing.ts';
 
 /** Two tenants, of which the first one's caller wants everything. */
 
@@ -43,7 +45,7 @@ beforeAll(async () => {
   const urls = [silent, slow].map(async (server) => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    return `${serverUrl(server)}/`;
   });
   const [url = '', slowUrl = ''] = await Promise.all(urls);
   stand = await startTestGateway({
@@ -85,10 +87,10 @@ const other = async (): Promise<RawAnswer | undefined> => {
 
 /** Returns a metric of a pool, such as `used`. */
 const pool = async (name: string, what = 'used'): Promise<number> => {
-  const text = await (await fetch(`${stand.gateway.adminUrl}/metrics`)).text();
+  const text = await fetchMetrics(stand.gateway);
   return Number(new RegExp(`^standin_shares_${what}\\{pool="${name}"\\} (.*)$`, 'm').exec(text)?.[1]);
 };
-const detailOf = (answer: RawAnswer | undefined): string =>
+const problemDetail = (answer: RawAnswer | undefined): string =>
   (JSON.parse(answer?.body.toString() ?? '{}') as { detail: string }).detail;
 
 /** Sends requests on connections of the first tenant while `during` runs. */
@@ -116,8 +118,8 @@ test.each(['/delayed', '/silent'])('pipelined requests to %s take half of the pl
     const own = await connect();
     own.send(post('/fast'));
     const [refused] = await own.answers();
-    expect([refused?.status, refused && headerOf(refused, 'standin-rejected')]).toEqual([503, 'overloaded']);
-    expect(detailOf(refused)).toMatch(/share of the gateway's requests in progress\. Wait for their responses/);
+    expect([refused?.status, rejectionCode(refused)]).toEqual([503, 'overloaded']);
+    expect(problemDetail(refused)).toMatch(/share of the gateway's requests in progress\. Wait for their responses/);
     // The connection of a refused request counts as well.
     expect(await pool('connections')).toBe(CONNECTIONS / 2);
     own.destroy();
@@ -179,7 +181,7 @@ test('delayed bodies take half of the memory, and a caller learns which share is
     expect(await pool('memory', 'largest')).toBeLessThanOrEqual(MEMORY / 2 + 101_000);
     expect((await other())?.status).toBe(200);
     const refused = await Promise.any(clients.map(async (client) => (await client.answers())[0]));
-    expect(detailOf(refused)).toMatch(/share of the gateway's memory for requests and responses\. Wait/);
+    expect(problemDetail(refused)).toMatch(/share of the gateway's memory for requests and responses\. Wait/);
   });
 });
 
@@ -231,7 +233,7 @@ test('idle connections beyond the share of a namespace are closed after a respon
       client.send(post('/fast'));
       const [answer] = await client.answers();
       expect(answer?.status).toBe(200);
-      closing.push(answer !== undefined && headerOf(answer, 'connection') === 'close');
+      closing.push(answer !== undefined && responseHeader(answer, 'connection') === 'close');
     }
     expect(closing.filter(Boolean).length).toBeGreaterThanOrEqual(20);
     expect(await pool('connections', 'largest')).toBeLessThanOrEqual(CONNECTIONS / 2);

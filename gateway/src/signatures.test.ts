@@ -10,6 +10,7 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   endpoint,
+  fetchMetrics,
   HOST,
   KEY,
   PATH,
@@ -20,7 +21,7 @@ import {
   WITH_KEY,
   type TestGateway,
 } from './gateway.testing.ts';
-import { exchange, headerOf, RawClient, type RawAnswer } from './raw-client.testing.ts';
+import { exchange, RawClient, rejectionCode, responseHeader, type RawAnswer } from './raw-client.testing.ts';
 import type { RejectedRequest } from './request/refusal.ts';
 
 const SECRET = "It's a Secret to Everybody";
@@ -59,10 +60,9 @@ beforeEach(async () => {
 afterEach(() => stand[Symbol.asyncDispose]());
 
 const send = (bytes: string): Promise<RawAnswer> => exchange(stand.gateway.url, bytes);
-const codeOf = (answer: RawAnswer): string | undefined => headerOf(answer, 'standin-rejected');
 
 const metric = async (name: string): Promise<number> => {
-  const text = await (await fetch(`${stand.gateway.adminUrl}/metrics`)).text();
+  const text = await fetchMetrics(stand.gateway);
   return Number(new RegExp(`^standin_verify_${name} (.*)$`, 'm').exec(text)?.[1]);
 };
 const usedIn = (unit: 'bytes' | 'requests'): Promise<number> => metric(`unauthenticated_${unit}`);
@@ -113,7 +113,7 @@ describe('a request without a key is refused with one response, and is neither l
   ])('%s', async (_name, bytes) => {
     const answer = await send(bytes);
     const known = await send(delivery(BODY, []));
-    expect([answer.status, codeOf(answer)]).toEqual([401, 'signature_invalid']);
+    expect([answer.status, rejectionCode(answer)]).toEqual([401, 'signature_invalid']);
     expect(answer.body).toEqual(known.body);
     expect(answer.headers.filter(([name]) => name !== 'date')).toEqual(
       known.headers.filter(([name]) => name !== 'date'),
@@ -133,8 +133,8 @@ describe('a request without a key is refused with one response, and is neither l
     };
     const now = Math.floor(Date.now() / 1_000);
     expect((await send(at(now))).status).toBe(200);
-    expect(codeOf(await send(at(now - 70)))).toBe('signature_invalid');
-    expect(codeOf(await send(at(now + 70)))).toBe('signature_invalid');
+    expect(rejectionCode(await send(at(now - 70)))).toBe('signature_invalid');
+    expect(rejectionCode(await send(at(now + 70)))).toBe('signature_invalid');
   });
 });
 
@@ -148,7 +148,7 @@ describe('a request with a key is judged by the key alone:', () => {
     ['a key in another case with a valid signature', [`X-Api-Key: ${KEY}`, signed(BODY)], 'api_key_header_name'],
   ])('%s', async (_name, lines, expected) => {
     const answer = await send(delivery(BODY, lines));
-    expect(codeOf(answer) ?? answer.status).toBe(expected);
+    expect(rejectionCode(answer) ?? answer.status).toBe(expected);
   });
 });
 
@@ -178,7 +178,7 @@ test('without a key, all other requests get the bytes that they get without any 
   const requests = ways.flatMap(([method, target]) =>
     framings.map((lines) => request(method, target, [HOST, signed(BODY), ...lines])),
   );
-  const bytesOf = async (url: string, bytes: string): Promise<string> => {
+  const exchangedBytes = async (url: string, bytes: string): Promise<string> => {
     const client = await RawClient.connect(url);
     client.send(bytes);
     await client.answers();
@@ -186,9 +186,9 @@ test('without a key, all other requests get the bytes that they get without any 
     return client.received.toString('latin1').replace(/(date: ).*/, '$1');
   };
   for (const bytes of [...requests, request('POST', PATH, [HOST]).replace('HTTP/1.1', 'HTTP/1.0')]) {
-    const answer = await bytesOf(stand.gateway.url, bytes);
+    const answer = await exchangedBytes(stand.gateway.url, bytes);
     expect(answer).toContain('standin-rejected: api_key_missing');
-    expect(answer).toBe(await bytesOf(plain.gateway.url, bytes));
+    expect(answer).toBe(await exchangedBytes(plain.gateway.url, bytes));
   }
 });
 
@@ -203,14 +203,14 @@ describe('the body', () => {
     expect((await client.answers())[0]?.status).toBe(200);
     client.destroy();
     const refused = await send(expecting('X-Other: a'));
-    expect([codeOf(refused), headerOf(refused, 'connection')]).toEqual(['signature_invalid', 'close']);
+    expect([rejectionCode(refused), responseHeader(refused, 'connection')]).toEqual(['signature_invalid', 'close']);
   });
 
   test('that arrives too slowly is refused', async () => {
     const answer = await send(
       delivery('', [signed(BODY), 'Transfer-Encoding: chunked']).replace('Content-Length: 0\r\n', ''),
     );
-    expect(codeOf(answer)).toBe('request_timeout');
+    expect(rejectionCode(answer)).toBe('request_timeout');
   });
 
   test('takes the place of the oldest one beyond a limited number, and requests with a key need none', async () => {
@@ -221,8 +221,8 @@ describe('the body', () => {
       await expect.poll(async () => usedIn('requests')).toBe(Math.min(2, slow.indexOf(client) + 1));
     }
     const displaced = (await oldest?.answers())?.[0];
-    expect(displaced && [displaced.status, codeOf(displaced)]).toEqual([503, 'overloaded']);
-    expect(displaced && [headerOf(displaced, 'retry-after'), headerOf(displaced, 'connection')]).toEqual([
+    expect(displaced && [displaced.status, rejectionCode(displaced)]).toEqual([503, 'overloaded']);
+    expect(displaced && [responseHeader(displaced, 'retry-after'), responseHeader(displaced, 'connection')]).toEqual([
       '1',
       'close',
     ]);
@@ -250,18 +250,19 @@ describe('the body', () => {
     await expect.poll(() => usedIn('bytes')).toBeGreaterThan(large.length);
     expect((await send(delivery(large))).status).toBe(200);
     const [displaced] = await stalled.answers();
-    expect(displaced && codeOf(displaced)).toBe('overloaded');
+    expect(rejectionCode(displaced)).toBe('overloaded');
     // The request that needs the room can be the oldest itself.
     const growing = await begin('a declared length takes none');
     const newer = await begin(large);
     await expect.poll(() => usedIn('bytes')).toBeGreaterThan(large.length);
     growing.send(large);
     const [grown] = await growing.answers();
-    expect(grown && codeOf(grown)).toBe('overloaded');
+    expect(rejectionCode(grown)).toBe('overloaded');
     newer.destroy();
     await expect.poll(() => usedIn('bytes')).toBe(0);
     for (let at = 0; at < 5; at++) expect((await send(delivery(large))).status).toBe(200);
-    for (let at = 0; at < 5; at++) expect(codeOf(await send(delivery(large, [signed('')])))).toBe('signature_invalid');
+    for (let at = 0; at < 5; at++)
+      expect(rejectionCode(await send(delivery(large, [signed('')])))).toBe('signature_invalid');
     expect(await usedIn('bytes')).toBe(0);
   });
 });
@@ -271,10 +272,14 @@ test('a withheld endpoint responds with 503 without a key only if it accepts sig
   await stand.operator.publish([hook({ action, credential: WITHHELD_CREDENTIAL })]);
   for (const lines of [[], [signed(BODY)], [WITH_KEY]]) {
     const answer = await send(delivery(BODY, lines));
-    expect([answer.status, codeOf(answer), headerOf(answer, 'retry-after')]).toEqual([503, 'not_ready', '1']);
+    expect([answer.status, rejectionCode(answer), responseHeader(answer, 'retry-after')]).toEqual([
+      503,
+      'not_ready',
+      '1',
+    ]);
   }
   await stand.operator.publish([{ ...endpoint('/hook'), action }]);
-  expect(codeOf(await send(delivery()))).toBe('api_key_missing');
+  expect(rejectionCode(await send(delivery()))).toBe('api_key_missing');
 });
 
 describe('a secret', () => {
@@ -284,22 +289,26 @@ describe('a secret', () => {
     await stand.operator.publish([hook({ credential: credential(undefined, ['new']) })]);
     client.send(', World!');
     const [answer] = await client.answers();
-    expect(answer && codeOf(answer)).toBe('signature_invalid');
+    expect(rejectionCode(answer)).toBe('signature_invalid');
     client.destroy();
     expect((await send(delivery())).status).toBe(200);
   });
 
   test('is not accepted if the endpoint has none, or no longer asks for signatures', async () => {
     await stand.operator.publish([hook({ credential: credential(undefined, []) })]);
-    expect(codeOf(await send(delivery()))).toBe('signature_invalid');
+    expect(rejectionCode(await send(delivery()))).toBe('signature_invalid');
     await stand.operator.publish([endpoint('/hook')]);
-    expect(codeOf(await send(delivery()))).toBe('api_key_missing');
+    expect(rejectionCode(await send(delivery()))).toBe('api_key_missing');
   });
 
   test('that the gateway does not have makes it not ready, but only for signed requests', async () => {
     await stand.operator.publish([hook({ credential: credential(undefined, ['new', 'later']) })]);
     const answer = await send(delivery());
-    expect([answer.status, codeOf(answer), headerOf(answer, 'retry-after')]).toEqual([503, 'not_ready', '1']);
+    expect([answer.status, rejectionCode(answer), responseHeader(answer, 'retry-after')]).toEqual([
+      503,
+      'not_ready',
+      '1',
+    ]);
     expect((await send(delivery(BODY, [WITH_KEY]))).status).toBe(200);
     await stand.operator.publish([], [], { later: 'later' });
     expect((await send(delivery(BODY, [signed(BODY, 'later')]))).status).toBe(200);
@@ -336,5 +345,5 @@ test('a token reaches neither the log, nor an expression, nor the upstream, rega
   const rows = (await rowsAfter()).filter(({ path }) => path === '/hook');
   expect(rows.map(({ credential: kind }) => kind)).toEqual(['signature', 'key']);
   for (const { requestHeaders } of rows) expect(requestHeaders).toContainEqual(['X-Gitlab-Token', shown]);
-  expect(codeOf(await send(delivery(BODY, ['X-Gitlab-Token: guess'])))).toBe('signature_invalid');
+  expect(rejectionCode(await send(delivery(BODY, ['X-Gitlab-Token: guess'])))).toBe('signature_invalid');
 });

@@ -1,7 +1,7 @@
 import { usedBytes } from '@standin/egress/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { HOST, PATH, request, startTestGateway, WITH_KEY, type TestGateway } from './gateway.testing.ts';
-import { exchange, headerOf, RawClient } from './raw-client.testing.ts';
+import { fetchMetrics, HOST, PATH, request, startTestGateway, WITH_KEY, type TestGateway } from './gateway.testing.ts';
+import { exchange, RawClient, rejectionCode } from './raw-client.testing.ts';
 
 /** Beyond this number, the chunks of a body must average at least 64 bytes. */
 const SMALL_CHUNKS_MAX = 65_536;
@@ -20,7 +20,7 @@ const head = (target: string, ...lines: string[]): string =>
 const chunks = (count: number, bytes = 1): string => `${bytes.toString(16)}\r\n${'x'.repeat(bytes)}\r\n`.repeat(count);
 
 const bytesHeld = async (): Promise<number> => {
-  const metrics = await (await fetch(`${stand.gateway.adminUrl}/metrics`)).text();
+  const metrics = await fetchMetrics(stand.gateway);
   return Number(/^standin_receive_held_bytes (\d+)$/m.exec(metrics)?.[1]);
 };
 
@@ -56,7 +56,7 @@ describe('a body in chunks of one byte', () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(head(PATH, WITH_KEY) + chunks(2 * SMALL_CHUNKS_MAX));
     const [answer] = await client.answers();
-    expect([answer?.status, answer && headerOf(answer, 'standin-rejected')]).toEqual([400, 'chunks_too_small']);
+    expect([answer?.status, rejectionCode(answer)]).toEqual([400, 'chunks_too_small']);
     await client.closed();
     expect(await bytesHeld()).toBe(0);
   });
@@ -67,7 +67,7 @@ describe('a body in chunks of one byte', () => {
     expect((await client.answers())[0]?.status).toBe(401);
     client.send(chunks(2 * SMALL_CHUNKS_MAX));
     const [, second] = await client.answers(2);
-    expect(second && headerOf(second, 'standin-rejected')).toBe('chunks_too_small');
+    expect(rejectionCode(second)).toBe('chunks_too_small');
     await client.closed();
   });
 

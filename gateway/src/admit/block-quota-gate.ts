@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  errorMessage,
   LIMITS,
   periodEndMs,
   type AccountConfig,
@@ -83,7 +84,7 @@ export class BlockQuotaGate implements QuotaGate {
   admit(account: AccountConfig): Permit | Refusal | Promise<Permit | Refusal> {
     if (account.quota === undefined) return NO_QUOTA;
     if (this.#isClosed) return retryLater('quota_unavailable');
-    const state = this.#stateOf(account.uid, account.quota);
+    const state = this.#accountState(account.uid, account.quota);
     const { pool } = state;
     const uptimeMs = this.#uptime;
     const mayAsk = uptimeMs >= state.askAfterMs;
@@ -95,7 +96,7 @@ export class BlockQuotaGate implements QuotaGate {
       }
     }
     if (state.exhausted !== undefined && uptimeMs < state.exhaustedUntilMs)
-      return refusalOf(state.exhausted, this.#now);
+      return quotaExceeded(state.exhausted, this.#now);
     return new Promise((resolve) => {
       state.waiting.push(resolve);
       this.#ask(state);
@@ -198,7 +199,7 @@ export class BlockQuotaGate implements QuotaGate {
     }
   }
 
-  #stateOf(uid: string, quota: number): State {
+  #accountState(uid: string, quota: number): State {
     const known = this.#states.get(uid);
     if (known?.quota === quota) return known;
     if (known !== undefined) {
@@ -259,7 +260,7 @@ export class BlockQuotaGate implements QuotaGate {
 
   /** Logs the first failure as a warning. Logs further failures at the debug level until the operator responds again. */
   #reportFailure(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     this.#options.logger[this.#isFailing ? 'debug' : 'warn']({ reason }, 'no permits available');
     this.#isFailing = true;
   }
@@ -278,7 +279,7 @@ export class BlockQuotaGate implements QuotaGate {
         state.exhausted = answer;
         state.askAfterMs = state.exhaustedUntilMs = this.#uptime + LIMITS.quotaAskAgainMs;
         this.#serve(state);
-        this.#refuse(state, refusalOf(answer, this.#now));
+        this.#refuse(state, quotaExceeded(answer, this.#now));
         return;
       case 'noted':
         return;
@@ -301,7 +302,7 @@ export class BlockQuotaGate implements QuotaGate {
   }
 }
 
-const refusalOf = ({ period, limit, used }: Exhausted, nowMs: number): Refusal => {
+const quotaExceeded = ({ period, limit, used }: Exhausted, nowMs: number): Refusal => {
   const resetMs = periodEndMs(period);
   return new Refusal('quota_exceeded', {
     headers: [['retry-after', String(Math.max(1, Math.ceil((resetMs - nowMs) / 1_000)))]],

@@ -89,13 +89,13 @@ export class PermitPool {
 
   /** Marks a permit as used. Every taken permit must be either used or given back, exactly once. */
   use(permit: Permit): void {
-    const block = this.#blockOf(permit);
+    const block = this.#unfinishedBlock(permit);
     if (block !== undefined) this.#settle(block);
   }
 
   /** Gives a permit back. If the count of its block is already final, the permit counts as used. */
   giveBack(permit: Permit): void {
-    const block = this.#blockOf(permit);
+    const block = this.#unfinishedBlock(permit);
     if (block === undefined) return;
     block.spent--;
     if (!this.#closing.has(block.id)) this.#left++;
@@ -178,11 +178,11 @@ export class PermitPool {
     const open = this.#held().map(({ id, spent }) => ({ block: id, used: spent }));
     const closed = Array.from(this.#closed, ([block, used]) => ({ block, used }));
     const blocks = [...open, ...closed].slice(0, LIMITS.quotaBlocksNamedMax);
-    return blocks.length > 0 && this.#reportedUsage !== textOf(blocks) ? blocks : undefined;
+    return blocks.length > 0 && this.#reportedUsage !== usageText(blocks) ? blocks : undefined;
   }
 
   usageReported(blocks: PermitRequest['closed']): void {
-    this.#reportedUsage = textOf(blocks);
+    this.#reportedUsage = usageText(blocks);
   }
 
   /** Called for a new leader, which has not received any of the reports. */
@@ -221,7 +221,7 @@ export class PermitPool {
   }
 
   /** Returns undefined if the block's count is already final. */
-  #blockOf({ block: id }: Permit): Block | undefined {
+  #unfinishedBlock({ block: id }: Permit): Block | undefined {
     return this.#blocks.find((one) => one.id === id) ?? this.#closing.get(id);
   }
 
@@ -243,5 +243,5 @@ export class PermitPool {
   }
 }
 
-const textOf = (blocks: PermitRequest['closed']): string =>
+const usageText = (blocks: PermitRequest['closed']): string =>
   blocks.map(({ block, used }) => `${block} ${used}`).join('\n');

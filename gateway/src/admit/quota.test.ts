@@ -13,7 +13,7 @@ import {
   URI,
   WITH_KEY,
 } from '../gateway.testing.ts';
-import { exchange, headerOf } from '../raw-client.testing.ts';
+import { exchange, rejectionCode, responseHeader } from '../raw-client.testing.ts';
 import { diskError, FaultyDisk } from '../record/spool/spool.testing.ts';
 
 const WITHIN = { timeout: 15_000 };
@@ -43,8 +43,8 @@ test('the gateway accepts as many requests as there are permits, and records the
   const answers = await Promise.all(Array.from({ length: 8 }, ask));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
   const refused = answers.find(({ status }) => status === 429);
-  expect(refused && headerOf(refused, 'standin-rejected')).toBe('quota_exceeded');
-  expect(Number(refused && headerOf(refused, 'retry-after'))).toBeGreaterThan(0);
+  expect(rejectionCode(refused)).toBe('quota_exceeded');
+  expect(Number(refused && responseHeader(refused, 'retry-after'))).toBeGreaterThan(0);
   expect(JSON.parse(refused?.body.toString() ?? '')).toMatchObject({
     status: 429,
     code: 'quota_exceeded',
@@ -102,7 +102,7 @@ test('the gateway returns the permit of a request that was waiting for the disk 
 test('the gateway refuses a request with 503 and stores nothing if the operator fails to grant permits', async () => {
   await using stand = await start(3);
   const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
-  expect([answer.status, headerOf(answer, 'standin-rejected'), headerOf(answer, 'retry-after')]).toEqual([
+  expect([answer.status, rejectionCode(answer), responseHeader(answer, 'retry-after')]).toEqual([
     503,
     'quota_unavailable',
     '1',
@@ -148,7 +148,7 @@ describe('during a handover between operators', () => {
     operator.permits = () => answered.promise;
     const began = performance.now();
     const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
-    expect([answer.status, headerOf(answer, 'standin-rejected')]).toEqual([503, 'quota_unavailable']);
+    expect([answer.status, rejectionCode(answer)]).toEqual([503, 'quota_unavailable']);
     expect(performance.now() - began).toBeLessThan(5_000);
     expect(operator.permitRequests).toHaveLength(1);
     answered.resolve(undefined);
@@ -161,7 +161,7 @@ describe('during a handover between operators', () => {
     operator.cutConnections();
     const began = performance.now();
     const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
-    expect([answer.status, headerOf(answer, 'standin-rejected')]).toEqual([503, 'quota_unavailable']);
+    expect([answer.status, rejectionCode(answer)]).toEqual([503, 'quota_unavailable']);
     expect(performance.now() - began).toBeLessThan(5_000);
     // By now, the absence of a leader counts as an outage, so the next request is refused immediately.
     const later = performance.now();

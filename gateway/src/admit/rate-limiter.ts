@@ -41,13 +41,13 @@ export class RateLimiter {
     if (requestsPerSecond === undefined) return undefined;
     const nowMs = this.#uptime();
     if (nowMs - this.#sweptMs >= SWEEP_MS) this.#sweep(nowMs);
-    const account = bucketOf(this.#accounts, uid, { requestsPerSecond, nowMs });
+    const account = findOrAddBucket(this.#accounts, uid, { requestsPerSecond, nowMs });
     account.requestsPerSecond = requestsPerSecond;
-    const all = bucketOf(this.#namespaces, namespace, { requestsPerSecond, nowMs });
+    const all = findOrAddBucket(this.#namespaces, namespace, { requestsPerSecond, nowMs });
     all.requestsPerSecond = Math.max(all.requestsPerSecond, requestsPerSecond);
     for (const bucket of [account, all]) {
       refill(bucket, nowMs);
-      if (bucket.tokens < 1) return refusalOf(bucket.requestsPerSecond);
+      if (bucket.tokens < 1) return rateLimited(bucket.requestsPerSecond);
     }
     account.tokens -= 1;
     all.tokens -= 1;
@@ -61,7 +61,7 @@ export class RateLimiter {
   }
 }
 
-const bucketOf = (
+const findOrAddBucket = (
   buckets: Map<string, Bucket>,
   key: string,
   { requestsPerSecond, nowMs }: { readonly requestsPerSecond: number; readonly nowMs: number },
@@ -80,5 +80,5 @@ const refill = (bucket: Bucket, nowMs: number): void => {
 };
 
 /** With a limit of at least one request per second, there is another token within a second. */
-const refusalOf = (limit: number): Refusal =>
+const rateLimited = (limit: number): Refusal =>
   new Refusal('rate_limited', { headers: [['retry-after', '1']], members: { limit } });

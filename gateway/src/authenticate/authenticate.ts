@@ -6,8 +6,7 @@ import type { RequestHead } from '../request/request-head.ts';
 
 /** The accounts in the configuration. */
 export interface KeyHolders {
-  /** Returns the accounts whose key has this digest. */
-  holdersOf(keySha256: string): readonly AccountConfig[];
+  accountsWithKey(keySha256: string): readonly AccountConfig[];
 }
 
 export type KeyHeaderName = 'exact' | 'any-case';
@@ -25,8 +24,8 @@ const DIGESTS_KEPT_MAX = 10_000;
 /** Maps valid keys to their digests, so that a frequently used key is hashed only once. */
 const digests = new Map<string, string>();
 
-/** Returns the lowercase hex SHA-256 of a header value, encoded as latin1. */
-const digestOf = (key: string): string => digests.get(key) ?? hash('sha256', Buffer.from(key, 'latin1'), 'hex');
+/** In lowercase hex. */
+const latin1Sha256 = (key: string): string => digests.get(key) ?? hash('sha256', Buffer.from(key, 'latin1'), 'hex');
 
 const remember = (key: string, digest: string): void => {
   if (digests.has(key)) return;
@@ -34,15 +33,16 @@ const remember = (key: string, digest: string): void => {
   digests.set(key, digest);
 };
 
-const fingerprintOf = (secret: string): string => `sha256:${keyFingerprint(digestOf(secret))}`;
-
 const NO_TRAILERS: readonly HeaderPair[] = [];
 
 /**
  * Returns the trailers for the log, with a key and the values of `secretHeaders` replaced by their fingerprints. They do not
  * authenticate a request in a trailer.
  */
-export const trailersOf = (raw: readonly string[], secretHeaders: readonly string[] = []): readonly HeaderPair[] => {
+export const loggedTrailers = (
+  raw: readonly string[],
+  secretHeaders: readonly string[] = [],
+): readonly HeaderPair[] => {
   if (raw.length === 0) return NO_TRAILERS;
   const pairs: HeaderPair[] = [];
   for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] ?? '', raw[at + 1] ?? '']);
@@ -53,7 +53,7 @@ export const trailersOf = (raw: readonly string[], secretHeaders: readonly strin
 /** Replaces the values of these headers with their fingerprints. `names` are in lowercase. */
 export const hideValues = (headers: HeaderPair[], names: readonly string[]): void => {
   for (const [index, [name, value]] of headers.entries())
-    if (names.includes(name.toLowerCase())) headers[index] = [name, fingerprintOf(value)];
+    if (names.includes(name.toLowerCase())) headers[index] = [name, `sha256:${keyFingerprint(latin1Sha256(value))}`];
 };
 
 /**
@@ -71,8 +71,8 @@ export const authenticate = (
   const [name, key] = head.headers[head.keyIndex] ?? ['', ''];
   if (keyHeaderName === 'exact' && name !== 'x-api-key') return NAME_NOT_LOWERCASE;
   if (head.keyPadded) return PADDED;
-  const digest = digestOf(key);
-  const holders = accounts.holdersOf(digest);
+  const digest = latin1Sha256(key);
+  const holders = accounts.accountsWithKey(digest);
   if (holders.length === 0) return INVALID_KEY;
   remember(key, digest);
   const fingerprint = keyFingerprint(digest);

@@ -25,60 +25,58 @@ export const compile = (object: ConfigObject): TableEntry => {
     case 'Project':
       if (!/^[A-Za-z0-9._~-]+$/.test(object.uri)) throw new Error('the project URI is not a single path segment');
       return { kind: 'Project', config: object };
-    case 'Endpoint':
-      return compileEndpoint(object);
+    case 'Endpoint': {
+      // `Buffer.from` would keep other buffers in memory, with which it shares a pool.
+      const json = new TextEncoder().encode(JSON.stringify(object));
+      return { kind: 'Endpoint', endpoint: compileEndpoint(object, json), json };
+    }
   }
 };
 
-const compileEndpoint = (object: EndpointConfig): TableEntry => {
-  // `Buffer.from` would keep other buffers in memory, with which it shares a pool.
-  const json = new TextEncoder().encode(JSON.stringify(object));
-  return { kind: 'Endpoint', endpoint: endpointOf(object, json), json };
-};
-
 /** @param json the configuration in JSON, from which the responses are compiled again */
-const endpointOf = (object: EndpointConfig, json: Uint8Array): Endpoint => {
+const compileEndpoint = (object: EndpointConfig, json: Uint8Array): Endpoint => {
   const { uid, namespace, name, projectUid, generation, slug, method, action } = object;
   const config = { uid, namespace, name, projectUid, generation, slug, method };
-  const credential = object.credential && credentialOf(object.credential);
+  const credential = object.credential && toSignatureCredential(object.credential);
   if (action.kind === 'Withheld')
     return {
       kind: 'Withheld',
       config,
       credential,
-      pattern: anyPatternOf(slug),
+      pattern: permissivePattern(slug),
       responseNames: [],
       preparation: NOTHING,
     };
-  const pattern = patternOf(slug);
+  const pattern = slugPattern(slug);
   // Rejects the object if a response is not valid.
-  const responseNames = responsesOf(object).map((response) => response.name);
+  const responseNames = compileResponses(object).map((response) => response.name);
   const common = { config, credential, pattern, responseNames };
   switch (action.kind) {
     case 'JSON': {
       const mock = mockSource(action);
-      return { kind: 'JSON', ...common, mock, preparation: preparationOf(common, mock, json) };
+      return { kind: 'JSON', ...common, mock, preparation: makePreparation(common, mock, json) };
     }
     case 'Forward': {
       const url = URL.parse(action.url);
       if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
         throw new Error('the upstream is not an http or https URL');
       }
-      const urlTemplate = pattern === undefined || action.viaService ? undefined : urlTemplateOf(action.url, pattern);
+      const urlTemplate =
+        pattern === undefined || action.viaService ? undefined : upstreamTemplate(action.url, pattern);
       const fallback = action.fallback && { on: action.fallback.on, mock: mockSource(action.fallback.mock) };
-      const preparation = preparationOf(common, fallback?.mock, json);
+      const preparation = makePreparation(common, fallback?.mock, json);
       return { kind: 'Forward', ...common, preparation, forward: action, urlTemplate, fallback };
     }
   }
 };
 
-const credentialOf = ({ signature, secretIds }: CredentialConfig): SignatureCredential => ({
+const toSignatureCredential = ({ signature, secretIds }: CredentialConfig): SignatureCredential => ({
   signature,
   secretIds,
   secretHeaders: secretHeaders(signature),
 });
 
-const responsesOf = ({ responses = [] }: EndpointConfig): readonly ConditionalMock[] =>
+const compileResponses = ({ responses = [] }: EndpointConfig): readonly ConditionalMock[] =>
   responses.map(({ name, mock, ...conditions }) => ({
     kind: 'JSON',
     name,
@@ -94,7 +92,7 @@ const NOTHING = new Preparation<ConditionalMock>(undefined, []);
 /** The memory that each byte of a configuration takes when its responses are compiled, as measured. */
 const BYTES_PER_JSON_BYTE = 5;
 
-const preparationOf = (
+const makePreparation = (
   { config, pattern, responseNames }: Pick<Endpoint, 'config' | 'pattern' | 'responseNames'>,
   action: MockSource | undefined,
   json: Uint8Array,
@@ -103,7 +101,7 @@ const preparationOf = (
   if (responseNames.length === 0 && ofAction.length === 0) return NOTHING;
   const prepare = (): Prepared<ConditionalMock> => {
     if (responseNames.length === 0) return { responses: [], expressions: ofAction, responseBytes: 0 };
-    const responses = responsesOf(endpointConfigSchema.parse(JSON.parse(new TextDecoder().decode(json))));
+    const responses = compileResponses(endpointConfigSchema.parse(JSON.parse(new TextDecoder().decode(json))));
     const expressions = responses.flatMap(({ conditions, mock }) => [
       ...conditions.filter((condition) => condition.on === 'cel'),
       ...mock.expressions,
@@ -117,7 +115,7 @@ const preparationOf = (
  * Returns the pattern of a slug that only a newer version may be able to parse, so that no less specific endpoint responds: every
  * segment with braces is a parameter.
  */
-const anyPatternOf = (slug: string): PathPattern | undefined => {
+const permissivePattern = (slug: string): PathPattern | undefined => {
   if (!hasParameters(slug)) return undefined;
   const texts = slug.slice(1).split('/');
   return texts.map((text, index) => {
@@ -127,14 +125,14 @@ const anyPatternOf = (slug: string): PathPattern | undefined => {
   });
 };
 
-const patternOf = (slug: string): PathPattern | undefined => {
+const slugPattern = (slug: string): PathPattern | undefined => {
   if (!hasParameters(slug)) return undefined;
   const parsed = parsePathPattern(slug);
   if (!parsed.ok) throw new Error(`the slug ${parsed.message}`);
   return parsed.pattern;
 };
 
-const urlTemplateOf = (url: string, pattern: PathPattern): UrlTemplate => {
+const upstreamTemplate = (url: string, pattern: PathPattern): UrlTemplate => {
   const parsed = parseUrlTemplate(url, pattern);
   if (!parsed.ok) throw new Error(`the upstream's URL ${parsed.message}`);
   return parsed.template;

@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   backoffMs,
+  errorMessage,
   FairQueue,
   type PermitAnswer,
   type PermitRequest,
@@ -83,9 +84,9 @@ interface SessionEnd {
 const isCut = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code !== 'ABORT_ERR';
 
-const reasonOf = (error: unknown): string => {
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
+const failureReason = (error: unknown): string => {
+  if (error instanceof AggregateError) return error.errors.map(failureReason).join('; ');
+  return errorMessage(error);
 };
 
 /**
@@ -202,7 +203,7 @@ export class ConfigClient {
   async #goodbye(): Promise<void> {
     const signal = AbortSignal.timeout(GOODBYE_TIMEOUT_MS);
     await this.#connection?.goodbye(this.#options.undelivered(), signal).catch((error: unknown) => {
-      this.#options.logger.info({ reason: reasonOf(error) }, 'could not send the goodbye message');
+      this.#options.logger.info({ reason: failureReason(error) }, 'could not send the goodbye message');
     });
   }
 
@@ -277,7 +278,7 @@ export class ConfigClient {
       if (error instanceof NotLeaderError) return { hadStream: false, follows: true, leaderUrl: error.leaderUrl };
       // `stop` ended the session.
       if (this.#stopped.signal.aborted) return { hadStream: this.isConnected };
-      const reason = reasonOf(error);
+      const reason = failureReason(error);
       if (this.isConnected) logger.warn({ ...where, reason }, 'config stream ended');
       else this.#reportFailure({ ...where, reason });
       return { hadStream: this.isConnected };
@@ -320,7 +321,7 @@ export class ConfigClient {
       const addresses = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true });
       return addresses.map(({ address }) => ({ url, address }));
     } catch (error) {
-      this.#reportFailure({ url: url.origin, reason: reasonOf(error) });
+      this.#reportFailure({ url: url.origin, reason: failureReason(error) });
       return [];
     }
   }

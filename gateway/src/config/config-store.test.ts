@@ -24,7 +24,7 @@ const signed = (...secretIds: string[]): ConfigObject =>
   endpoint('/hook', {}, { credential: { kind: 'Signature', signature: { scheme: 'GitHub' }, secretIds } });
 const secretsIn = (store: ConfigStore) => {
   const credential = store.endpoint('endpoint-post-hook')?.credential;
-  return credential && store.secretsOf(credential)?.map((value) => Buffer.from(value).toString());
+  return credential && store.secretValues(credential)?.map((value) => Buffer.from(value).toString());
 };
 
 test('the secrets of an endpoint are available when the operator has sent all of them', () => {

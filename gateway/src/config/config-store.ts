@@ -178,7 +178,7 @@ export class ConfigStore {
    * Returns the values of an endpoint's secrets in order, or undefined if the operator has not sent all of them, for example because
    * the configuration comes from the disk.
    */
-  secretsOf({ secretIds }: SignatureCredential): readonly Uint8Array[] | undefined {
+  secretValues({ secretIds }: SignatureCredential): readonly Uint8Array[] | undefined {
     const values = secretIds.map((id) => this.#secrets.get(id));
     return values.every((value) => value !== undefined) ? values : undefined;
   }

@@ -12,6 +12,7 @@ import {
   account,
   BASIC_OBJECTS,
   endpoint,
+  fetchMetrics,
   HOST,
   KEY,
   OTHER_KEY,
@@ -25,7 +26,7 @@ import {
   WITH_KEY,
   writeCertificates,
 } from '../gateway.testing.ts';
-import { exchange, headerOf } from '../raw-client.testing.ts';
+import { exchange, rejectionCode } from '../raw-client.testing.ts';
 import { nodeDisk, type SpoolDisk } from '../record/spool/spool-disk.ts';
 import { FaultyDisk } from '../record/spool/spool.testing.ts';
 import { FakeOperator } from './fake-operator.testing.ts';
@@ -68,10 +69,9 @@ const startWith = async (objects: readonly ConfigObject[] = BASIC_OBJECTS): Prom
 };
 const ask = (gateway: Gateway, path = PATH, lines = [HOST, WITH_KEY]) =>
   exchange(gateway.url, request('POST', path, lines));
-const statusOf = async (gateway: Gateway, path = PATH, key = KEY): Promise<number> =>
+const askStatus = async (gateway: Gateway, path = PATH, key = KEY): Promise<number> =>
   (await ask(gateway, path, [HOST, `x-api-key: ${key}`])).status;
 const readiness = async (gateway: Gateway): Promise<number> => (await fetch(`${gateway.adminUrl}/readyz`)).status;
-const metricsOf = async (gateway: Gateway): Promise<string> => (await fetch(`${gateway.adminUrl}/metrics`)).text();
 const until = async (condition: () => Promise<boolean> | boolean): Promise<void> => {
   while (!(await condition())) await delay(20);
 };
@@ -91,10 +91,10 @@ describe('a transaction', () => {
   test('takes effect as a whole and is acknowledged', async () => {
     const gateway = await start();
     await operator.acked(operator.revision);
-    expect(await statusOf(gateway)).toBe(401);
+    expect(await askStatus(gateway)).toBe(401);
     const ack = await operator.publish(BASIC_OBJECTS);
     expect(ack).toMatchObject({ gateway: 'gateway-0', revision: operator.revision, rejected: [] });
-    expect(await statusOf(gateway)).toBe(200);
+    expect(await askStatus(gateway)).toBe(200);
     expect(await readiness(gateway)).toBe(200);
   });
 
@@ -102,9 +102,9 @@ describe('a transaction', () => {
     const gateway = await startWith();
     await operator.publish([endpoint('/v1/orders', body('"new"')), endpoint('/v2', {})]);
     expect((await ask(gateway)).body.toString()).toBe('"new"');
-    expect(await statusOf(gateway, `/${URI}/v2`)).toBe(200);
+    expect(await askStatus(gateway, `/${URI}/v2`)).toBe(200);
     await operator.publish([], ['Endpoint/endpoint-post-v1-orders']);
-    expect([await statusOf(gateway), await statusOf(gateway, `/${URI}/v2`)]).toEqual([404, 200]);
+    expect([await askStatus(gateway), await askStatus(gateway, `/${URI}/v2`)]).toEqual([404, 200]);
   });
 
   test('moves a path from one endpoint to another, regardless of the order of the changes', async () => {
@@ -117,7 +117,7 @@ describe('a transaction', () => {
   test('replaces a key, and only the new key is accepted after the acknowledgement', async () => {
     const gateway = await startWith();
     await operator.publish([account('own', OWN_NEXT_KEY)]);
-    expect([await statusOf(gateway), await statusOf(gateway, PATH, OWN_NEXT_KEY)]).toEqual([401, 200]);
+    expect([await askStatus(gateway), await askStatus(gateway, PATH, OWN_NEXT_KEY)]).toEqual([401, 200]);
     // The copy on disk no longer contains the old key either.
     expect(await readFile(copyPath(), 'utf8')).not.toContain(account('own', KEY).keySha256);
   });
@@ -125,7 +125,7 @@ describe('a transaction', () => {
   test('uses a certificate whose expiry is a metric', async () => {
     const gateway = await start();
     const [, seconds] =
-      /^standin_stream_certificate_expiry_timestamp_seconds (\S+)$/m.exec(await metricsOf(gateway)) ?? [];
+      /^standin_stream_certificate_expiry_timestamp_seconds (\S+)$/m.exec(await fetchMetrics(gateway)) ?? [];
     // The certificates of the tests are valid for an hour.
     const minutesLeft = (Number(seconds) * 1_000 - Date.now()) / 60_000;
     expect(minutesLeft).toBeGreaterThan(30);
@@ -141,12 +141,12 @@ describe('a transaction', () => {
       begun.resolve(undefined);
       return writing.promise;
     };
-    const first = statusOf(gateway);
+    const first = askStatus(gateway);
     await begun.promise;
-    const second = statusOf(gateway);
-    await until(async () => (await metricsOf(gateway)).includes('standin_receive_running_requests 2'));
+    const second = askStatus(gateway);
+    await until(async () => (await fetchMetrics(gateway)).includes('standin_receive_running_requests 2'));
     const acked = operator.publish([account('own', OWN_NEXT_KEY)]);
-    await until(async () => (await statusOf(gateway)) === 401);
+    await until(async () => (await askStatus(gateway)) === 401);
     await delay(300);
     const { revision } = operator;
     expect(operator.acks.filter((ack) => ack.revision === revision)).toEqual([]);
@@ -163,10 +163,10 @@ describe('a transaction', () => {
     );
     operator.send({ type: 'heartbeat', revision: '1.9' });
     await delay(50);
-    expect(await statusOf(gateway)).toBe(200);
+    expect(await askStatus(gateway)).toBe(200);
     operator.cutStreams();
     await until(() => operator.streamCount === 1);
-    expect(await statusOf(gateway)).toBe(200);
+    expect(await askStatus(gateway)).toBe(200);
   });
 });
 
@@ -179,7 +179,7 @@ describe('an object that this gateway cannot serve', () => {
     const rejected = [[key, 'Header name must be a valid HTTP token ["bad name"]']];
     const rejectedIn = (ack: Ack) => ack.rejected.map((one) => [one.key, one.message]);
     expect(rejectedIn(await operator.publish([bad]))).toEqual(rejected);
-    expect(await statusOf(gateway)).toBe(200);
+    expect(await askStatus(gateway)).toBe(200);
     expect(rejectedIn(await operator.publish([endpoint('/other')]))).toEqual(rejected);
     expect((await operator.publish([endpoint('/v1/orders', body('"good"'))])).rejected).toEqual([]);
     expect((await ask(gateway)).body.toString()).toBe('"good"');
@@ -197,7 +197,7 @@ describe('an object that this gateway cannot serve', () => {
     const gateway = await startWith();
     const { rejected } = await operator.publish([endpoint('/bad', action)]);
     expect(rejected.map(({ key }) => key)).toEqual(['Endpoint/endpoint-post-bad']);
-    expect([await statusOf(gateway, `/${URI}/bad`), await statusOf(gateway)]).toEqual([404, 200]);
+    expect([await askStatus(gateway, `/${URI}/bad`), await askStatus(gateway)]).toEqual([404, 200]);
   });
 
   test('is rejected individually if it comes from a newer operator', async () => {
@@ -210,22 +210,19 @@ describe('an object that this gateway cannot serve', () => {
       { type: 'commit', revision },
     );
     expect((await operator.acked(revision)).rejected.map(({ key }) => key)).toEqual(['Endpoint/endpoint-post-future']);
-    expect(await statusOf(gateway, `/${URI}/present`)).toBe(200);
+    expect(await askStatus(gateway, `/${URI}/present`)).toBe(200);
   });
 });
 
 describe('an endpoint that only a newer gateway can serve', () => {
   const WITHHELD: EndpointConfig = { ...endpoint('/v1/{id}'), action: { kind: 'Withheld' } };
-  const rejectionOf = async (gateway: Gateway, path: string) =>
-    headerOf(await ask(gateway, `/${URI}${path}`), 'standin-rejected');
-
   test('is answered with 503, even if an earlier version of the endpoint was served', async () => {
     const gateway = await startWith();
     expect(operator.query.get('features')).toBe(Object.keys(CONFIG_FEATURES).join());
     await operator.publish([endpoint('/v1/{id}')]);
-    expect(await statusOf(gateway, `/${URI}/v1/a`)).toBe(200);
+    expect(await askStatus(gateway, `/${URI}/v1/a`)).toBe(200);
     expect((await operator.publish([WITHHELD])).rejected).toEqual([]);
-    expect([await rejectionOf(gateway, '/v1/a'), await statusOf(gateway)]).toEqual(['not_ready', 200]);
+    expect([rejectionCode(await ask(gateway, `/${URI}/v1/a`)), await askStatus(gateway)]).toEqual(['not_ready', 200]);
   });
 
   test('is answered with 503 after a rollback to this version, from the copy on disk', async () => {
@@ -235,7 +232,10 @@ describe('an endpoint that only a newer gateway can serve', () => {
     await writeFile(copyPath(), copy);
     const second = await start();
     await until(async () => (await readiness(second)) === 200);
-    expect([await rejectionOf(second, '/a'), await statusOf(second, `/${URI}/v1/b`)]).toEqual(['not_ready', 200]);
+    expect([rejectionCode(await ask(second, `/${URI}/a`)), await askStatus(second, `/${URI}/v1/b`)]).toEqual([
+      'not_ready',
+      200,
+    ]);
     operator = await FakeOperator.listen(certificates, operator.port);
   });
 });
@@ -245,11 +245,11 @@ describe('the operator', () => {
     const gateway = await startWith();
     const { port } = operator;
     await operator.close();
-    expect([await statusOf(gateway), await readiness(gateway)]).toEqual([200, 200]);
+    expect([await askStatus(gateway), await readiness(gateway)]).toEqual([200, 200]);
     operator = await FakeOperator.listen(certificates, port);
     operator.epoch = 2;
     await operator.acked(operator.revision);
-    expect(await statusOf(gateway)).toBe(401);
+    expect(await askStatus(gateway)).toBe(401);
   });
 
   test('names the leader if it is not leading itself', async () => {
@@ -260,7 +260,7 @@ describe('the operator', () => {
     const gateway = await start();
     await leader.acked(leader.revision);
     await leader.publish(BASIC_OBJECTS);
-    expect(await statusOf(gateway)).toBe(200);
+    expect(await askStatus(gateway)).toBe(200);
   });
 
   test('from an older epoch is ignored', async () => {
@@ -270,7 +270,7 @@ describe('the operator', () => {
     operator = await FakeOperator.listen(certificates, port);
     operator.epoch = 0;
     await until(() => operator.streamsOpened > 1);
-    expect([await statusOf(gateway), operator.acks]).toEqual([200, []]);
+    expect([await askStatus(gateway), operator.acks]).toEqual([200, []]);
   });
 
   test('with a certificate from a different CA is not trusted', async () => {
@@ -294,7 +294,7 @@ describe('the operator', () => {
     await until(() => operator.streamCount === 0);
     await until(() => operator.streamCount === 1);
     await operator.publish([endpoint('/after')]);
-    expect(await statusOf(gateway, `/${URI}/after`)).toBe(200);
+    expect(await askStatus(gateway, `/${URI}/after`)).toBe(200);
   });
 
   test('receives a goodbye message on shutdown', async () => {
@@ -311,7 +311,7 @@ describe('the operator', () => {
     const gateway = await start({ drainTimeoutMs: 100 }, nodeDisk, sink);
     await operator.acked(operator.revision);
     await operator.publish(BASIC_OBJECTS);
-    expect(await statusOf(gateway)).toBe(200);
+    expect(await askStatus(gateway)).toBe(200);
     await gateway.stop();
     expect(operator.goodbyes).toEqual([expect.stringMatching(/ with undelivered requests$/)]);
   });
@@ -332,10 +332,10 @@ test('permit requests of one namespace do not keep those of another one waiting'
   const period = new Date().toISOString().slice(0, 7);
   operator.permits = ({ account: uid }) =>
     uid === 'account-own' ? { kind: 'exhausted', period, limit: 5, used: 5 } : new Promise<undefined>(() => undefined);
-  const flood = names.map((name) => statusOf(gateway, `/${name}-0123456789012345/flood`, keyFor(name)));
+  const flood = names.map((name) => askStatus(gateway, `/${name}-0123456789012345/flood`, keyFor(name)));
   await until(() => operator.permitRequests.length >= 5);
   const startedAt = performance.now();
-  expect(await statusOf(gateway)).toBe(429);
+  expect(await askStatus(gateway)).toBe(429);
   expect(performance.now() - startedAt).toBeLessThan(2_000);
   expect(new Set(await Promise.all(flood))).toEqual(new Set([503]));
 });
@@ -347,11 +347,11 @@ describe('the copy on disk', () => {
     await operator.close();
     const second = await start();
     await until(async () => (await readiness(second)) === 200);
-    expect(await statusOf(second)).toBe(200);
-    expect(await metricsOf(second)).toMatch(/standin_config_revision_info\{revision="1\.1",source="disk"\} 1/);
+    expect(await askStatus(second)).toBe(200);
+    expect(await fetchMetrics(second)).toMatch(/standin_config_revision_info\{revision="1\.1",source="disk"\} 1/);
     operator = await FakeOperator.listen(certificates, operator.port);
     await operator.acked(operator.revision);
-    expect(await statusOf(second)).toBe(401);
+    expect(await askStatus(second)).toBe(401);
   });
 
   test('contains the rate limits of accounts', async () => {
@@ -359,7 +359,7 @@ describe('the copy on disk', () => {
     await operator.close();
     const second = await start();
     await until(async () => (await readiness(second)) === 200);
-    expect([await statusOf(second), await statusOf(second)]).toEqual([200, 429]);
+    expect([await askStatus(second), await askStatus(second)]).toEqual([200, 429]);
     operator = await FakeOperator.listen(certificates, operator.port);
   });
 
@@ -373,7 +373,7 @@ describe('the copy on disk', () => {
     await operator.close();
     const second = await start();
     await delay(300);
-    expect([await readiness(second), await statusOf(second)]).toEqual([503, 503]);
+    expect([await readiness(second), await askStatus(second)]).toEqual([503, 503]);
     operator = await FakeOperator.listen(certificates, operator.port);
   });
 
@@ -395,7 +395,7 @@ describe('the copy on disk', () => {
     expect(await readiness(second)).toBe(503);
     operator.leads = true;
     await until(async () => (await readiness(second)) === 200);
-    expect(await metricsOf(second)).toContain('source="stream"');
+    expect(await fetchMetrics(second)).toContain('source="stream"');
   });
 
   test('with a revoked key is removed before the acknowledgement if it cannot be replaced', async () => {
@@ -415,7 +415,7 @@ describe('the copy on disk', () => {
     await rm(path, { force: true });
     await mkdir(path);
     const acked = operator.publish([account('own', OWN_NEXT_KEY)]);
-    await until(async () => (await statusOf(gateway)) === 401);
+    await until(async () => (await askStatus(gateway)) === 401);
     const { revision } = operator;
     await delay(300);
     expect(operator.acks.filter((ack) => ack.revision === revision)).toEqual([]);
@@ -430,7 +430,7 @@ describe('the copy on disk', () => {
     operator.answersAcks = false;
     await operator.publish([endpoint('/another')]);
     const acked = operator.publish([account('own', OWN_NEXT_KEY)]);
-    await until(async () => (await statusOf(gateway)) === 401);
+    await until(async () => (await askStatus(gateway)) === 401);
     operator.answersAcks = true;
     operator.cutStreams();
     await acked;
@@ -457,7 +457,7 @@ describe('the copy on disk', () => {
     await operator.close();
     const second = await start();
     await delay(300);
-    expect([await readiness(second), headerOf(await ask(second), 'standin-rejected')]).toEqual([503, 'not_ready']);
+    expect([await readiness(second), rejectionCode(await ask(second))]).toEqual([503, 'not_ready']);
     operator = await FakeOperator.listen(certificates, operator.port);
   });
 });
@@ -473,12 +473,12 @@ describe('with maxStalenessMs', () => {
       await operator.acked(operator.revision);
       expect(operator.query.get('maxStalenessMs')).toBe(String(STALE_MS));
       await operator.publish([...BASIC_OBJECTS, account('other', OTHER_KEY)]);
-      await until(async () => (await statusOf(gateway)) === 200);
+      await until(async () => (await askStatus(gateway)) === 200);
       await until(async () => (await readiness(gateway)) === 503);
-      expect(headerOf(await ask(gateway), 'standin-rejected')).toBe('not_ready');
+      expect(rejectionCode(await ask(gateway))).toBe('not_ready');
       operator.send({ type: 'heartbeat', revision: operator.revision });
       await until(async () => (await readiness(gateway)) === 200);
-      expect(await statusOf(gateway)).toBe(200);
+      expect(await askStatus(gateway)).toBe(200);
     },
   );
 
@@ -486,14 +486,14 @@ describe('with maxStalenessMs', () => {
     const gateway = await start({ maxStalenessMs: STALE_MS });
     await operator.acked(operator.revision);
     await operator.publish(BASIC_OBJECTS);
-    await until(async () => (await statusOf(gateway)) === 200);
+    await until(async () => (await askStatus(gateway)) === 200);
     operator.answersAcks = false;
     const heartbeats = setInterval(
       () => operator.send({ type: 'heartbeat', revision: operator.revision }),
       LIMITS.streamHeartbeatMs / 10,
     );
     await until(async () => (await readiness(gateway)) === 503);
-    expect(headerOf(await ask(gateway), 'standin-rejected')).toBe('not_ready');
+    expect(rejectionCode(await ask(gateway))).toBe('not_ready');
     clearInterval(heartbeats);
   });
 
@@ -501,8 +501,8 @@ describe('with maxStalenessMs', () => {
     await crash(await startWith());
     await operator.close();
     const second = await start({ maxStalenessMs: STALE_MS });
-    await until(async () => (await metricsOf(second)).includes('source="disk"'));
-    expect([await readiness(second), await statusOf(second)]).toEqual([503, 503]);
+    await until(async () => (await fetchMetrics(second)).includes('source="disk"'));
+    expect([await readiness(second), await askStatus(second)]).toEqual([503, 503]);
     operator = await FakeOperator.listen(certificates, operator.port);
   });
 

@@ -1,5 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isMissingFile } from '@standin/process/missing-file';
 import { formatRevision, parseRevision, type Revision, type StreamMessage } from '@standin/contract';
 import { replaceFile, syncFolder } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
@@ -90,7 +91,7 @@ export class DiskCopy {
       this.#logger.info({ path: this.#path, revision: formatRevision(copy.revision) }, 'configuration read from disk');
       return true;
     } catch (error) {
-      if (!isAbsent(error))
+      if (!isMissingFile(error))
         this.#logger.error({ path: this.#path, err: error }, 'could not read the configuration copy on disk');
       return false;
     }
@@ -143,7 +144,7 @@ export class DiskCopy {
       return true;
     } catch (error) {
       // Neither the copy nor its folder exists, so there is nothing to remove.
-      if (isAbsent(error)) return true;
+      if (isMissingFile(error)) return true;
       this.#logger.error(
         { path: this.#path, err: error },
         'could not remove the configuration copy, which may contain a revoked key',
@@ -152,8 +153,6 @@ export class DiskCopy {
     }
   }
 }
-
-const isAbsent = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 /** Joins many lines into each block, so that each block is one write. */
 function* blocks(all: Iterable<string>): Generator<string> {

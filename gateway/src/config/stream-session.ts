@@ -81,7 +81,7 @@ export class StreamSession {
     const ended = AbortSignal.any([signal, this.#end.signal]);
     const response = await this.#connection.stream(ended);
     try {
-      if (response.statusCode !== 200) throw await refusalOf(response);
+      if (response.statusCode !== 200) throw await readRefusal(response);
       await this.#read(response);
       throw new Error('the operator closed the stream');
     } finally {
@@ -248,7 +248,7 @@ export class StreamSession {
   }
 }
 
-const refusalOf = async (response: IncomingMessage): Promise<Error> => {
+const readRefusal = async (response: IncomingMessage): Promise<Error> => {
   const { status, body } = await readAnswer(response);
   const notLeader = status === 503 ? notLeaderSchema.safeParse(parseJson(body)) : undefined;
   if (notLeader?.success === true) return new NotLeaderError(notLeader.data.leader ?? undefined);

@@ -16,7 +16,7 @@ import path from 'node:path';
 import type { LogRow } from '@standin/contract';
 import { encodeRow, LOG_COLUMNS, LogStoreError, type InsertBatch } from '@standin/logstore';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { oldestOf, quiet } from '../gateway.testing.ts';
+import { oldestReceivedMs, quiet } from '../gateway.testing.ts';
 import { encodeHeader, FRAME_HEAD_BYTES, newSegmentHeader, putFrameHead } from '../record/spool/segment-format.ts';
 import { nodeDisk } from '../record/spool/spool-disk.ts';
 import { isSegmentName } from '../record/spool/spool-folder.ts';
@@ -36,7 +36,7 @@ afterEach(async () => {
 const unavailable = (): never => {
   throw new LogStoreError('unavailable', { kind: 'retryable', code: '1' });
 };
-const idsOf = (rows: readonly LogRow[]): string[] => rows.map(({ id }) => id);
+const rowIds = (rows: readonly LogRow[]): string[] => rows.map(({ id }) => id);
 
 /** Opens the spool in a folder and starts its delivery, as a gateway does. */
 const startOn = async (
@@ -118,24 +118,24 @@ describe('rows', () => {
 
   test('report when the oldest of them was received', async () => {
     const { dir, sink, spool, delivery } = await setUp();
-    await expect.poll(() => oldestOf(delivery)).toBe(Infinity);
+    await expect.poll(() => oldestReceivedMs(delivery)).toBe(Infinity);
     sink.onInsert = unavailable;
     const before = performance.now();
     await spool.exchange(testRow({ requestUs: 1, durationUs: 2_000_000 }));
     const recorded = performance.now();
-    expect(oldestOf(delivery)).toBeGreaterThanOrEqual(before - 2_000);
-    expect(oldestOf(delivery)).toBeLessThanOrEqual(recorded - 2_000);
+    expect(oldestReceivedMs(delivery)).toBeGreaterThanOrEqual(before - 2_000);
+    expect(oldestReceivedMs(delivery)).toBeLessThanOrEqual(recorded - 2_000);
     await sink.until(({ attempts }) => attempts.length === 1);
-    expect(oldestOf(delivery)).toBeLessThanOrEqual(recorded - 2_000);
+    expect(oldestReceivedMs(delivery)).toBeLessThanOrEqual(recorded - 2_000);
     // This request is in a later segment but was received earlier, because its body took three seconds to arrive.
     await spool.exchange(testRow({ requestUs: 3_000_000, durationUs: 0 }));
-    expect(oldestOf(delivery)).toBeLessThanOrEqual(performance.now() - 3_000);
+    expect(oldestReceivedMs(delivery)).toBeLessThanOrEqual(performance.now() - 3_000);
     // The records of an earlier process may have any age.
     await crash(dir, spool);
     const later = await startOn(dir, sink);
-    expect(oldestOf(later.delivery)).toBe(-Infinity);
+    expect(oldestReceivedMs(later.delivery)).toBe(-Infinity);
     sink.onInsert = () => undefined;
-    await expect.poll(() => oldestOf(delivery)).toBe(Infinity);
+    await expect.poll(() => oldestReceivedMs(delivery)).toBe(Infinity);
   });
 
   test('that ClickHouse always rejects are quarantined individually, with tokens derived from the batch', async () => {
@@ -147,7 +147,7 @@ describe('rows', () => {
     await Promise.all(rows.map((row) => spool.exchange(row)));
     await sink.until(({ rows: taken }) => taken.length === 8);
     expect(await stop()).toBe(0);
-    expect(idsOf(sink.rows)).toEqual(idsOf(rows.filter(({ query }) => query !== 'poison')));
+    expect(rowIds(sink.rows)).toEqual(rowIds(rows.filter(({ query }) => query !== 'poison')));
     expect(await readQuarantine(dir)).toMatchObject([{ kind: 'row', reason: 'bad row', row: { id: rows[4]?.id } }]);
     expect(delivery.quarantined).toBe(1);
     const token = sink.attempts[0]?.token ?? '?';
@@ -242,9 +242,9 @@ describe('a forwarded request', () => {
     await Promise.all([spool.request(running), spool.exchange(testRow())]);
     await sink.until(({ rows }) => rows.length === 1);
     // Until then, a Purge of the other project must wait, because the row could be delivered again after the Purge.
-    expect(oldestOf(delivery, 'project-shop')).toBeLessThan(Infinity);
-    await expect.poll(() => oldestOf(delivery, 'project-shop'), { timeout: 10_000 }).toBe(Infinity);
-    expect(oldestOf(delivery, 'project-slow')).toBeLessThan(Infinity);
+    expect(oldestReceivedMs(delivery, 'project-shop')).toBeLessThan(Infinity);
+    await expect.poll(() => oldestReceivedMs(delivery, 'project-shop'), { timeout: 10_000 }).toBe(Infinity);
+    expect(oldestReceivedMs(delivery, 'project-slow')).toBeLessThan(Infinity);
     const left = path.join(dir, '..', path.basename(await crash(dir, spool)));
     await rename(path.join(dir, path.basename(left)), left);
     await spool.exchange(answerTo(running));
@@ -268,11 +268,11 @@ describe('a forwarded request', () => {
     const [endless, slow] = ['project-endless', 'project-slow'].map((projectUid) => ({ ...request(), projectUid }));
     if (endless === undefined || slow === undefined) throw new Error('no requests');
     await Promise.all([spool.request(endless), spool.request(slow), spool.exchange(testRow())]);
-    await expect.poll(() => oldestOf(delivery, 'project-shop'), { timeout: 10_000 }).toBe(Infinity);
+    await expect.poll(() => oldestReceivedMs(delivery, 'project-shop'), { timeout: 10_000 }).toBe(Infinity);
     await spool.exchange(answerTo(slow));
     await sink.until(({ rows }) => rows.length === 2);
-    await expect.poll(() => oldestOf(delivery, 'project-slow'), { timeout: 10_000 }).toBe(Infinity);
-    expect(oldestOf(delivery, 'project-endless')).toBeLessThan(Infinity);
+    await expect.poll(() => oldestReceivedMs(delivery, 'project-slow'), { timeout: 10_000 }).toBe(Infinity);
+    expect(oldestReceivedMs(delivery, 'project-endless')).toBeLessThan(Infinity);
   });
 
   test('becomes a row with an unknown response on shutdown and after a crash', async () => {
@@ -384,7 +384,7 @@ describe('the spool of an earlier process', () => {
     const second = await startOn(dir, sink);
     await sink.until(({ rows: all }) => all.length === 5);
     await second.stop();
-    expect(new Set(idsOf(sink.rows))).toEqual(new Set(idsOf(rows)));
+    expect(new Set(rowIds(sink.rows))).toEqual(new Set(rowIds(rows)));
 
     const longAgo = new Date(Date.now() - 3_600_000);
     await utimes(path.join(folder, `0000000001.seg.taken-${whole.length}`), longAgo, longAgo);
@@ -452,7 +452,7 @@ describe('the spool of an earlier process', () => {
     await otherSink.until(({ rows }) => rows.length === 1);
     expect(await spool.exchange(testRow())).toBe(true);
     await sink.until(({ rows }) => rows.length === 2);
-    expect(oldestOf(other.delivery)).toBe(-Infinity);
+    expect(oldestReceivedMs(other.delivery)).toBe(-Infinity);
   });
 
   test.each([
@@ -493,7 +493,7 @@ describe('the spool of an earlier process', () => {
     const { delivery } = await startOn(dir, sink);
     await sink.until(({ rows: taken }) => taken.length === 2);
     await expect.poll(() => delivery.damagedRecords).toBe(1);
-    expect(idsOf(sink.rows)).toEqual([rows[0]?.id, rows[2]?.id]);
+    expect(rowIds(sink.rows)).toEqual([rows[0]?.id, rows[2]?.id]);
     const [damage] = await readQuarantine(dir);
     expect(damage).toMatchObject({ kind: 'damage', segment: file, row: undefined });
     expect((await readFile(damage?.file ?? '')).includes('o=1')).toBe(true);

@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { errorMessage } from '@standin/contract';
 import type { Logger } from 'pino';
 import { removeRetired } from '../record/spool/folder-lock.ts';
 import { drainedIncarnation } from '../record/spool/spool-folder.ts';
@@ -41,7 +42,7 @@ export class DrainedFolders {
   }
 
   #logFailure(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     this.#options.logger.info({ reason }, 'could not settle permits of an earlier process, retrying later');
   }
 

@@ -97,7 +97,7 @@ export class FolderDrain {
     }
     for (const damage of content.damage) await this.#note(file, damage, acknowledgedBytes);
     const { failedAttempts } = this.#options.inserter;
-    if (!(await this.#options.inserter.insert(batchOf(file, content)))) return undefined;
+    if (!(await this.#options.inserter.insert(segmentBatch(file, content)))) return undefined;
     // After a failed attempt, the memory is not reused, because the attempt may still be reading it.
     const isUnread = failedAttempts === this.#options.inserter.failedAttempts;
     this.#spare = isUnread ? reusable(content) : undefined;
@@ -256,7 +256,7 @@ export class FolderDrain {
 }
 
 /** Makes a batch from a segment. The same bytes always get the same token, and different bytes get different tokens. */
-const batchOf = (file: string, { exchanges, columnCount }: SegmentContent) => {
+const segmentBatch = (file: string, { exchanges, columnCount }: SegmentContent) => {
   const { rows, ends } = exchanges;
   const incarnation = path.basename(path.dirname(file));
   const segment = path.basename(file).slice(0, 10);

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { backoffMs } from '@standin/contract';
+import { backoffMs, errorMessage } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
 import type { Logger } from 'pino';
 import { splitBatch, type RowBatch } from '../record/spool/row-buffer.ts';
@@ -16,9 +16,6 @@ const BACKOFF = { baseMs: 100, capMs: 10_000 };
 
 /** Returns whether the rows themselves cause the error. */
 const isPermanent = (error: unknown): boolean => error instanceof LogStoreError && error.kind === 'permanent';
-
-/** Returns the text of an error for log lines. */
-const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** A batch of rows and its deduplication token. The same batch always has the same token. */
 export interface TokenBatch extends RowBatch {
@@ -90,7 +87,7 @@ export class Inserter {
    */
   #quarantine({ rows, columnCount }: TokenBatch, error: unknown): Promise<boolean> {
     const { quarantine, logger } = this.#options;
-    const reason = reasonOf(error);
+    const reason = errorMessage(error);
     return this.#persist(
       'quarantine a row',
       async () => {
@@ -118,7 +115,7 @@ export class Inserter {
         this.failedAttempts++;
         if (this.failingSinceMs === undefined) {
           this.failingSinceMs = performance.now();
-          this.#options.logger.warn({ task, reason: reasonOf(error) }, 'delivery delayed, retrying');
+          this.#options.logger.warn({ task, reason: errorMessage(error) }, 'delivery delayed, retrying');
         }
         await delay(backoffMs(attempt, BACKOFF), undefined, { signal }).catch(() => undefined);
       }

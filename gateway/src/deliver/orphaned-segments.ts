@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isMissingFile } from '@standin/process/missing-file';
 import type { SharedPool } from '@standin/contract';
 import { SegmentShares } from '../record/spool/segment-shares.ts';
 import { FolderLock } from '../record/spool/folder-lock.ts';
@@ -73,7 +74,7 @@ export class Orphans {
   /** Counts files that are new or have another size. Counts nothing if the size of a file cannot be read. */
   async #measure(folder: string): Promise<void> {
     const sizes = new Map<string, number>();
-    for (const name of await namesIn(folder)) sizes.set(name, (await statOf(path.join(folder, name)))?.size ?? 0);
+    for (const name of await namesIn(folder)) sizes.set(name, (await statIfExists(path.join(folder, name)))?.size ?? 0);
     // The following statements do not wait, because another call may measure the same folder.
     const before = this.#folders.get(folder);
     const files = new Map<string, SegmentShares>();
@@ -143,7 +144,7 @@ export class Orphans {
       const before = takenBytes(name);
       if (before === undefined) continue;
       const file = path.join(folder, name);
-      const hasGrown = ((await statOf(file))?.size ?? 0) > before;
+      const hasGrown = ((await statIfExists(file))?.size ?? 0) > before;
       const bytes = hasGrown ? await drain.deliver(file, { shares: sharesIn(name), mayGrow: true }) : before;
       if (bytes === undefined) return;
       taken.set(name, bytes);
@@ -157,7 +158,7 @@ export class Orphans {
   /** Removes a delivered file, or records the delivered length in its name if the file has grown or may still grow. */
   async #settle(folder: string, name: string, bytes: number): Promise<void> {
     const file = path.join(folder, name);
-    const found = await statOf(file);
+    const found = await statIfExists(file);
     if (found === undefined) return;
     const isQuiet = Date.now() - found.mtimeMs > this.#options.quietMs;
     if (found.size > bytes || !isQuiet) {
@@ -173,23 +174,21 @@ export class Orphans {
   }
 }
 
-const isNotFound = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
-
 /** Returns the sorted names, or an empty array if the folder does not exist. */
 const namesIn = async (folder: string): Promise<string[]> => {
   try {
     return (await readdir(folder)).sort();
   } catch (error) {
-    if (isNotFound(error)) return [];
+    if (isMissingFile(error)) return [];
     throw error;
   }
 };
 
-const statOf = async (file: string): Promise<{ size: number; mtimeMs: number } | undefined> => {
+const statIfExists = async (file: string): Promise<{ size: number; mtimeMs: number } | undefined> => {
   try {
     return await stat(file);
   } catch (error) {
-    if (isNotFound(error)) return undefined;
+    if (isMissingFile(error)) return undefined;
     throw error;
   }
 };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isMissingFile } from '@standin/process/missing-file';
 import type { LogRow } from '@standin/contract';
 import { decodeRow, LOG_COLUMNS, RowBinaryReader } from '@standin/logstore';
 import { replaceFile } from '@standin/process/replace-file';
@@ -88,7 +89,7 @@ export class Quarantine {
     const text = JSON.stringify({ ...about, at: new Date().toISOString() });
     await replaceFile(path.join(this.#folder, `${name}${DESCRIPTION_SUFFIX}`), text, { mode: 0o600 });
     await replaceFile(path.join(this.#folder, `${name}${BYTES_SUFFIX}`), bytes, { mode: 0o600 });
-    this.#projects.set(`${name}${BYTES_SUFFIX}`, projectIn(rowOf(about, bytes)));
+    this.#projects.set(`${name}${BYTES_SUFFIX}`, projectIn(decodeCurrentRow(about, bytes)));
   }
 }
 
@@ -108,15 +109,15 @@ const readEntry = async (file: string): Promise<Quarantined> => {
     readFile(file.replace(/\.bin$/, DESCRIPTION_SUFFIX), 'utf8').then((json) => description.parse(JSON.parse(json))),
   ]);
   const problems = [
-    ...(bytes.status === 'rejected' ? [`cannot read the file: ${messageOf(bytes.reason)}`] : []),
-    ...(text.status === 'rejected' ? [`cannot read the description: ${messageOf(text.reason)}`] : []),
+    ...(bytes.status === 'rejected' ? [`cannot read the file: ${readProblem(bytes.reason)}`] : []),
+    ...(text.status === 'rejected' ? [`cannot read the description: ${readProblem(text.reason)}`] : []),
   ];
   const about = text.status === 'fulfilled' ? text.value : await withoutDescription(file);
   return {
     ...about,
     file,
     bytes: bytes.status === 'fulfilled' ? bytes.value.length : undefined,
-    row: bytes.status === 'fulfilled' ? rowOf(about, bytes.value) : undefined,
+    row: bytes.status === 'fulfilled' ? decodeCurrentRow(about, bytes.value) : undefined,
     ...(problems.length > 0 && { problem: problems.join('; ') }),
   };
 };
@@ -129,10 +130,10 @@ const withoutDescription = async (file: string): Promise<z.infer<typeof descript
   return { kind: 'damage', reason: 'unknown', at: at.toISOString() };
 };
 
-const messageOf = (error: unknown): string =>
+const readProblem = (error: unknown): string =>
   error instanceof z.ZodError ? 'it has an unknown format' : (error as Error).message;
 
-const rowOf = (
+const decodeCurrentRow = (
   { kind, columnCount }: Pick<z.infer<typeof description>, 'kind' | 'columnCount'>,
   bytes: Buffer,
 ): LogRow | undefined => {
@@ -152,7 +153,7 @@ const filesIn = async (folder: string): Promise<string[]> => {
   try {
     return (await readdir(folder)).filter((name) => name.endsWith(BYTES_SUFFIX));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return [];
+    if (isMissingFile(error)) return [];
     throw error;
   }
 };

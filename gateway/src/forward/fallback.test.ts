@@ -1,20 +1,22 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, request as httpRequest } from 'node:http';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { FALLBACK_REASONS, type FallbackReason, type JsonMockConfig } from '@standin/contract';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   BASIC_OBJECTS,
   endpoint,
+  fetchMetrics,
   HOST,
   KEY,
   request,
+  serverUrl,
   startTestGateway,
   URI,
   WITH_KEY,
   type TestGateway,
 } from '../gateway.testing.ts';
-import { exchange, headerOf, RawClient } from '../raw-client.testing.ts';
+import { exchange, RawClient, rejectionCode } from '../raw-client.testing.ts';
 
 const TIMEOUT_MS = 300;
 const DELAY_MS = 200;
@@ -37,7 +39,6 @@ const looping = createHttpServer((incoming, response) => {
 });
 
 let stand: TestGateway;
-const urlOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const forwards = (slug: string, url: string, on: readonly FallbackReason[], mock = STALE) =>
   endpoint(slug, { kind: 'Forward', url, timeoutMs: TIMEOUT_MS, fallback: { on, mock } });
 
@@ -48,9 +49,9 @@ beforeAll(async () => {
   }
   const closed = createServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');
-  const unreachable = urlOf(closed);
+  const unreachable = serverUrl(closed);
   closed.close();
-  const targets = { raw: urlOf(upstream), unreachable, blocked: 'http://169.254.169.254' };
+  const targets = { raw: serverUrl(upstream), unreachable, blocked: 'http://169.254.169.254' };
   stand = await startTestGateway({
     settings: { egress: { allowPrivate: true }, limits: { requestHeadBytes: 2_048 } },
     objects: [
@@ -68,7 +69,7 @@ beforeAll(async () => {
       forwards('/late', unreachable, ['Unreachable'], { ...STALE, delay: { kind: 'Fixed', fixedMs: DELAY_MS } }),
       forwards('/rendered', unreachable, ['Unreachable'], { ...STALE, body: '"${request.method}"', template: 'CEL' }),
       forwards('/failing', unreachable, ['Unreachable'], { ...STALE, body: '${request.json.id}', template: 'CEL' }),
-      forwards('/proxied', urlOf(looping), FALLBACK_REASONS),
+      forwards('/proxied', serverUrl(looping), FALLBACK_REASONS),
     ],
   });
   await stand.operator.publish([forwards('/self', `${stand.gateway.url}/${URI}/self`, FALLBACK_REASONS)]);
@@ -87,7 +88,7 @@ beforeEach(() => {
 });
 const post = (slug: string): string => request('POST', `/${URI}${slug}?${marker}`, [HOST, WITH_KEY]);
 const ask = (slug: string) => exchange(stand.gateway.url, post(slug));
-const rowOf = async () => {
+const capturedRow = async () => {
   const isOwn = ({ query }: { readonly query: string }) => query === String(marker);
   await stand.sink.until(({ rows }) => rows.some(isOwn));
   const [row, ...others] = stand.sink.rows.filter(isOwn);
@@ -132,7 +133,7 @@ describe('the fallback', () => {
     act = action;
     const got = await ask(`/${name}/on/${reason}`);
     expect([got.status, got.body.toString()]).toEqual([203, STALE.body]);
-    const row = await rowOf();
+    const row = await capturedRow();
     expect(row).toMatchObject({
       outcome: 'fallback',
       action: 'Forward',
@@ -154,7 +155,7 @@ describe('the fallback', () => {
     async (...[, reason, name, action, status]) => {
       act = action;
       expect((await ask(`/${name}/except/${reason}`)).status).toBe(status);
-      expect((await rowOf())?.outcome).not.toBe('fallback');
+      expect((await capturedRow())?.outcome).not.toBe('fallback');
     },
   );
 
@@ -162,17 +163,17 @@ describe('the fallback', () => {
     const sentMs = performance.now();
     expect((await ask('/late')).status).toBe(203);
     expect(performance.now() - sentMs).toBeGreaterThanOrEqual(DELAY_MS);
-    const row = await rowOf();
+    const row = await capturedRow();
     expect(row).toMatchObject({ outcome: 'fallback', delayUs: DELAY_MS * 1_000 });
     expect(row?.durationUs).toBeGreaterThanOrEqual(DELAY_MS * 1_000);
   });
 
   test('is rendered if it has a template, and the row has both reasons if that fails', async () => {
     expect((await ask('/rendered')).body.toString()).toBe('"POST"');
-    expect(await rowOf()).toMatchObject({ outcome: 'fallback', templateError: '' });
+    expect(await capturedRow()).toMatchObject({ outcome: 'fallback', templateError: '' });
     marker += 1;
     expect((await ask('/failing')).status).toBe(500);
-    const row = await rowOf();
+    const row = await capturedRow();
     expect(row).toMatchObject({ outcome: 'template_failed', status: 500 });
     expect([row?.upstreamError, row?.templateError]).toEqual([
       expect.stringContaining('refused the connection'),
@@ -189,7 +190,7 @@ describe('the fallback', () => {
       await client.closed();
       expect(client.received.toString()).toMatch(/^HTTP\/1.1 200 OK\r\n/);
       expect(client.received.toString()).not.toContain('stale');
-      expect(await rowOf()).toMatchObject({ outcome: 'upstream_failed', status: 200 });
+      expect(await capturedRow()).toMatchObject({ outcome: 'upstream_failed', status: 200 });
     },
   );
 
@@ -199,7 +200,7 @@ describe('the fallback', () => {
     client.send(post('/raw/on/Timeout'));
     await client.closed();
     expect(client.received.toString()).toMatch(/^HTTP\/1.1 200 OK\r\n[^]*abc$/);
-    expect(await rowOf()).toMatchObject({ outcome: 'upstream_timeout', status: 200 });
+    expect(await capturedRow()).toMatchObject({ outcome: 'upstream_timeout', status: 200 });
   });
 
   test('is recorded if the caller has disconnected', async () => {
@@ -208,7 +209,7 @@ describe('the fallback', () => {
     client.send(post('/raw/on/Timeout'));
     await dialled;
     client.destroy();
-    expect(await rowOf()).toMatchObject({ outcome: 'fallback', status: 203 });
+    expect(await capturedRow()).toMatchObject({ outcome: 'fallback', status: 203 });
   });
 });
 
@@ -253,15 +254,15 @@ describe('the body of a server error', () => {
 describe('a loop', () => {
   test('ends at the gateway, because upstreams never get the key', async () => {
     const got = await ask('/self');
-    expect([got.status, headerOf(got, 'standin-rejected')]).toEqual([401, undefined]);
-    expect(await rowOf()).toMatchObject({ outcome: 'forwarded', status: 401 });
+    expect([got.status, rejectionCode(got)]).toEqual([401, undefined]);
+    expect(await capturedRow()).toMatchObject({ outcome: 'forwarded', status: 401 });
   });
 
   test('through a proxy that adds the key ends when x-forwarded-for is too long', async () => {
     expect([203, 431]).toContain((await ask('/proxied')).status);
-    const metrics = async () => (await fetch(`${stand.gateway.adminUrl}/metrics`)).text();
+    const metrics = () => fetchMetrics(stand.gateway);
     await expect.poll(metrics, { timeout: 15_000 }).toContain('\nstandin_receive_running_requests 0\n');
-    expect(await rowOf()).toMatchObject({ endpoint: 'post-proxied' });
+    expect(await capturedRow()).toMatchObject({ endpoint: 'post-proxied' });
     await stand.sink.until(({ rows }) => rows.filter(({ path }) => path === '/proxied').length > 2);
   }, 20_000);
 });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   BASIC_OBJECTS,
@@ -8,12 +8,13 @@ import {
   HOST,
   KEY,
   request,
+  serverUrl,
   startTestGateway,
   URI,
   WITH_KEY,
   type TestGateway,
 } from '../gateway.testing.ts';
-import { exchange, headerOf, RawClient } from '../raw-client.testing.ts';
+import { exchange, RawClient, rejectionCode, responseHeader } from '../raw-client.testing.ts';
 
 const CAPTURE_MAX = 64 * 1024;
 const PATH = `/${URI}/f`;
@@ -31,7 +32,6 @@ const upstream = createHttpServer((incoming, response) => {
 });
 
 let stand: TestGateway;
-const urlOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 beforeAll(async () => {
   for (const server of [rawUpstream, upstream]) {
@@ -40,7 +40,7 @@ beforeAll(async () => {
   }
   const closed = createServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');
-  const unreachable = urlOf(closed);
+  const unreachable = serverUrl(closed);
   closed.close();
   const forwards = (slug: string, url: string) => endpoint(slug, { kind: 'Forward', url, timeoutMs: 700 });
   stand = await startTestGateway({
@@ -50,9 +50,9 @@ beforeAll(async () => {
     },
     objects: [
       ...BASIC_OBJECTS,
-      forwards('/f', `${urlOf(upstream)}/base?fixed=1`),
-      forwards('/items/{id}/{rest...}', `${urlOf(upstream)}/base/\${path.id}/\${path.rest}?fixed=1`),
-      forwards('/raw', `${urlOf(rawUpstream)}/`),
+      forwards('/f', `${serverUrl(upstream)}/base?fixed=1`),
+      forwards('/items/{id}/{rest...}', `${serverUrl(upstream)}/base/\${path.id}/\${path.rest}?fixed=1`),
+      forwards('/raw', `${serverUrl(rawUpstream)}/`),
       forwards('/unreachable', unreachable),
       forwards('/metadata', 'http://169.254.169.254/latest'),
     ],
@@ -71,7 +71,7 @@ beforeEach(() => {
   marker = `n=${++serial}`;
 });
 
-const rowOf = async () => {
+const capturedRow = async () => {
   await stand.sink.until(({ rows }) => rows.some(({ query }) => query === marker));
   const found = stand.sink.rows.filter(({ query }) => query === marker);
   expect(found).toHaveLength(1);
@@ -123,7 +123,7 @@ describe('a request to an upstream', () => {
     for (const gone of ['x-api-key', 'x-hop', 'te', 'keep-alive', 'proxy-authorization', 'expect'])
       expect(names).not.toContain(gone);
     expect(pairs.filter(([name = '']) => name.toLowerCase() === 'host')).toEqual([
-      ['host', new URL(urlOf(upstream)).host],
+      ['host', new URL(serverUrl(upstream)).host],
     ]);
     expect(JSON.stringify(pairs)).not.toContain(KEY);
   });
@@ -136,19 +136,19 @@ describe('a request to an upstream', () => {
     };
     await ask('/items/x%2Fa/b/%C3%A9%3F');
     expect(url).toBe(`/base/x%2Fa/b/%C3%A9%3F?fixed=1&${marker}`);
-    expect((await rowOf()).upstreamUrl).toBe(`${urlOf(upstream)}${url}`);
+    expect((await capturedRow()).upstreamUrl).toBe(`${serverUrl(upstream)}${url}`);
   });
 
   test('is logged as received, with the requested URL', async () => {
     answer = (_incoming, response) => response.end('ok');
     await ask('/f', ['Content-Length: 2'], 'hi');
-    const row = await rowOf();
+    const row = await capturedRow();
     expect(row).toMatchObject({
       outcome: 'forwarded',
       action: 'Forward',
       version: 2,
       status: 200,
-      upstreamUrl: `${urlOf(upstream)}/base?fixed=1&${marker}`,
+      upstreamUrl: `${serverUrl(upstream)}/base?fixed=1&${marker}`,
       upstreamError: '',
     });
     expect([text(row.requestBody), text(row.responseBody), row.responseTruncated]).toEqual(['hi', 'ok', false]);
@@ -171,7 +171,7 @@ describe('a response from an upstream', () => {
       ['Date', 'Thu, 01 Jan 1970 00:00:00 GMT'],
       ['content-length', '3'],
     ]);
-    expect((await rowOf()).responseHeaders).toEqual(got.headers);
+    expect((await capturedRow()).responseHeaders).toEqual(got.headers);
   });
 
   test('is neither followed if it is a redirect nor decompressed', async () => {
@@ -181,7 +181,7 @@ describe('a response from an upstream', () => {
         'latin1',
       );
     const got = await ask('/raw');
-    expect([got.status, headerOf(got, 'location'), got.body.toString('latin1')]).toEqual([
+    expect([got.status, responseHeader(got, 'location'), got.body.toString('latin1')]).toEqual([
       302,
       'http://169.254.169.254/',
       '\x1f\x8b',
@@ -197,7 +197,7 @@ describe('a response from an upstream', () => {
     client.send(request('POST', `/${URI}/raw?${marker}`, [HOST, WITH_KEY, 'Connection: close']));
     await client.closed();
     expect(client.received.toString()).toMatch(new RegExp(`^HTTP/1.1 ${status} X\r\n[^]*\r\n\r\n$`));
-    expect((await rowOf()).responseBodyBytes).toBe(0);
+    expect((await capturedRow()).responseBodyBytes).toBe(0);
   });
 
   test('is streamed, so the first part is passed on before the rest arrives', async () => {
@@ -212,7 +212,7 @@ describe('a response from an upstream', () => {
     while (!client.received.toString().includes('data: 1\n\n')) await once(client.socket, 'data');
     pending[0]?.end('data: 2\n\n');
     while (!client.received.toString().endsWith('0\r\n\r\n')) await once(client.socket, 'data');
-    expect(text((await rowOf()).responseBody)).toBe('data: 1\n\ndata: 2\n\n');
+    expect(text((await capturedRow()).responseBody)).toBe('data: 1\n\ndata: 2\n\n');
     client.destroy();
   });
 
@@ -222,7 +222,7 @@ describe('a response from an upstream', () => {
       response.end('y'.repeat(3 * CAPTURE_MAX));
     };
     expect((await ask('/f')).body.length).toBe(3 * CAPTURE_MAX);
-    const row = await rowOf();
+    const row = await capturedRow();
     expect([row.responseBody.length, row.responseBodyBytes, row.responseTruncated]).toEqual([
       CAPTURE_MAX,
       3 * CAPTURE_MAX,
@@ -239,7 +239,7 @@ describe('a response from an upstream', () => {
     client.send(request('POST', `/${URI}/raw?${marker}`, [HOST, WITH_KEY, 'TE: trailers', 'Connection: close']));
     await client.closed();
     expect(client.received.toString()).toMatch(/2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n$/);
-    expect((await rowOf()).responseTrailers).toEqual([['X-Sum', '1']]);
+    expect((await capturedRow()).responseTrailers).toEqual([['X-Sum', '1']]);
   });
 
   test('has connection fields and gateway fields removed from its trailers, as from its head', async () => {
@@ -262,7 +262,7 @@ describe('a response from an upstream', () => {
     client.send(request('POST', `/${URI}/raw?${marker}`, [HOST, WITH_KEY, 'TE: trailers', 'Connection: close']));
     await client.closed();
     expect(client.received.toString().split('ok\r\n0\r\n')[1]).toBe(`${passed.join('\r\n')}\r\n\r\n`);
-    expect((await rowOf()).responseTrailers.map(([name]) => name)).toContain('Standin-Rejected');
+    expect((await capturedRow()).responseTrailers.map(([name]) => name)).toContain('Standin-Rejected');
   });
 });
 
@@ -308,13 +308,13 @@ describe('a failing upstream', () => {
     async (...[, slug, act, status, code, outcome]) => {
       rawAnswer = act;
       const got = await ask(slug);
-      expect([got.status, headerOf(got, 'content-type'), headerOf(got, 'standin-rejected')]).toEqual([
+      expect([got.status, responseHeader(got, 'content-type'), rejectionCode(got)]).toEqual([
         status,
         'application/problem+json',
         undefined,
       ]);
       expect(JSON.parse(got.body.toString())).toMatchObject({ status, code });
-      const row = await rowOf();
+      const row = await capturedRow();
       expect(row).toMatchObject({ status, outcome, responseHeaders: got.headers });
       expect(text(row.responseBody)).toBe(got.body.toString());
       expect(row.upstreamError).not.toBe('');
@@ -331,7 +331,7 @@ describe('a failing upstream', () => {
     await once(client.socket, 'close');
     expect(client.received.toString()).toContain('abc');
     expect(client.received.toString()).not.toContain('0\r\n\r\n');
-    const row = await rowOf();
+    const row = await capturedRow();
     expect([row.status, row.outcome, text(row.responseBody)]).toEqual([200, 'upstream_failed', 'abc']);
     expect(row.upstreamError).not.toBe('');
   });
@@ -354,7 +354,7 @@ describe('after the caller has disconnected', () => {
     client.destroy();
     await once(client.socket, 'close');
     pending[0]?.end('end');
-    const row = await rowOf();
+    const row = await capturedRow();
     expect([row.outcome, text(row.responseBody), row.responseTruncated]).toEqual(['forwarded', 'begin end', false]);
   });
 
@@ -372,7 +372,7 @@ describe('after the caller has disconnected', () => {
     await once(client.socket, 'data');
     client.destroy();
     await cut.promise;
-    expect((await rowOf()).responseTruncated).toBe(true);
+    expect((await capturedRow()).responseTruncated).toBe(true);
   });
 
   test('an endless response is cut off', async () => {
@@ -389,7 +389,7 @@ describe('after the caller has disconnected', () => {
     await once(client.socket, 'data');
     client.destroy();
     await cut.promise;
-    const row = await rowOf();
+    const row = await capturedRow();
     expect([row.responseTruncated, row.responseBody.length]).toEqual([true, CAPTURE_MAX]);
   });
 });

@@ -1,4 +1,4 @@
-import type { FallbackReason, HeaderPair, UpstreamFailureCode } from '@standin/contract';
+import { errorMessage, type FallbackReason, type HeaderPair, type UpstreamFailureCode } from '@standin/contract';
 import { EgressError, joinUpstreamUrl, type Egress, type UpstreamResponse } from '@standin/egress';
 import { expandUrl } from '@standin/responses';
 import { buildMockRow, buildRow, type Answered } from '../record/build-row.ts';
@@ -6,7 +6,7 @@ import type { Recorder } from '../record/recorder.ts';
 import type { Accepted } from '../request/accepted.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
 import { ExchangeTimeout, mockInTime } from '../request/exchange-timeout.ts';
-import { expressionsOf } from '../request/expressions.ts';
+import { requestExpressions } from '../request/expressions.ts';
 import { failureProblem } from '../request/problem.ts';
 import type { Fallback, ForwardEndpoint, Mock, MockSource } from '../request/route.ts';
 import { Capture } from './capture.ts';
@@ -50,12 +50,12 @@ const SERVER_ERROR_MIN = 500;
 
 const CUT_SHORT = 'The caller disconnected, and the gateway did not read the rest of the response.';
 
-const failureOf = (error: unknown): Failure =>
+const toFailure = (error: unknown): Failure =>
   error instanceof EgressError || error instanceof ExchangeTimeout
     ? error
-    : { code: 'upstream_invalid', message: error instanceof Error ? error.message : String(error) };
+    : { code: 'upstream_invalid', message: errorMessage(error) };
 
-export const upstreamUrlOf = ({ head, route }: Accepted, { forward, urlTemplate }: ForwardEndpoint): string =>
+export const expandUpstreamUrl = ({ head, route }: Accepted, { forward, urlTemplate }: ForwardEndpoint): string =>
   joinUpstreamUrl(urlTemplate === undefined ? forward.url : expandUrl(urlTemplate, route.parameters), head.query);
 
 /**
@@ -68,7 +68,7 @@ export const forward = async (
   options: ForwardOptions,
 ): Promise<Mock | undefined> => {
   const { exchange, head, body } = accepted;
-  const upstreamUrl = upstreamUrlOf(accepted, endpoint);
+  const upstreamUrl = expandUpstreamUrl(accepted, endpoint);
   const span = options.span?.upstream(upstreamUrl);
   const relay = new Relay(accepted, { upstreamUrl, fallback: endpoint.fallback, span }, options);
   const headers = upstreamHeaders(head, exchange.connection.peerAddress, endpoint.credential?.secretHeaders);
@@ -91,7 +91,7 @@ export const forward = async (
         namespace: accepted.route.account.namespace,
         signal: ending.signal,
       })
-      .catch(failureOf);
+      .catch(toFailure);
     return await ('code' in answer ? relay.fail(answer) : relay.pass(answer));
   } finally {
     clearTimeout(timer);
@@ -133,7 +133,7 @@ class Relay {
     const { status, headers, body } = failureProblem(code, message);
     const dated: HeaderPair[] = [...headers, ['date', exchange.date()]];
     await this.#record({
-      outcome: outcomeOf({ code }),
+      outcome: failureOutcome({ code }),
       status,
       headers: dated,
       body,
@@ -168,7 +168,7 @@ class Relay {
       readBytesMax: this.#options.captureBytesMax,
       readMsMax: this.#options.readMsMax,
     });
-    const failure = end.error === undefined ? undefined : failureOf(end.error);
+    const failure = end.error === undefined ? undefined : toFailure(end.error);
     this.#call.span?.end({ status: answer.status, error: failure?.code });
     const recorded = this.#recordAnswer(answer, framing, end, failure);
     // The recorder has its own copy. Counting both copies would cause refusals of other requests although memory is about to be
@@ -190,7 +190,7 @@ class Relay {
     const { upstreamUrl } = this.#call;
     const { id, exchange } = this.#accepted;
     const mock = mockInTime(
-      source.mockFor(() => expressionsOf(this.#accepted)),
+      source.mockFor(() => requestExpressions(this.#accepted)),
       id,
       exchange,
     );
@@ -207,7 +207,7 @@ class Relay {
 
   #recordAnswer(answer: UpstreamResponse, framing: Framing, end: RelayEnd, failure?: Failure): Promise<void> {
     return this.#record({
-      outcome: failure === undefined ? 'forwarded' : outcomeOf(failure),
+      outcome: failure === undefined ? 'forwarded' : failureOutcome(failure),
       status: answer.status,
       headers: framing.headers,
       trailers: answer.trailers(),
@@ -235,5 +235,7 @@ class Relay {
   }
 }
 
-const outcomeOf = ({ code }: Pick<Failure, 'code'>): 'upstream_timeout' | 'exchange_timeout' | 'upstream_failed' =>
+const failureOutcome = ({
+  code,
+}: Pick<Failure, 'code'>): 'upstream_timeout' | 'exchange_timeout' | 'upstream_failed' =>
   code === 'upstream_timeout' || code === 'exchange_timeout' ? code : 'upstream_failed';

@@ -47,7 +47,7 @@ export interface Framing {
 }
 
 /** Returns the length if it is valid, even if it is repeated (RFC 9110 section 8.6), and undefined otherwise. */
-const lengthOf = (values: readonly string[]): number | undefined => {
+const parseContentLength = (values: readonly string[]): number | undefined => {
   const members = new Set(values.flatMap((value) => value.split(',')).map((member) => member.trim()));
   const [only = ''] = members;
   return members.size === 1 && /^\d{1,15}$/.test(only) ? Number(only) : undefined;
@@ -67,7 +67,7 @@ const withoutOurs = (lines: readonly HeaderPair[]): HeaderPair[] =>
 export const frameAnswer = (status: number, headers: readonly HeaderPair[], date: string): Framing | undefined => {
   const lengths = headers.filter(([name]) => isNamed(name, 'content-length')).map(([, value]) => value);
   const isChunked = headers.some(([name]) => isNamed(name, 'transfer-encoding'));
-  const contentLength = lengths.length === 0 || isChunked ? undefined : lengthOf(lengths);
+  const contentLength = lengths.length === 0 || isChunked ? undefined : parseContentLength(lengths);
   if (lengths.length > 0 && !isChunked && contentLength === undefined) return undefined;
   const kept = withoutOurs(headers);
   // RFC 9110 section 8.6: a 204 response has no length, and a 304 response has the length that a 200 response would have had.

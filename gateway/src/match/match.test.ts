@@ -4,22 +4,17 @@ import { PathTable } from '@standin/responses';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compile } from '../config/compile.ts';
-import { account, BASIC_OBJECTS, endpoint, KEY, project, sha256, URI } from '../gateway.testing.ts';
+import { account, BASIC_OBJECTS, compileTable, endpoint, KEY, project, sha256, URI } from '../gateway.testing.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
 import { match } from './match.ts';
 import { RoutingTable } from './routing-table.ts';
 
-const tableOf = (objects: readonly ConfigObject[]): RoutingTable => {
-  const table = new RoutingTable();
-  for (const object of objects) table.put(configKey(object), compile(object));
-  return table;
-};
 const find = (table: RoutingTable, path: string, method = 'POST', uri = URI) => {
   const head = { method, path, projectUri: uri } as RequestHead;
   const found = match(
     head,
-    { kind: 'key' as const, holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' },
+    { kind: 'key' as const, holders: table.accountsWithKey(sha256(KEY)), fingerprint: '', keySha256: '' },
     table,
   );
   return found instanceof Refusal ? found.code : found.endpoint.config.uid;
@@ -35,12 +30,13 @@ test.each([
   ['/__proto__', 'endpoint_not_found'],
   ['/constructor', 'endpoint_not_found'],
 ])('%s → %s', (path, expected) => {
-  expect(find(tableOf(BASIC_OBJECTS), path)).toBe(expected);
+  expect(find(compileTable(BASIC_OBJECTS), path)).toBe(expected);
 });
 
 describe('a slug with parameters', () => {
-  const uidOf = (slug: string, method: EndpointConfig['method'] = 'POST'): string => endpoint(slug, {}, { method }).uid;
-  const table = tableOf([
+  const endpointUid = (slug: string, method: EndpointConfig['method'] = 'POST'): string =>
+    endpoint(slug, {}, { method }).uid;
+  const table = compileTable([
     ...BASIC_OBJECTS,
     endpoint('/v1/{kind}'),
     endpoint('/v1/{kind}', {}, { method: 'PUT' }),
@@ -50,12 +46,12 @@ describe('a slug with parameters', () => {
     endpoint('/{old}/{rest...}', {}, { method: 'PATCH' }),
   ]);
   test.each([
-    ['POST', '/v1/orders', uidOf('/v1/orders')],
-    ['POST', '/v1/other', uidOf('/v1/{kind}')],
-    ['GET', '/v1/orders', uidOf('/{version}/orders', 'GET')],
-    ['PUT', '/v1/orders', uidOf('/v1/{kind}', 'PUT')],
-    ['DELETE', '/v1/orders', uidOf('/{version}/{rest...}', 'DELETE')],
-    ['DELETE', '/a/b/c', uidOf('/{version}/{rest...}', 'DELETE')],
+    ['POST', '/v1/orders', endpointUid('/v1/orders')],
+    ['POST', '/v1/other', endpointUid('/v1/{kind}')],
+    ['GET', '/v1/orders', endpointUid('/{version}/orders', 'GET')],
+    ['PUT', '/v1/orders', endpointUid('/v1/{kind}', 'PUT')],
+    ['DELETE', '/v1/orders', endpointUid('/{version}/{rest...}', 'DELETE')],
+    ['DELETE', '/a/b/c', endpointUid('/{version}/{rest...}', 'DELETE')],
     ['GET', '/v1/other', 'method_not_allowed'],
     ['GET', '/v1', 'endpoint_not_found'],
     ['POST', '/v1/', 'endpoint_not_found'],
@@ -69,7 +65,7 @@ describe('a slug with parameters', () => {
     const head = { method: 'POST', path: '/v1/a%2Fb', projectUri: URI } as RequestHead;
     const route = match(
       head,
-      { kind: 'key' as const, holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' },
+      { kind: 'key' as const, holders: table.accountsWithKey(sha256(KEY)), fingerprint: '', keySha256: '' },
       table,
     );
     expect(route).toMatchObject({ parameters: new Map([['kind', ['a/b']]]) });
@@ -79,7 +75,7 @@ describe('a slug with parameters', () => {
     const head = { method: 'HEAD', path: '/v1/orders', projectUri: URI } as RequestHead;
     const refusal = match(
       head,
-      { kind: 'key' as const, holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' },
+      { kind: 'key' as const, holders: table.accountsWithKey(sha256(KEY)), fingerprint: '', keySha256: '' },
       table,
     );
     expect(refusal).toMatchObject({ headers: [['allow', 'DELETE, GET, PATCH, POST, PUT']] });
@@ -89,7 +85,7 @@ describe('a slug with parameters', () => {
 describe('two accounts with the same key', () => {
   test('each reach only their own projects', () => {
     const twin = { ...account('twin', KEY) };
-    const table = tableOf([
+    const table = compileTable([
       ...BASIC_OBJECTS,
       twin,
       project('twins', 'twins0123456789x', 'twin'),
@@ -109,10 +105,10 @@ describe('two accounts with the same key', () => {
 
 test('the hint in a 404 response reflects changes to the endpoints', () => {
   const others = ['/V1/Orders', '/v1/orders//', '/'].map((slug) => endpoint(slug));
-  const table = tableOf([...BASIC_OBJECTS, ...others, endpoint('/V1/Orders', {}, { method: 'GET' })]);
-  const hint = () => table.pathsOf('project-shop')?.similarPath('/V1/ORDERS//');
+  const table = compileTable([...BASIC_OBJECTS, ...others, endpoint('/V1/Orders', {}, { method: 'GET' })]);
+  const hint = () => table.endpointPaths('project-shop')?.similarPath('/V1/ORDERS//');
   expect(hint()).toBe('/v1/orders');
-  expect(table.pathsOf('project-shop')?.similarPath('//')).toBe('/');
+  expect(table.endpointPaths('project-shop')?.similarPath('//')).toBe('/');
   table.remove('Endpoint/endpoint-post-v1-orders');
   expect(hint()).toBe('/V1/Orders');
   table.remove('Endpoint/endpoint-post-V1-Orders');
@@ -160,7 +156,7 @@ test('any sequence of puts and removes results in the same table as a new one wi
           objects.delete(key);
         }
       }
-      const fresh = tableOf([...objects.values()]);
+      const fresh = compileTable([...objects.values()]);
       expect(table.size).toBe(fresh.size);
       for (const uri of [URI, 'moved0123456789x']) {
         for (const path of ['/a', '/b']) {

@@ -56,7 +56,7 @@ export const match = (head: RequestHead, { holders }: AuthenticatedByKey, table:
   if (project === undefined) return PROJECT_NOT_FOUND;
   const account = holders.find((holder) => holder.uid === project.accountUid);
   if (account === undefined) return OTHER_ACCOUNT;
-  const endpoint = findEndpoint(head, table.pathsOf(project.uid));
+  const endpoint = findEndpoint(head, table.endpointPaths(project.uid));
   return endpoint instanceof Refusal ? endpoint : routeTo(head, account, project, endpoint);
 };
 
@@ -67,7 +67,7 @@ export const match = (head: RequestHead, { holders }: AuthenticatedByKey, table:
 export const matchSigned = (head: RequestHead, table: RoutingTable): Route | Refusal | undefined => {
   const project = table.projectAt(head.projectUri);
   if (project === undefined) return undefined;
-  const endpoint = table.pathsOf(project.uid)?.find(head.method, head.path);
+  const endpoint = table.endpointPaths(project.uid)?.find(head.method, head.path);
   const account = table.account(project.accountUid);
   if (endpoint?.credential === undefined || account === undefined) return undefined;
   return routeTo(head, account, project, endpoint);

@@ -45,12 +45,10 @@ export class RoutingTable {
     return this.#entries.values();
   }
 
-  /** Returns the accounts whose key has this digest. */
-  holdersOf(keySha256: string): readonly AccountConfig[] {
+  accountsWithKey(keySha256: string): readonly AccountConfig[] {
     return this.#holders.get(keySha256) ?? NO_HOLDERS;
   }
 
-  /** Returns the account with this uid. */
   account(uid: string): AccountConfig | undefined {
     const entry = this.#entries.get(configKey({ kind: 'Account', uid }));
     return entry?.kind === 'Account' ? entry.config : undefined;
@@ -67,7 +65,7 @@ export class RoutingTable {
   }
 
   /** Returns the endpoints of a project, or undefined if it has none. */
-  pathsOf(projectUid: string): PathTable<Endpoint> | undefined {
+  endpointPaths(projectUid: string): PathTable<Endpoint> | undefined {
     return this.#paths.get(projectUid);
   }
 
@@ -82,7 +80,7 @@ export class RoutingTable {
     switch (entry.kind) {
       case 'Account': {
         const { keySha256 } = entry.config;
-        if (keySha256 !== undefined) this.#holders.set(keySha256, [...this.holdersOf(keySha256), entry.config]);
+        if (keySha256 !== undefined) this.#holders.set(keySha256, [...this.accountsWithKey(keySha256), entry.config]);
         break;
       }
       case 'Project':
@@ -102,7 +100,7 @@ export class RoutingTable {
     switch (entry.kind) {
       case 'Account': {
         const { keySha256 = '' } = entry.config;
-        const others = this.holdersOf(keySha256).filter((holder) => holder !== entry.config);
+        const others = this.accountsWithKey(keySha256).filter((holder) => holder !== entry.config);
         if (others.length > 0) this.#holders.set(keySha256, others);
         else this.#holders.delete(keySha256);
         break;
@@ -121,13 +119,13 @@ export class RoutingTable {
     const { projectUid } = endpoint.config;
     const paths = this.#paths.get(projectUid) ?? new PathTable<Endpoint>();
     this.#paths.set(projectUid, paths);
-    paths.put(placeOf(endpoint), endpoint);
+    paths.put(endpointPlace(endpoint), endpoint);
   }
 
   #removeEndpoint(endpoint: Endpoint): void {
     const { projectUid } = endpoint.config;
     const paths = this.#paths.get(projectUid);
-    const place = placeOf(endpoint);
+    const place = endpointPlace(endpoint);
     // Another endpoint may already have taken over the path in the same transaction.
     if (paths?.get(place) !== endpoint) return;
     paths.delete(place);
@@ -138,4 +136,4 @@ export class RoutingTable {
 /** Differs from that of a project with the same name that is removed in the same transaction. */
 const metricsName = ({ name, uid }: ProjectConfig): string => `${name} ${uid}`;
 
-const placeOf = ({ config: { slug, method }, pattern }: Endpoint): Place => ({ slug, method, pattern });
+const endpointPlace = ({ config: { slug, method }, pattern }: Endpoint): Place => ({ slug, method, pattern });

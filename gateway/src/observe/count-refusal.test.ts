@@ -1,15 +1,11 @@
-import { configKey, type RejectionCode } from '@standin/contract';
+import type { RejectionCode } from '@standin/contract';
 import { cpuMs } from '@standin/contract/testing';
 import { expect, test } from 'vitest';
-import { compile } from '../config/compile.ts';
-import { BASIC_OBJECTS, endpoint, PATH, URI } from '../gateway.testing.ts';
-import { RoutingTable } from '../match/routing-table.ts';
+import { BASIC_OBJECTS, compileTable, endpoint, PATH, URI } from '../gateway.testing.ts';
 import { countRefusal } from './count-refusal.ts';
 import { RefusalCounts } from './refusal-counts.ts';
 
-const table = new RoutingTable();
-for (const object of [...BASIC_OBJECTS, endpoint('/users/{id}'), endpoint('/users/{id}', {}, { method: 'GET' })])
-  table.put(configKey(object), compile(object));
+const table = compileTable([...BASIC_OBJECTS, endpoint('/users/{id}'), endpoint('/users/{id}', {}, { method: 'GET' })]);
 
 const counted = (code: RejectionCode, target: string, rawHeaders: readonly string[] = [], method = 'POST') => {
   const counts = new RefusalCounts();

@@ -3,7 +3,7 @@ import type { ProjectConfig, RejectionCode } from '@standin/contract';
 import type { RoutingTable } from '../match/routing-table.ts';
 import { splitTarget } from '../request/split-target.ts';
 import type { RefusalCounts } from './refusal-counts.ts';
-import { hasKeyHeader, senderOf } from './sender-of.ts';
+import { hasKeyHeader, guessSender } from './guess-sender.ts';
 
 /** Refusals of requests with a credential that is valid for the project. */
 const CALLER_KNOWN: ReadonlySet<RejectionCode> = new Set([
@@ -20,8 +20,8 @@ const isCallerKnown = (code: RejectionCode, rawHeaders: readonly string[]): bool
   CALLER_KNOWN.has(code) || (code === 'body_too_large' && hasKeyHeader(rawHeaders));
 
 /** Returns the slug that the path matches, preferably of an endpoint for the method. Empty if there is none. */
-const slugOf = (table: RoutingTable, projectUid: string, method: string, path: string): string => {
-  const paths = table.pathsOf(projectUid);
+const matchedSlug = (table: RoutingTable, projectUid: string, method: string, path: string): string => {
+  const paths = table.endpointPaths(projectUid);
   const found = paths?.find(method, path);
   if (found !== undefined || paths === undefined) return found?.config.slug ?? '';
   for (const methods of paths.matches(path)) for (const endpoint of methods.values()) return endpoint.config.slug;
@@ -44,11 +44,11 @@ export const countRefusal = (
   const { uid: project = '', namespace = '' } = found ?? {};
   const counted = { code, project, namespace };
   if (table === undefined || found === undefined)
-    counts.add({ ...counted, isCallerKnown: false, who: senderOf(rawHeaders), where: '' });
+    counts.add({ ...counted, isCallerKnown: false, who: guessSender(rawHeaders), where: '' });
   else if (isCallerKnown(code, rawHeaders)) counts.add({ ...counted, isCallerKnown: true, who: method, where: path });
   else {
-    const where = slugOf(table, project, method, path);
-    counts.add({ ...counted, isCallerKnown: false, who: senderOf(rawHeaders), where });
+    const where = matchedSlug(table, project, method, path);
+    counts.add({ ...counted, isCallerKnown: false, who: guessSender(rawHeaders), where });
   }
   return found;
 };

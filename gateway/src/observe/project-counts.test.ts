@@ -3,7 +3,16 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { ConfigStore } from '../config/config-store.ts';
-import { BASIC_OBJECTS, HOST, project, request, startTestGateway, URI, WITH_KEY } from '../gateway.testing.ts';
+import {
+  BASIC_OBJECTS,
+  fetchMetrics,
+  HOST,
+  project,
+  request,
+  startTestGateway,
+  URI,
+  WITH_KEY,
+} from '../gateway.testing.ts';
 import { exchange } from '../raw-client.testing.ts';
 import { ProjectCounts } from './project-counts.ts';
 
@@ -17,7 +26,7 @@ test('the requests of a project are counted while its metrics are enabled, and t
   await using stand = await startTestGateway();
   const send = (path: string, ...lines: string[]) =>
     exchange(stand.gateway.url, request('POST', path, [HOST, ...lines]));
-  const read = async (): Promise<string[]> => seriesIn(await (await fetch(`${stand.gateway.adminUrl}/metrics`)).text());
+  const read = async (): Promise<string[]> => seriesIn(await fetchMetrics(stand.gateway));
   const sendAll = async (): Promise<void> => {
     for (const path of ['/v1/orders', '/v1/orders', '/missing']) await send(`/${URI}${path}`, WITH_KEY);
     await send(`/${URI}/v1/orders`, 'x-api-key: wrong');

@@ -33,7 +33,7 @@ export class ProjectCounts {
   /** @param statusClass the index in `STATUS_CLASSES` */
   answered(project: ProjectConfig, statusClass: number, seconds: number): void {
     if (project.metrics === undefined) return;
-    const counts = this.#countsOf(project);
+    const counts = this.#findOrAddCounts(project);
     if (counts === undefined) return;
     counts.answers[statusClass] = (counts.answers[statusClass] ?? 0) + 1;
     counts.durations.add(seconds);
@@ -41,7 +41,7 @@ export class ProjectCounts {
 
   rejected(project: ProjectConfig, code: RejectionCode): void {
     if (project.metrics === undefined) return;
-    const rejections = this.#countsOf(project)?.rejections;
+    const rejections = this.#findOrAddCounts(project)?.rejections;
     rejections?.set(code, (rejections.get(code) ?? 0) + 1);
   }
 
@@ -94,7 +94,7 @@ export class ProjectCounts {
   }
 
   /** Returns undefined, and counts the request as uncounted, if the project is beyond the limit. */
-  #countsOf(project: ProjectConfig): Counts | undefined {
+  #findOrAddCounts(project: ProjectConfig): Counts | undefined {
     const { uid } = project;
     if (!this.#projects.hasMetrics(project)) {
       this.#uncounted += 1;

@@ -87,11 +87,11 @@ export class RefusalCounts {
   add(refused: RefusedRequest): void {
     const nowMs = this.#uptimeMs();
     const count =
-      this.#last !== undefined && isCountOf(this.#last, refused) ? this.#last : this.#countOf(refused, nowMs);
+      this.#last !== undefined && hasSameKey(this.#last, refused) ? this.#last : this.#findOrAddCount(refused, nowMs);
     this.#last = count;
     const { slot } = count;
-    const minute = minuteOf(nowMs);
-    const lastMinute = minuteOf(this.#lastMs[slot] ?? 0);
+    const minute = uptimeMinute(nowMs);
+    const lastMinute = uptimeMinute(this.#lastMs[slot] ?? 0);
     for (let passed = Math.max(lastMinute, minute - MINUTES) + 1; passed <= minute; passed++)
       this.#buckets[slot * MINUTES + (passed % MINUTES)] = 0;
     const at = slot * MINUTES + (minute % MINUTES);
@@ -123,11 +123,11 @@ export class RefusalCounts {
   }
 
   #sweep(nowMs: number): void {
-    const minute = minuteOf(nowMs);
+    const minute = uptimeMinute(nowMs);
     if (minute === this.#sweptMinute) return;
     this.#sweptMinute = minute;
     for (const { key, slot, project, namespace, who } of this.#counts.values()) {
-      if (minuteOf(this.#lastMs[slot] ?? 0) > minute - MINUTES) continue;
+      if (uptimeMinute(this.#lastMs[slot] ?? 0) > minute - MINUTES) continue;
       this.#counts.delete(key);
       if (this.#last?.slot === slot) this.#last = undefined;
       this.#free.push(slot);
@@ -139,21 +139,21 @@ export class RefusalCounts {
   }
 
   #requests({ slot }: Count, nowMs: number): number {
-    const lastMinute = minuteOf(this.#lastMs[slot] ?? 0);
+    const lastMinute = uptimeMinute(this.#lastMs[slot] ?? 0);
     let requests = 0;
-    for (let minute = Math.max(0, minuteOf(nowMs) - MINUTES + 1); minute <= lastMinute; minute++)
+    for (let minute = Math.max(0, uptimeMinute(nowMs) - MINUTES + 1); minute <= lastMinute; minute++)
       requests += this.#buckets[slot * MINUTES + (minute % MINUTES)] ?? 0;
     return requests;
   }
 
-  #countOf(refused: RefusedRequest, nowMs: number): Count {
-    const key = keyOf(refused);
+  #findOrAddCount(refused: RefusedRequest, nowMs: number): Count {
+    const key = countKey(refused);
     const known = this.#counts.get(key);
     if (known !== undefined) return known;
     const { code, project, namespace, who } = refused;
     if ((this.#perProject.get(project) ?? 0) >= LIMITS.refusalsPerProjectMax && who !== '')
-      return this.#countOf({ ...codeOnly(code), project, namespace }, nowMs);
-    if (isDetailed(refused) && !this.#take(namespace, nowMs)) return this.#countOf(codeOnly(code), nowMs);
+      return this.#findOrAddCount({ ...codeOnly(code), project, namespace }, nowMs);
+    if (isDetailed(refused) && !this.#take(namespace, nowMs)) return this.#findOrAddCount(codeOnly(code), nowMs);
     return this.#create(refused, key);
   }
 
@@ -164,7 +164,7 @@ export class RefusalCounts {
   }
 
   #create({ code, project, namespace, isCallerKnown, who, where }: RefusedRequest, text: string): Count {
-    const key = copyOf(text);
+    const key = copyText(text);
     const slot = this.#free.pop() ?? this.#used++;
     this.#buckets.fill(0, slot * MINUTES, (slot + 1) * MINUTES);
     this.#lastMs[slot] = this.#uptimeMs();
@@ -175,14 +175,14 @@ export class RefusalCounts {
   }
 }
 
-const minuteOf = (uptimeMs: number): number => Math.floor(uptimeMs / MINUTE_MS);
+const uptimeMinute = (uptimeMs: number): number => Math.floor(uptimeMs / MINUTE_MS);
 
 const cut = (where: string): string => where.slice(0, LIMITS.refusalPathLengthMax);
 
-const keyOf = ({ code, project, who, where }: RefusedRequest): string => `${project} ${code} ${who} ${cut(where)}`;
+const countKey = ({ code, project, who, where }: RefusedRequest): string => `${project} ${code} ${who} ${cut(where)}`;
 
 /** Compares without building the key, which takes most of the time of counting. */
-const isCountOf = (count: Count, { code, project, who, where }: RefusedRequest): boolean => {
+const hasSameKey = (count: Count, { code, project, who, where }: RefusedRequest): boolean => {
   const text = cut(where);
   return (
     count.code === code &&
@@ -194,7 +194,7 @@ const isCountOf = (count: Count, { code, project, who, where }: RefusedRequest):
 };
 
 /** Copies a string. Without a copy, a part of a target would keep the whole target in memory. */
-const copyOf = (text: string): string => Buffer.from(text).toString();
+const copyText = (text: string): string => Buffer.from(text).toString();
 
 const codeOnly = (code: RejectionCode): RefusedRequest => ({
   code,

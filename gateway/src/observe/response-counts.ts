@@ -1,6 +1,6 @@
 import { LIMITS, SharedPool } from '@standin/contract';
 import { Counter, type Registry } from 'prom-client';
-import { responseNameOf, type Endpoint, type Responder } from '../request/route.ts';
+import { responderName, type Endpoint, type Responder } from '../request/route.ts';
 
 interface EndpointCounts {
   readonly namespace: string;
@@ -20,7 +20,7 @@ export class ResponseCounts {
 
   add({ config, responseNames }: Endpoint, responder: Responder): void {
     if (responseNames.length === 0) return;
-    const name = responseNameOf(responder);
+    const name = responderName(responder);
     const { uid, namespace } = config;
     const { byName } = this.#counts.get(uid) ?? { byName: new Map<string, number>() };
     const count = byName.get(name);
@@ -32,13 +32,13 @@ export class ResponseCounts {
     if (byName.size === 1) this.#counts.set(uid, { namespace, byName });
   }
 
-  /** Adds the counter to the registry. `endpointOf` returns the active endpoint with a uid. */
-  expose(registry: Registry, endpointOf: (uid: string) => Endpoint | undefined): void {
+  /** Adds the counter to the registry. `endpointByUid` returns the active endpoint with a uid. */
+  expose(registry: Registry, endpointByUid: (uid: string) => Endpoint | undefined): void {
     const fill = (counter: Counter<'exported_namespace' | 'exported_endpoint' | 'response'>): void => {
-      this.#forgetRemoved(endpointOf);
+      this.#forgetRemoved(endpointByUid);
       counter.reset();
       for (const [uid, { namespace, byName }] of this.#counts) {
-        const { name = '' } = endpointOf(uid)?.config ?? {};
+        const { name = '' } = endpointByUid(uid)?.config ?? {};
         for (const [response, count] of byName) {
           counter.inc({ exported_namespace: namespace, exported_endpoint: name, response }, count);
         }
@@ -59,9 +59,9 @@ export class ResponseCounts {
   }
 
   /** Forgets the counts of responses that are no longer configured. */
-  #forgetRemoved(endpointOf: (uid: string) => Endpoint | undefined): void {
+  #forgetRemoved(endpointByUid: (uid: string) => Endpoint | undefined): void {
     for (const [uid, { namespace, byName }] of this.#counts) {
-      const names = new Set(endpointOf(uid)?.responseNames);
+      const names = new Set(endpointByUid(uid)?.responseNames);
       for (const name of byName.keys()) {
         const isConfigured = names.has(name) || (name === '' && names.size > 0);
         if (isConfigured) continue;

@@ -3,7 +3,15 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { json as readJson } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { BASIC_OBJECTS, endpoint, KEY, startTestGateway, URI, type TestGateway } from '../gateway.testing.ts';
+import {
+  BASIC_OBJECTS,
+  endpoint,
+  KEY,
+  serverUrl,
+  startTestGateway,
+  URI,
+  type TestGateway,
+} from '../gateway.testing.ts';
 
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CALLER_SPAN_ID = '00f067aa0ba902b7';
@@ -37,7 +45,7 @@ interface OtlpRequest {
   }[];
 }
 
-const valuesOf = (attributes: readonly Attribute[]): Record<string, unknown> =>
+const attributeValues = (attributes: readonly Attribute[]): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
 
 /** The requests that the collector has received, each with a batch of spans. */
@@ -54,7 +62,6 @@ const upstream: Server = createServer((request, response) => {
   upstreamHeaders = request.headers;
   response.writeHead(upstreamStatus).end('from upstream');
 });
-const urlOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 const spans = (): readonly OtlpSpan[] =>
   received
@@ -66,12 +73,12 @@ const start = async (sampleRatio = 1): Promise<TestGateway> =>
     settings: {
       name: 'gateway-7',
       egress: { allowPrivate: true },
-      tracing: { url: `${urlOf(collector)}/v1/traces`, sampleRatio },
+      tracing: { url: `${serverUrl(collector)}/v1/traces`, sampleRatio },
     },
     objects: [
       ...BASIC_OBJECTS,
       endpoint('/teapot', { kind: 'JSON', status: 503, headers: [], body: '{}' }),
-      endpoint('/f', { kind: 'Forward', url: `${urlOf(upstream)}/base?secret=1`, timeoutMs: 700 }),
+      endpoint('/f', { kind: 'Forward', url: `${serverUrl(upstream)}/base?secret=1`, timeoutMs: 700 }),
       endpoint('/unreachable', { kind: 'Forward', url: 'http://127.0.0.1:1/', timeoutMs: 700 }),
     ],
   });
@@ -121,7 +128,7 @@ test('a mock gets a span with the name and times of its row, as a child of the c
     kind: SERVER_KIND,
     status: { code: 0 },
   });
-  expect(valuesOf(span?.attributes ?? [])).toStrictEqual({
+  expect(attributeValues(span?.attributes ?? [])).toStrictEqual({
     'http.request.method': 'POST',
     'http.response.status_code': 200,
     'http.route': '/v1/orders',
@@ -140,7 +147,7 @@ test('a mock gets a span with the name and times of its row, as a child of the c
   });
   expect(BigInt(span?.startTimeUnixNano ?? 0)).toBe(BigInt(row?.receivedAtUs ?? 0) * 1000n);
   expect(BigInt(span?.endTimeUnixNano ?? 0)).toBeGreaterThanOrEqual(BigInt(span?.startTimeUnixNano ?? 0));
-  expect(valuesOf(received[0]?.resourceSpans[0]?.resource.attributes ?? [])).toMatchObject({
+  expect(attributeValues(received[0]?.resourceSpans[0]?.resource.attributes ?? [])).toMatchObject({
     'service.name': 'standin-gateway',
     'service.instance.id': 'gateway-7',
   });
@@ -154,11 +161,11 @@ test('a call to an upstream gets its own span, which the upstream sees as its pa
   const client = found.find(({ kind }) => kind === CLIENT_KIND);
   expect(found).toHaveLength(2);
   expect(client).toMatchObject({ traceId: TRACE_ID, parentSpanId: server?.spanId, name: 'POST' });
-  expect(valuesOf(client?.attributes ?? [])).toStrictEqual({
+  expect(attributeValues(client?.attributes ?? [])).toStrictEqual({
     'http.request.method': 'POST',
     'http.response.status_code': 200,
     // The URL is without its query, which may contain secrets.
-    'url.full': `${urlOf(upstream)}/base`,
+    'url.full': `${serverUrl(upstream)}/base`,
     'server.address': '127.0.0.1',
     'server.port': (upstream.address() as AddressInfo).port,
   });
@@ -173,7 +180,11 @@ test('a failed request has an error span, with the code of an upstream that cann
     upstreamStatus = 404;
     await post('/f');
   });
-  const errors = found.map(({ name, status, attributes }) => [name, status.code, valuesOf(attributes)['error.type']]);
+  const errors = found.map(({ name, status, attributes }) => [
+    name,
+    status.code,
+    attributeValues(attributes)['error.type'],
+  ]);
   expect(errors).toStrictEqual([
     ['POST /teapot', ERROR, '503'],
     ['POST', ERROR, 'upstream_unreachable'],

@@ -134,7 +134,7 @@ export class RequestSpan {
     this.#method = head.method;
     this.#span = tracer.startSpan(
       `${head.method} ${head.path}`,
-      { kind: SpanKind.SERVER, startTime: hrTime(exchange.receivedAtUs), attributes: attributesOf(accepted) },
+      { kind: SpanKind.SERVER, startTime: hrTime(exchange.receivedAtUs), attributes: requestAttributes(accepted) },
       parent,
     );
     this.#context = trace.setSpan(parent, this.#span);
@@ -155,7 +155,7 @@ export class RequestSpan {
 }
 
 /** Returns the attributes for a `Host` header. Includes the port only if the header has one. */
-const addressOf = (host: string): Attributes => {
+const serverAttributes = (host: string): Attributes => {
   const url = URL.parse(`http://${host}`);
   if (url === null) return {};
   return { 'server.address': url.hostname, ...(url.port === '' ? {} : { 'server.port': Number(url.port) }) };
@@ -176,12 +176,12 @@ const upstreamAttributes = (text: string): Attributes => {
  * Returns the attributes for a request, without its query, headers and body. Access to the log, which has them, is controlled,
  * while spans leave the system.
  */
-const attributesOf = ({ id, head, exchange, route: { account, project, endpoint } }: Accepted): Attributes => ({
+const requestAttributes = ({ id, head, exchange, route: { account, project, endpoint } }: Accepted): Attributes => ({
   'http.request.method': head.method,
   'http.route': endpoint.config.slug,
   'url.path': `/${head.projectUri}${head.path}`,
   'url.scheme': 'http',
-  ...addressOf(head.host),
+  ...serverAttributes(head.host),
   'client.address': exchange.connection.peerAddress,
   'network.protocol.version': head.httpVersion,
   'standin.request.id': id,

@@ -43,7 +43,7 @@ const PROBE_INTERVAL_MS = 1_000;
 const AHEAD_BYTES_KEPT = 4 * 1_024;
 
 /** Returns the rejection for an error from Node's server, which reports a head above its limit as `HPE_HEADER_OVERFLOW`. */
-const refusalOf = (error: Error, requestLineBytes: number, targetBytesMax: number): RejectionCode => {
+const clientErrorCode = (error: Error, requestLineBytes: number, targetBytesMax: number): RejectionCode => {
   const code = 'code' in error ? error.code : undefined;
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'request_timeout';
   if (code === 'HPE_HEADER_OVERFLOW') {
@@ -62,7 +62,7 @@ const DETAILS: Readonly<Record<string, string>> = {
   HPE_INVALID_CONTENT_LENGTH: 'The Content-Length is not a number. Send the length of the body in bytes.',
 };
 
-const detailOf = (error: Error): string | undefined =>
+const clientErrorDetail = (error: Error): string | undefined =>
   'code' in error && typeof error.code === 'string' ? ownMember(DETAILS, error.code) : undefined;
 
 const NOTHING = Buffer.allocUnsafeSlow(0);
@@ -341,8 +341,8 @@ export class Receiver {
       return;
     }
     const { requestTargetBytes } = this.#options.settings.limits;
-    const code = refusalOf(error, connection.scanner.requestLineBytes, requestTargetBytes);
-    this.#break(connection, code, detailOf(error));
+    const code = clientErrorCode(error, connection.scanner.requestLineBytes, requestTargetBytes);
+    this.#break(connection, code, clientErrorDetail(error));
   }
 
   /** Refuses the request that is arriving, or the next one, and ends the connection. */

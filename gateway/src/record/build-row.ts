@@ -1,7 +1,7 @@
 import type { HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
 import { delayUs } from '@standin/responses';
 import type { Accepted } from '../request/accepted.ts';
-import { responseNameOf, type Mock } from '../request/route.ts';
+import { responderName, type Mock } from '../request/route.ts';
 
 /** The response, as stored in the log. */
 export interface Answered {
@@ -72,7 +72,7 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     quotaPeriod: permit.period,
     quotaBlock: permit.block,
     quotaPermit: permit.number,
-    response: responseNameOf(accepted.responder),
+    response: responderName(accepted.responder),
     delayUs: answered.delayUs,
     templateError: answered.templateError ?? '',
     credential: authenticated.kind,

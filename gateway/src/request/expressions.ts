@@ -8,7 +8,7 @@ export type Asked = Pick<Accepted, 'id' | 'head' | 'body' | 'route'> & {
 };
 
 /** Returns what evaluates the expressions of the endpoint for a request. */
-export const expressionsOf = ({ id, exchange, head, body, route }: Asked): RequestExpressions => {
+export const requestExpressions = ({ id, exchange, head, body, route }: Asked): RequestExpressions => {
   const { method, path, query, headers } = head;
   const { project, endpoint, parameters } = route;
   return new RequestExpressions(new RequestFacts({ headers, query, parameters }), {

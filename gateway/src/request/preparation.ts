@@ -125,7 +125,7 @@ export class Preparation<Response> {
     const namespace = added.#namespace;
     const nowMs = performance.now();
     const own = this.#compiled.get(namespace) ?? new Set<Preparation<unknown>>();
-    const bytes = bytesOf(prepared);
+    const bytes = preparedBytes(prepared);
     while (!this.pool.take(namespace, bytes)) {
       const [next] = own;
       if (next === undefined || added.#usesAt(nowMs) <= DISPLACES_ABOVE * next.#usesAt(nowMs)) {
@@ -165,7 +165,7 @@ export class Preparation<Response> {
     own?.delete(kept);
     if (own?.size === 0) this.#compiled.delete(kept.#namespace);
     if (kept.#trees === undefined) this.#all.delete(kept);
-    this.pool.free(kept.#namespace, bytesOf(kept.#prepared ?? NOTHING));
+    this.pool.free(kept.#namespace, preparedBytes(kept.#prepared ?? NOTHING));
     kept.#forget();
   }
 
@@ -177,7 +177,7 @@ export class Preparation<Response> {
   }
 }
 
-const bytesOf = ({ expressions, responseBytes }: Prepared<unknown>): number =>
+const preparedBytes = ({ expressions, responseBytes }: Prepared<unknown>): number =>
   responseBytes + EXPRESSION_BYTES * expressions.reduce((sum, { source }) => sum + source.length, 0);
 
 const treeBytes = (trees: readonly (Uint8Array | undefined)[]): number =>

@@ -92,7 +92,7 @@ export type ForwardEndpoint = Extract<ServedEndpoint, { kind: 'Forward' }>;
 export type Responder = { readonly kind: 'JSON'; readonly name?: string; readonly mock: Mock } | ForwardEndpoint;
 
 /** Returns the name of the response, or an empty name if the action of the endpoint responds. */
-export const responseNameOf = (responder: Responder): string =>
+export const responderName = (responder: Responder): string =>
   responder.kind === 'JSON' ? (responder.name ?? '') : '';
 
 /** A `Withheld` endpoint is one that only a newer version of the gateway can serve. */

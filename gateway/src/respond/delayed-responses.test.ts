@@ -4,6 +4,7 @@ import {
   account,
   BASIC_OBJECTS,
   endpoint,
+  fetchMetrics,
   HOST,
   PATH,
   request,
@@ -12,7 +13,7 @@ import {
   WITH_KEY,
   type TestGateway,
 } from '../gateway.testing.ts';
-import { headerOf, RawClient } from '../raw-client.testing.ts';
+import { responseHeader, RawClient } from '../raw-client.testing.ts';
 import type { CallerConnection, Exchange } from '../request/exchange.ts';
 import type { Mock } from '../request/route.ts';
 import { DelayedResponses } from './delayed-responses.ts';
@@ -57,7 +58,7 @@ afterEach(async () => {
 const post = (path: string, body = ''): string =>
   request('POST', `/${URI}${path}`, [HOST, WITH_KEY, `Content-Length: ${body.length}`], body);
 const metric = async (name: string): Promise<number> => {
-  const text = await (await fetch(`${stand.gateway.adminUrl}/metrics`)).text();
+  const text = await fetchMetrics(stand.gateway);
   return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
 };
 const running = () => metric('standin_receive_running_requests');
@@ -160,7 +161,7 @@ describe('during a delay', () => {
     const stopped = stand.gateway.stop();
     const all = await Promise.all(clients.map((one, index) => one.answers(index === count - 1 ? 2 : 1)));
     expect(new Set(all.flat().map(({ status }) => status))).toEqual(new Set([200]));
-    expect(all.at(-1)?.map((answer) => headerOf(answer, 'connection'))).toEqual([undefined, 'close']);
+    expect(all.at(-1)?.map((answer) => responseHeader(answer, 'connection'))).toEqual([undefined, 'close']);
     await stopped;
     expect(stand.sink.rows.map(({ delayUs }) => delayUs)).toEqual(Array(count + 1).fill(LONG_MS * 1_000));
   });

@@ -1,22 +1,12 @@
-import type {
-  ConfigObject,
-  EndpointConfig,
-  HeaderPair,
-  Method,
-  ResponseConfig,
-  ValueCondition,
-} from '@standin/contract';
-import { configKey } from '@standin/contract';
+import type { EndpointConfig, HeaderPair, Method, ResponseConfig, ValueCondition } from '@standin/contract';
 import { compileRules, explainContent } from '@standin/responses';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compile } from '../config/compile.ts';
 import { match } from '../match/match.ts';
-import { RoutingTable } from '../match/routing-table.ts';
-import { BASIC_OBJECTS, endpoint, KEY, sha256, URI } from '../gateway.testing.ts';
+import { BASIC_OBJECTS, compileTable, endpoint, KEY, sha256, URI } from '../gateway.testing.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
-import { responseNameOf } from '../request/route.ts';
+import { responderName } from '../request/route.ts';
 import { chooseResponder } from './respond.ts';
 
 const word = fc.constantFrom('a', 'b', 'x-api-key');
@@ -32,7 +22,7 @@ const cel = fc.constantFrom(
   'request.json.nothing == 1',
   'random(0, 1) == 1',
 );
-const conditionsOf = { pathParams: conditions, headers: conditions, queryParams: conditions };
+const anyConditions = { pathParams: conditions, headers: conditions, queryParams: conditions };
 const verbatim = { status: 200, headers: [], body: '{"a": "${uuid()}"}', bodyEncoding: 'utf8' as const };
 const template = (body: string, status = 200) => ({ ...verbatim, status, body, template: 'CEL' as const });
 const mock: fc.Arbitrary<ResponseConfig['mock']> = fc.constantFrom(
@@ -43,7 +33,7 @@ const mock: fc.Arbitrary<ResponseConfig['mock']> = fc.constantFrom(
 );
 const responses: fc.Arbitrary<ResponseConfig[]> = fc
   .array(
-    fc.record({ ...conditionsOf, mock, cel }, { requiredKeys: ['pathParams', 'headers', 'queryParams', 'mock'] }),
+    fc.record({ ...anyConditions, mock, cel }, { requiredKeys: ['pathParams', 'headers', 'queryParams', 'mock'] }),
     { maxLength: 4 },
   )
   .map((items) => items.map((item, index) => ({ ...item, name: `r${index}` })));
@@ -62,12 +52,6 @@ const request = fc.record({
   headers: fc.array(pair, { maxLength: 3 }),
 });
 
-const tableOf = (objects: readonly ConfigObject[]): RoutingTable => {
-  const table = new RoutingTable();
-  for (const object of objects) table.put(configKey(object), compile(object));
-  return table;
-};
-
 interface Asked {
   readonly method: Method;
   readonly path: string;
@@ -79,11 +63,11 @@ const RECEIVED = { id: 'request', receivedAtUs: 0, body: Buffer.from('{"total": 
 
 /** Returns the endpoint and the response that a gateway chooses, and its content, or the code of its refusal. */
 const chosen = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
-  const table = tableOf([...BASIC_OBJECTS.filter(({ kind }) => kind !== 'Endpoint'), ...configs]);
+  const table = compileTable([...BASIC_OBJECTS.filter(({ kind }) => kind !== 'Endpoint'), ...configs]);
   const head = { ...asked, projectUri: URI } as unknown as RequestHead;
   const route = match(
     head,
-    { kind: 'key' as const, holders: table.holdersOf(sha256(KEY)), fingerprint: '', keySha256: '' },
+    { kind: 'key' as const, holders: table.accountsWithKey(sha256(KEY)), fingerprint: '', keySha256: '' },
     table,
   );
   if (route instanceof Refusal) return route.code;
@@ -92,7 +76,7 @@ const chosen = (configs: readonly EndpointConfig[], asked: Asked): unknown => {
   if (responder.kind !== 'JSON') throw new Error('there are no upstreams');
   const { status, bytes, templateError } = responder.mock;
   const content = templateError === '' ? `${status} ${bytes.toString()}` : templateError;
-  return [route.endpoint.config.name, responseNameOf(responder) || undefined, content];
+  return [route.endpoint.config.name, responderName(responder) || undefined, content];
 };
 
 const explained = (configs: readonly EndpointConfig[], asked: Asked): unknown => {

@@ -1,9 +1,18 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { type EndpointConfig, LIMITS, type ResponseConfig } from '@standin/contract';
 import { expect, test } from 'vitest';
-import { BASIC_OBJECTS, endpoint, HOST, request, startTestGateway, URI, WITH_KEY } from '../gateway.testing.ts';
+import {
+  BASIC_OBJECTS,
+  endpoint,
+  fetchMetrics,
+  HOST,
+  request,
+  serverUrl,
+  startTestGateway,
+  URI,
+  WITH_KEY,
+} from '../gateway.testing.ts';
 import { exchange } from '../raw-client.testing.ts';
 
 const mock = { status: 200, headers: [], body: '{}', bodyEncoding: 'utf8' } as const;
@@ -24,8 +33,8 @@ type Stand = Awaited<ReturnType<typeof start>>;
 
 const send = ({ gateway }: Stand, path: string, plan = 'none') =>
   exchange(gateway.url, request('POST', `/${URI}${path}`, [HOST, WITH_KEY, `x-plan: ${plan}`]));
-const seriesOf = async ({ gateway }: Stand): Promise<string[]> => {
-  const text = await (await fetch(`${gateway.adminUrl}/metrics`)).text();
+const responseSeries = async ({ gateway }: Stand): Promise<string[]> => {
+  const text = await fetchMetrics(gateway);
   return text.split('\n').filter((line) => line.startsWith('standin_respond_responses_total{'));
 };
 const series = (name: string, response: string, count: number): string =>
@@ -34,7 +43,7 @@ const series = (name: string, response: string, count: number): string =>
 test('rows name the response that answered, and have no name if the action did', async () => {
   const upstream = createServer((_, response) => response.end('ok')).listen(0, '127.0.0.1');
   await once(upstream, 'listening');
-  const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/`;
+  const url = `${serverUrl(upstream)}/`;
   const responses = [planIs('gold'), planIs('silver')];
   await using stand = await start(
     endpoint('/mocks', {}, { responses }),
@@ -67,15 +76,15 @@ test('a metric counts requests by response, as long as the response is configure
     series('post-plans', 'silver', 1),
     series('post-plans', '', 1),
   ];
-  expect((await seriesOf(stand)).sort()).toEqual([action, gold, silver].sort());
+  expect((await responseSeries(stand)).sort()).toEqual([action, gold, silver].sort());
 
   await stand.operator.publish([withResponses(planIs('gold'), planIs('silver', 'renamed'))]);
   await send(stand, '/plans', 'silver');
-  expect((await seriesOf(stand)).sort()).toEqual([action, gold, series('post-plans', 'renamed', 1)].sort());
+  expect((await responseSeries(stand)).sort()).toEqual([action, gold, series('post-plans', 'renamed', 1)].sort());
 
   const { uid } = withResponses();
   await stand.operator.publish([], [`Endpoint/${uid}`]);
-  expect(await seriesOf(stand)).toEqual([]);
+  expect(await responseSeries(stand)).toEqual([]);
 });
 
 test('the number of series has a limit, and responses beyond it are counted together', async () => {
@@ -86,7 +95,7 @@ test('the number of series has a limit, and responses beyond it are counted toge
   const endpoints = Array.from({ length: full }, (_, index) => endpoint(`/plans/${index}`, {}, { responses }));
   await using stand = await start(...endpoints);
   for (const [at] of endpoints.entries()) for (const { name } of responses) await send(stand, `/plans/${at}`, name);
-  const found = await seriesOf(stand);
+  const found = await responseSeries(stand);
   expect(found).toHaveLength(counted + 1);
   const beyond = full * responses.length - counted;
   const other = 'standin_respond_responses_total{exported_namespace="",exported_endpoint="",response="other"}';

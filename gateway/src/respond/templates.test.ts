@@ -10,7 +10,7 @@ import {
   WITH_KEY,
   type TestGateway,
 } from '../gateway.testing.ts';
-import { headerOf, RawClient } from '../raw-client.testing.ts';
+import { RawClient, rejectionCode, responseHeader } from '../raw-client.testing.ts';
 
 const JSON_TYPE: HeaderPair = ['content-type', 'application/json'];
 const template = (slug: string, body: string, headers: readonly HeaderPair[] = [JSON_TYPE]): EndpointConfig =>
@@ -65,7 +65,7 @@ const answerTo = async (path: string, text: string) => {
   if (answer === undefined) throw new Error('there is no answer');
   return answer;
 };
-const rowOf = async () => {
+const capturedRow = async () => {
   await stand.sink.until(({ rows }) => rows.length === 1);
   const [row] = stand.sink.rows;
   if (row === undefined) throw new Error('there is no row');
@@ -74,7 +74,7 @@ const rowOf = async () => {
 
 test('the body and the headers are made from the request, and recorded as sent', async () => {
   const answer = await answerTo('/echo/4%202', '{"note": "\\"b\\" é"}');
-  const row = await rowOf();
+  const row = await capturedRow();
   const sent = JSON.parse(answer.body.toString()) as Record<string, string>;
   expect(sent).toEqual({
     id: '4 2',
@@ -83,7 +83,7 @@ test('the body and the headers are made from the request, and recorded as sent',
     uuid: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
   });
   expect(Math.abs(Date.parse(sent['at'] ?? '') - row.receivedAtUs / 1_000)).toBeLessThan(2);
-  expect([answer.status, headerOf(answer, 'x-note'), headerOf(answer, 'content-length')]).toEqual([
+  expect([answer.status, responseHeader(answer, 'x-note'), responseHeader(answer, 'content-length')]).toEqual([
     200,
     '"b" é',
     String(answer.body.length),
@@ -101,7 +101,7 @@ test('the body and the headers are made from the request, and recorded as sent',
 test('a response can be a template', async () => {
   const answer = await answerTo('/some?q=%22', '');
   expect([answer.status, answer.body.toString()]).toEqual([201, '"\\""']);
-  expect(await rowOf()).toMatchObject({ response: 'first', status: 201 });
+  expect(await capturedRow()).toMatchObject({ response: 'first', status: 201 });
 });
 
 describe('a template that cannot be rendered', () => {
@@ -116,7 +116,7 @@ describe('a template that cannot be rendered', () => {
     ['/key', '', 'body: ${request.headers["x-api-key"]} at line 1, column 9: there is no field x-api-key'],
   ])('is a problem for the caller of %s with %s, and its reason is in the log', async (path, body, reason) => {
     const answer = await answerTo(path, body);
-    expect([answer.status, headerOf(answer, 'content-type'), headerOf(answer, 'standin-rejected')]).toEqual([
+    expect([answer.status, responseHeader(answer, 'content-type'), rejectionCode(answer)]).toEqual([
       500,
       'application/problem+json',
       undefined,
@@ -128,7 +128,7 @@ describe('a template that cannot be rendered', () => {
       title: 'A template of the response could not be rendered',
       detail: 'The log has the reason.',
     });
-    const row = await rowOf();
+    const row = await capturedRow();
     expect(row).toMatchObject({ outcome: 'template_failed', status: 500, action: 'JSON' });
     expect(row.templateError).toContain(reason);
     expect(Buffer.from(row.responseBody)).toEqual(answer.body);

@@ -1,9 +1,8 @@
-import { configKey, type ConfigObject } from '@standin/contract';
+import type { ConfigObject } from '@standin/contract';
 import { expect, test } from 'vitest';
-import { compile } from '../config/compile.ts';
-import { account, BASIC_OBJECTS, endpoint, KEY, OTHER_KEY, sha256, URI } from '../gateway.testing.ts';
+import { account, BASIC_OBJECTS, compileTable, endpoint, KEY, OTHER_KEY, sha256, URI } from '../gateway.testing.ts';
 import { match } from '../match/match.ts';
-import { RoutingTable } from '../match/routing-table.ts';
+import type { RoutingTable } from '../match/routing-table.ts';
 import type { Authenticated, AuthenticatedByKey } from '../request/accepted.ts';
 import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
@@ -12,23 +11,19 @@ import { revoked } from './revoked.ts';
 
 const signed = (slug: string, ...secretIds: string[]) =>
   endpoint(slug, {}, { credential: { kind: 'Signature', signature: { scheme: 'GitHub' }, secretIds } });
-const tableOf = (...objects: readonly ConfigObject[]): RoutingTable => {
-  const table = new RoutingTable();
-  for (const object of [...BASIC_OBJECTS, signed('/signed', 'first', 'second'), ...objects])
-    table.put(configKey(object), compile(object));
-  return table;
-};
+const tableWith = (...objects: readonly ConfigObject[]): RoutingTable =>
+  compileTable([...BASIC_OBJECTS, signed('/signed', 'first', 'second'), ...objects]);
 
 const byKey: AuthenticatedByKey = {
   kind: 'key',
   keySha256: sha256(KEY),
   fingerprint: '',
-  holders: tableOf().holdersOf(sha256(KEY)),
+  holders: tableWith().accountsWithKey(sha256(KEY)),
 };
 const bySecret: Authenticated = { kind: 'signature', secretId: 'second', deliveryId: '' };
 
 const routeTo = (path: string): Route => {
-  const route = match({ method: 'POST', path, projectUri: URI } as RequestHead, byKey, tableOf());
+  const route = match({ method: 'POST', path, projectUri: URI } as RequestHead, byKey, tableWith());
   if (route instanceof Refusal) throw new Error(route.code);
   return route;
 };
@@ -44,7 +39,7 @@ test.each([
   ['the key moved to another account', 'api_key_invalid', [account('own', OTHER_KEY), account('other', KEY)]],
   ['the key was removed', 'api_key_invalid', [{ ...account('own', KEY), keySha256: undefined }]],
 ] as const)('a request with a key, if %s', (_, code, changes) => {
-  expect(refusal(byKey, tableOf(...(changes as readonly ConfigObject[])))).toBe(code);
+  expect(refusal(byKey, tableWith(...(changes as readonly ConfigObject[])))).toBe(code);
 });
 
 test.each([
@@ -58,7 +53,7 @@ test.each([
   ],
   ['signatures are no longer accepted', 'signature_invalid', [endpoint('/signed')]],
 ])('a signed request, if %s', (_, code, changes) => {
-  expect(refusal(bySecret, tableOf(...changes))).toBe(code);
+  expect(refusal(bySecret, tableWith(...changes))).toBe(code);
 });
 
 test('no request is accepted without a configuration', () => {

@@ -18,6 +18,6 @@ export const revoked = (
   if (authenticated.kind === 'signature') {
     return table.acceptsSecret(endpoint.config.uid, authenticated.secretId) ? undefined : INVALID_SIGNATURE;
   }
-  const holders = table.holdersOf(authenticated.keySha256);
+  const holders = table.accountsWithKey(authenticated.keySha256);
   return holders.some(({ uid }) => uid === account.uid) ? undefined : INVALID_KEY;
 };

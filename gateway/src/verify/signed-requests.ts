@@ -25,7 +25,7 @@ export interface SignedRequest {
 
 export interface SignedRequestsOptions {
   readonly settings: { readonly limits: Pick<GatewaySettings['limits'], 'requestBodyBytes'> };
-  readonly config: Pick<ConfigStore, 'secretsOf'>;
+  readonly config: Pick<ConfigStore, 'secretValues'>;
   readonly unauthenticated: UnauthenticatedBudget;
 }
 
@@ -72,7 +72,7 @@ export class SignedRequests {
     credential: SignatureCredential | undefined,
   ): Verifier | Refusal {
     if (credential === undefined || credential.secretIds.length === 0) return INVALID_SIGNATURE;
-    const secrets = this.#options.config.secretsOf(credential);
+    const secrets = this.#options.config.secretValues(credential);
     if (secrets === undefined) return NO_SECRETS;
     const started = startVerifying(credential.signature, { headers, nowMs: receivedAtUs / 1_000 }, secrets);
     return 'reason' in started ? INVALID_SIGNATURE : started;

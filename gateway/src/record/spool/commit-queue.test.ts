@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { CommitQueue, type CommitBatch } from './commit-queue.ts';
 
-const queueOf = (...texts: readonly string[]): CommitQueue => {
+const queueWith = (...texts: readonly string[]): CommitQueue => {
   const queue = new CommitQueue(1_000_000);
   for (const text of texts) void addTo(queue, text);
   return queue;
@@ -28,7 +28,7 @@ test('records that must be kept stay in order after the others are refused', asy
 });
 
 test('the batch that remains after a refusal is not recycled, because its memory is shared', () => {
-  const queue = queueOf('A', 'b');
+  const queue = queueWith('A', 'b');
   queue.refuse();
   const left = taken(queue);
   queue.recycle(left);

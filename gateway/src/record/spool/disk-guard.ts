@@ -1,4 +1,4 @@
-import { SharedPool } from '@standin/contract';
+import { errorMessage, SharedPool } from '@standin/contract';
 import type { SpoolDisk } from './spool-disk.ts';
 
 /** One namespace can have four fifths of the disk, because many installations have only one. Two can have four ninths each. */
@@ -51,7 +51,7 @@ export class DiskGuard {
   get shortage(): string {
     const { bytesMax, reserveBytes, folder } = this.#options;
     if (this.#failure !== undefined)
-      return `the folder ${folder} cannot be used (${messageOf(this.#failure)}): restore it, and restart the gateway`;
+      return `the folder ${folder} cannot be used (${errorMessage(this.#failure)}): restore it, and restart the gateway`;
     return bytesMax - this.storedBytes <= this.#freeBytes - reserveBytes
       ? `the spool has reached its limit of ${mib(bytesMax)}: check that ClickHouse accepts rows`
       : `the disk that holds ${folder} has ${mib(this.#freeBytes)} free, but ${mib(reserveBytes)} must stay free: delete other files, or use a larger disk`;
@@ -78,4 +78,3 @@ export class DiskGuard {
 }
 
 const mib = (bytes: number): string => `${Math.floor(Math.max(bytes, 0) / (1024 * 1024))} MiB`;
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -2,6 +2,8 @@ import { existsSync } from 'node:fs';
 import { readdir, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { isMissingFile } from '@standin/process/missing-file';
+import { errorMessage } from '@standin/contract';
 import { drainedName } from './spool-folder.ts';
 
 const LOCK_NAME = 'lock';
@@ -45,7 +47,7 @@ export class FolderLock {
       database?.close();
       const code = sqliteCode(error);
       if (code === SQLITE_BUSY || (code === SQLITE_CANTOPEN && !existsSync(folder))) return undefined;
-      throw new FolderLockError(`cannot lock ${file}: ${error instanceof Error ? error.message : String(error)}`, {
+      throw new FolderLockError(`cannot lock ${file}: ${errorMessage(error)}`, {
         cause: error,
       });
     }
@@ -81,7 +83,7 @@ export const removeRetired = async (folder: string): Promise<void> => {
   try {
     await rmdir(folder);
   } catch (error) {
-    if (!isNotFound(error)) throw error;
+    if (!isMissingFile(error)) throw error;
   }
 };
 
@@ -90,12 +92,10 @@ const hasOnlyLock = async (folder: string): Promise<boolean> => {
   try {
     return (await readdir(folder)).every((name) => name === LOCK_NAME);
   } catch (error) {
-    if (isNotFound(error)) return true;
+    if (isMissingFile(error)) return true;
     throw error;
   }
 };
-
-const isNotFound = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 const sqliteCode = (error: unknown): number | undefined =>
   error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RowBuffer, splitBatch, type RowBatch } from './row-buffer.ts';
 
-const rowsOf = ({ rows, ends }: RowBatch): string[] =>
+const rowTexts = ({ rows, ends }: RowBatch): string[] =>
   ends.map((end, index) => rows.subarray(ends[index - 1] ?? 0, end).toString());
 
 test('rows come back unchanged, even from a split batch, and batches stay within their size', () => {
@@ -18,12 +18,15 @@ test('rows come back unchanged, even from a split batch, and batches stay within
           buffer.add(row.length, (block, offset) => block.write(row, offset));
         }
         batches.push(buffer.take());
-        expect(batches.flatMap(rowsOf)).toEqual(rows);
+        expect(batches.flatMap(rowTexts)).toEqual(rows);
         for (const batch of batches) {
           expect(batch.rows.length).toBeLessThanOrEqual(100);
           const middle = place % (batch.ends.length + 1);
           const [first, second] = splitBatch(batch, middle);
-          expect([rowsOf(first).length, [...rowsOf(first), ...rowsOf(second)]]).toEqual([middle, rowsOf(batch)]);
+          expect([rowTexts(first).length, [...rowTexts(first), ...rowTexts(second)]]).toEqual([
+            middle,
+            rowTexts(batch),
+          ]);
         }
       },
     ),
@@ -41,7 +44,7 @@ test('only recycled memory is reused', () => {
   buffer.recycle(first);
   const third = fill('c');
   const fourth = fill('d');
-  expect([second, third, fourth].map((batch) => rowsOf(batch))).toEqual([['b'], ['c'], ['d']]);
+  expect([second, third, fourth].map((batch) => rowTexts(batch))).toEqual([['b'], ['c'], ['d']]);
   expect([third.rows.buffer === first.rows.buffer, fourth.rows.buffer === first.rows.buffer]).toEqual([false, true]);
 });
 

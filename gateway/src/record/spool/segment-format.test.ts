@@ -43,7 +43,7 @@ const anyRecord = fc.record({
   row: fc.uint8Array({ minLength: 16, maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
 });
 const anyRecords = fc.array(anyRecord, { minLength: 1, maxLength: 12 });
-const hexOf = (records: readonly Written[]): string[] =>
+const hexRecords = (records: readonly Written[]): string[] =>
   records.map(({ type, row }) => `${type} ${row.toString('hex')}`);
 
 describe('a segment', () => {
@@ -53,7 +53,7 @@ describe('a segment', () => {
         const segment = encode(newSegmentHeader(columnCount), records);
         expect(decodeHeader(segment)?.columnCount).toBe(columnCount);
         const { parts, records: found } = read(segment);
-        expect(hexOf(found)).toEqual(hexOf(records));
+        expect(hexRecords(found)).toEqual(hexRecords(records));
         expect(parts.every(({ kind }) => kind === 'record')).toBe(true);
       }),
     );
@@ -70,7 +70,7 @@ describe('a segment', () => {
         );
         const whole = ends.filter((recordEnd) => recordEnd <= end);
         const { parts, records: found } = read(segment.subarray(0, end));
-        expect(hexOf(found)).toEqual(hexOf(records.slice(0, whole.length)));
+        expect(hexRecords(found)).toEqual(hexRecords(records.slice(0, whole.length)));
         expect(parts.at(-1)?.kind === 'torn').toBe((whole.at(-1) ?? HEADER_BYTES) < end);
       }),
     );
@@ -85,7 +85,7 @@ describe('a segment', () => {
         let end = HEADER_BYTES;
         const hit = records.findIndex(({ row }) => at < (end += FRAME_HEAD_BYTES + row.length));
         const { parts, records: found } = read(segment);
-        expect(hexOf(found)).toEqual(hexOf(records.filter((_, index) => index !== hit)));
+        expect(hexRecords(found)).toEqual(hexRecords(records.filter((_, index) => index !== hit)));
         const damage = parts.filter(({ kind }) => kind !== 'record');
         expect(damage).toHaveLength(1);
         expect(damage[0]?.kind).toBe('corrupt');
@@ -106,7 +106,7 @@ describe('a segment', () => {
           end += FRAME_HEAD_BYTES + row.length;
           return end <= at || start >= at + covered.length;
         });
-        expect(hexOf(read(segment).records)).toEqual(expect.arrayContaining(hexOf(spared)));
+        expect(hexRecords(read(segment).records)).toEqual(expect.arrayContaining(hexRecords(spared)));
       }),
     );
   });
@@ -114,10 +114,10 @@ describe('a segment', () => {
 
 test('zeros at the end count as an incomplete write, while a damaged last record does not', () => {
   const segment = encode(newSegmentHeader(36), [{ type: 'exchange', row: Buffer.alloc(40, 0x61) }]);
-  const kindsOf = (bytes: Buffer) => read(bytes).parts.map(({ kind }) => kind);
-  expect(kindsOf(Buffer.concat([segment, Buffer.alloc(500)]))).toEqual(['record', 'torn']);
+  const partKinds = (bytes: Buffer) => read(bytes).parts.map(({ kind }) => kind);
+  expect(partKinds(Buffer.concat([segment, Buffer.alloc(500)]))).toEqual(['record', 'torn']);
   segment[segment.length - 1] = 0;
-  expect(kindsOf(segment)).toEqual(['corrupt']);
+  expect(partKinds(segment)).toEqual(['corrupt']);
 });
 
 test('a truncated or damaged header is not accepted', () => {
@@ -138,5 +138,5 @@ test('a frame inside a body is not mistaken for a record if the frame around the
   const innocent = { type: 'exchange', row: Buffer.alloc(32, 0x69) } as const;
   const segment = encode(newSegmentHeader(36), [{ type: 'exchange', row: forged }, innocent]);
   segment[HEADER_BYTES] = (segment[HEADER_BYTES] ?? 0) ^ 1;
-  expect(hexOf(read(segment).records)).toEqual(hexOf([innocent]));
+  expect(hexRecords(read(segment).records)).toEqual(hexRecords([innocent]));
 });

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { LogRow } from '@standin/contract';
+import { errorMessage, type LogRow } from '@standin/contract';
 import { rowSize } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { ByteBudget } from '../../request/byte-budget.ts';
@@ -110,7 +110,7 @@ export class Spool implements Recorder {
   /** Rejects if the folder cannot be created or locked, or the disk does not respond. */
   static async open(options: SpoolOptions): Promise<Spool> {
     const own = await createOwnFolder(options).catch((error: unknown) => {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = errorMessage(error);
       throw new Error(`cannot use the spool folder ${options.dir}: ${reason}`, { cause: error });
     });
     const spool = new Spool(own, options);

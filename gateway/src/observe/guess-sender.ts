@@ -38,7 +38,7 @@ const BY_AGENT: readonly (readonly [string, Sender])[] = [
 const HEADERS_MAX = 64;
 
 /** Returns the kind of sender, from the names of the headers and from `User-Agent`. Keeps nothing that the sender wrote. */
-export const senderOf = (rawHeaders: readonly string[]): Sender => {
+export const guessSender = (rawHeaders: readonly string[]): Sender => {
   let agent = '';
   for (let at = 0; at < Math.min(rawHeaders.length, 2 * HEADERS_MAX); at += 2) {
     const name = rawHeaders[at] ?? '';

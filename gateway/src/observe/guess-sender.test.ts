@@ -1,7 +1,7 @@
 import { SENDERS } from '@standin/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hasKeyHeader, senderOf } from './sender-of.ts';
+import { hasKeyHeader, guessSender } from './guess-sender.ts';
 
 test.each([
   [['X-GitHub-Event', 'push', 'User-Agent', 'GitHub-Hookshot/1'], 'GitHub'],
@@ -21,11 +21,11 @@ test.each([
   [['User-Agent', 'x curl/8'], 'other'],
   [[], 'other'],
 ] as const)('%j → %s', (headers, expected) => {
-  expect(senderOf(headers)).toBe(expected);
+  expect(guessSender(headers)).toBe(expected);
 });
 
 test('the sender is always from the list', () => {
-  fc.assert(fc.property(fc.array(fc.string()), (headers) => SENDERS.includes(senderOf(headers))));
+  fc.assert(fc.property(fc.array(fc.string()), (headers) => SENDERS.includes(guessSender(headers))));
 });
 
 test('a header for a key is found in any case', () => {

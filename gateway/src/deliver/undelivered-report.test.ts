@@ -1,7 +1,7 @@
 import { LIMITS } from '@standin/contract';
 import { describe, expect, test } from 'vitest';
 import type { OldestRequests } from '../request/oldest-requests.ts';
-import { undeliveredOf } from './undelivered.ts';
+import { undeliveredReport } from './undelivered-report.ts';
 
 const NOW_MS = 1_000_000;
 /** A part of the gateway with requests of these ages, in milliseconds. */
@@ -10,8 +10,8 @@ const holder = (...requests: (readonly [ageMs: number, projectUid?: string, name
     for (const [ageMs, projectUid, namespace] of requests) to.add(NOW_MS - ageMs, projectUid, namespace);
   },
 });
-const report = (holders: Parameters<typeof undeliveredOf>[0], ...quarantined: (string | undefined)[]) =>
-  undeliveredOf(holders, new Map(quarantined.map((uid) => [uid, 'a'])), NOW_MS);
+const report = (holders: Parameters<typeof undeliveredReport>[0], ...quarantined: (string | undefined)[]) =>
+  undeliveredReport(holders, new Map(quarantined.map((uid) => [uid, 'a'])), NOW_MS);
 const named = (uid: string, ageMs: number, hasQuarantine = false) => ({ uid, ageMs, hasQuarantine });
 
 test('without requests, everything is delivered', () => {

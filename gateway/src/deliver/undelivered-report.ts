@@ -21,7 +21,7 @@ const USUAL_MS = 2 * LIMITS.flushIntervalMsMax;
  *
  * @param quarantined the projects of the rows in quarantine, and undefined for those whose project is unknown, with their namespaces
  */
-export const undeliveredOf = (
+export const undeliveredReport = (
   holders: readonly Holder[],
   quarantined: ReadonlyMap<string | undefined, string>,
   nowMs = performance.now(),
