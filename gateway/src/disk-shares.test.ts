@@ -16,7 +16,7 @@ import {
   WITH_KEY,
 } from './gateway.testing.ts';
 import { runGateway, type Gateway } from './gateway.ts';
-import { RawClient, rejectionCode, type RawAnswer } from './raw-client.testing.ts';
+import { RawClient, rejectionCode, type RawResponse } from './raw-client.testing.ts';
 
 /** Two tenants, of which the first one fills the disk while ClickHouse is away. */
 
@@ -32,17 +32,17 @@ const post = (path: string, body = ''): string =>
   request('POST', `/${URI}${path}`, [HOST, WITH_KEY, `Content-Length: ${body.length}`], body);
 const THEIR_POST = request('POST', `/${THEIRS}/fast`, [HOST, `x-api-key: ${OTHER_KEY}`, 'Content-Length: 0']);
 
-const sendTo = async ({ url }: Pick<Gateway, 'url'>, text: string): Promise<RawAnswer | undefined> => {
+const sendTo = async ({ url }: Pick<Gateway, 'url'>, text: string): Promise<RawResponse | undefined> => {
   const client = await RawClient.connect(url);
   client.send(text);
-  const [answer] = await client.answers();
+  const [response] = await client.responses();
   client.destroy();
-  return answer;
+  return response;
 };
 /** Returns the status and what rejected the request. */
 const outcome = async (gateway: Pick<Gateway, 'url'>, text: string): Promise<unknown[]> => {
-  const answer = await sendTo(gateway, text);
-  return [answer?.status, rejectionCode(answer)];
+  const response = await sendTo(gateway, text);
+  return [response?.status, rejectionCode(response)];
 };
 const diskShare = async (gateway: Gateway, what: string): Promise<number> => {
   const text = await fetchMetrics(gateway);

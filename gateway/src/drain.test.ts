@@ -52,21 +52,21 @@ test('a stopping gateway finishes running requests, serves late ones, and delive
   forwarded.send(request('POST', `/${URI}/f?forwarded`, [HOST, WITH_KEY]));
   const kept = await RawClient.connect(gateway.url);
   kept.send(request('POST', `${PATH}?first`, [HOST, WITH_KEY]));
-  expect((await kept.answers()).map((answer) => responseHeader(answer, 'connection'))).toEqual([undefined]);
+  expect((await kept.responses()).map((response) => responseHeader(response, 'connection'))).toEqual([undefined]);
   if (waiting.length === 0) await once(upstream, 'waiting');
 
   const stopped = gateway.stop();
   const readyz = await fetch(`${gateway.adminUrl}/readyz`);
   expect([readyz.status, await readyz.json()]).toEqual([503, { ready: false, reasons: ['stopping'] }]);
   kept.send(request('POST', `${PATH}?second`, [HOST, WITH_KEY]));
-  const [, second] = await kept.answers(2);
+  const [, second] = await kept.responses(2);
   expect([second?.status, second && responseHeader(second, 'connection')]).toEqual([200, 'close']);
   const late = await RawClient.connect(gateway.url);
   late.send(request('POST', `${PATH}?late`, [HOST, WITH_KEY]));
-  expect((await late.answers())[0]?.status).toBe(200);
+  expect((await late.responses())[0]?.status).toBe(200);
 
   waiting[0]?.end('whole');
-  expect((await forwarded.answers())[0]?.body.toString()).toBe('whole');
+  expect((await forwarded.responses())[0]?.body.toString()).toBe('whole');
   await stopped;
   expect(sink.rows.map(({ query, version, status }) => [query, version, status]).sort()).toEqual([
     ['first', 2, 200],
@@ -95,7 +95,7 @@ test('metrics count responses, rejections, deliveries and configured objects', a
   await using stand = await start({});
   const client = await RawClient.connect(stand.gateway.url);
   client.send(request('POST', PATH, [HOST, WITH_KEY]) + request('POST', PATH, [HOST]));
-  await client.answers(2);
+  await client.responses(2);
   await stand.sink.until(({ rows }) => rows.length === 1);
   const text = await fetchMetrics(stand.gateway);
   for (const line of [

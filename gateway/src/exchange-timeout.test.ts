@@ -136,12 +136,12 @@ test.each([
 ])('%s is replaced by an error at the end', async (_what, path) => {
   const startedMs = performance.now();
   const { text, row } = ask(path);
-  const answer = await exchange(stand.gateway.url, text);
+  const response = await exchange(stand.gateway.url, text);
   expectEnd(startedMs);
   const { outcome, status, responseBody, responseHeaders, durationUs } = await row();
-  expect([outcome, status, answer.status]).toEqual(['exchange_timeout', 504, 504]);
-  expect(JSON.parse(answer.body.toString())).toMatchObject({ code: 'exchange_timeout' });
-  expect([Buffer.from(responseBody), responseHeaders]).toEqual([answer.body, answer.headers]);
+  expect([outcome, status, response.status]).toEqual(['exchange_timeout', 504, 504]);
+  expect(JSON.parse(response.body.toString())).toMatchObject({ code: 'exchange_timeout' });
+  expect([Buffer.from(responseBody), responseHeaders]).toEqual([response.body, response.headers]);
   expect(Math.abs(durationUs / 1_000 - TIMEOUT_MS)).toBeLessThan(LATE_MS);
   await expect.poll(() => open).toBe(0);
 });
@@ -151,10 +151,10 @@ test('a request that arrives slowly is refused, and not recorded', async () => {
   const client = await RawClient.connect(stand.gateway.url);
   client.send(request('POST', `${PATH}?slow`, [HOST, WITH_KEY, 'content-length: 100']));
   const timer = setInterval(() => client.send('x'), 100);
-  const [answer] = await client.answers();
+  const [response] = await client.responses();
   clearInterval(timer);
   expectEnd(startedMs);
-  expect(answer?.status).toBe(408);
+  expect(response?.status).toBe(408);
   expect(stand.sink.rows.filter(({ query }) => query === 'slow')).toEqual([]);
   client.destroy();
 });

@@ -60,16 +60,16 @@ const send = (method: string, target: string, lines: readonly string[] = [], bod
 
 describe('a mock', () => {
   test('is sent verbatim, with a length, a date and a default content type', async () => {
-    const answer = await send('POST', PATH, [], '');
-    expect(answer.headers.map(([name]) => name)).toEqual(['content-type', 'content-length', 'date']);
-    expect([answer.status, answer.reason, answer.body.toString()]).toEqual([200, 'OK', '{"id": 1}']);
-    expect(responseHeader(answer, 'content-type')).toBe('application/json');
+    const response = await send('POST', PATH, [], '');
+    expect(response.headers.map(([name]) => name)).toEqual(['content-type', 'content-length', 'date']);
+    expect([response.status, response.reason, response.body.toString()]).toEqual([200, 'OK', '{"id": 1}']);
+    expect(responseHeader(response, 'content-type')).toBe('application/json');
   });
 
   test('keeps the order and case of headers, repeated cookies, and UTF-8 bytes', async () => {
-    const answer = await send('POST', `/${URI}/headers`);
-    expect(answer.status).toBe(201);
-    expect(answer.headers.slice(0, 6)).toEqual([
+    const response = await send('POST', `/${URI}/headers`);
+    expect(response.status).toBe(201);
+    expect(response.headers.slice(0, 6)).toEqual([
       ['X-Case', 'kept'],
       ['Set-Cookie', 'a=1'],
       ['set-cookie', 'b=2'],
@@ -77,7 +77,7 @@ describe('a mock', () => {
       ['x-latin1', '\xe9'],
       ['content-length', '11'],
     ]);
-    expect(answer.body.toString()).toBe('schön 💡');
+    expect(response.body.toString()).toBe('schön 💡');
   });
 
   test.each([
@@ -86,7 +86,7 @@ describe('a mock', () => {
   ])('%s has no body and no length', async (slug, status) => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(request('POST', `/${URI}${slug}`, [HOST, WITH_KEY]) + request('GET', PATH, [HOST, WITH_KEY]));
-    const [first, second] = await client.answers(2);
+    const [first, second] = await client.responses(2);
     expect([first?.status, first?.headers.map(([name]) => name), second?.status]).toEqual([status, ['date'], 200]);
     client.destroy();
   });
@@ -96,8 +96,8 @@ describe('a mock', () => {
   });
 
   test('is sent over HTTP/1.0, and the connection is closed', async () => {
-    const answer = await exchange(stand.gateway.url, `POST ${PATH} HTTP/1.0\r\n${HOST}\r\n${WITH_KEY}\r\n\r\n`);
-    expect([answer.status, answer.isClosed]).toEqual([200, true]);
+    const response = await exchange(stand.gateway.url, `POST ${PATH} HTTP/1.0\r\n${HOST}\r\n${WITH_KEY}\r\n\r\n`);
+    expect([response.status, response.isClosed]).toEqual([200, true]);
   });
 
   test('closes the connection if the request has connection: close', async () => {
@@ -115,7 +115,7 @@ describe('the log', () => {
 
   test('contains the exchange byte for byte, except that the key is replaced by its fingerprint', async () => {
     const body = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)).toString('latin1');
-    const answer = await send(
+    const response = await send(
       'POST',
       `${PATH}?a=1&%00=//?`,
       ['Content-Length: 256', 'Accept: x', 'X-L: \xe9', 'accept: y'],
@@ -151,7 +151,7 @@ describe('the log', () => {
       ],
       requestTrailers: [],
       status: 200,
-      responseHeaders: answer.headers,
+      responseHeaders: response.headers,
       responseTruncated: false,
       responseBodyBytes: 9,
       upstreamUrl: '',
@@ -219,8 +219,8 @@ describe('a connection', () => {
         request('POST', `/${URI}/large`, [HOST, WITH_KEY]) +
         request('GET', PATH, [HOST, WITH_KEY]),
     );
-    const answers = await client.answers(4);
-    expect(answers.map(({ status, body }) => [status, body.length])).toEqual([
+    const responses = await client.responses(4);
+    expect(responses.map(({ status, body }) => [status, body.length])).toEqual([
       [200, 9],
       [401, expect.any(Number)],
       [200, 200_000],
@@ -252,15 +252,15 @@ describe('a connection', () => {
     client.send(
       request('POST', `/${URI}/large`, [HOST, WITH_KEY]) + request('GET', PATH, [HOST, WITH_KEY]) + 'garbage\r\n\r\n',
     );
-    const answers = await client.answers(3);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 400]);
+    const responses = await client.responses(3);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 400]);
     await client.closed();
   });
 
   test('stays open after a refusal, and the refused body is discarded', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(request('POST', PATH, [HOST, 'Content-Length: 5'], 'GET /') + request('GET', PATH, [HOST, WITH_KEY]));
-    expect((await client.answers(2)).map(({ status }) => status)).toEqual([401, 200]);
+    expect((await client.responses(2)).map(({ status }) => status)).toEqual([401, 200]);
     client.destroy();
   });
 
@@ -269,8 +269,8 @@ describe('a connection', () => {
     client.send(request('POST', `${PATH}?continue`, [HOST, WITH_KEY, 'Content-Length: 2', 'Expect: 100-continue']));
     while (!client.received.toString().startsWith('HTTP/1.1 100 Continue\r\n\r\n')) await delay(5);
     client.send('hi');
-    const [answer] = await client.answers();
-    expect(answer?.status).toBe(200);
+    const [response] = await client.responses();
+    expect(response?.status).toBe(200);
     client.destroy();
   });
 
@@ -280,9 +280,9 @@ describe('a connection', () => {
   ])('gets no 100 Continue for %s', async (_name, keyLine, length, status) => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(request('POST', PATH, [HOST, keyLine, `Content-Length: ${length}`, 'Expect: 100-continue']));
-    const [answer] = await client.answers();
+    const [response] = await client.responses();
     expect(client.received.toString().startsWith(`HTTP/1.1 ${status}`)).toBe(true);
-    expect(answer && responseHeader(answer, 'connection')).toBe('close');
+    expect(response && responseHeader(response, 'connection')).toBe('close');
     client.destroy();
   });
 
@@ -291,8 +291,8 @@ describe('a connection', () => {
     const length = 3 * 1024 * 1024;
     client.send(request('POST', PATH, [HOST, WITH_KEY, `Content-Length: ${length}`]));
     client.send('x'.repeat(length));
-    const [answer] = await client.answers();
-    expect(answer?.status).toBe(413);
+    const [response] = await client.responses();
+    expect(response?.status).toBe(413);
     await client.closed();
   });
 });

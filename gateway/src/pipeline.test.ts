@@ -24,7 +24,7 @@ import {
 import { Metrics } from './observe/metrics.ts';
 import { RefusalCounts } from './observe/refusal-counts.ts';
 import { Pipeline } from './pipeline.ts';
-import { exchange, RawClient, rejectionCode, responseHeader, type RawAnswer } from './raw-client.testing.ts';
+import { exchange, RawClient, rejectionCode, responseHeader, type RawResponse } from './raw-client.testing.ts';
 import { Receiver } from './receive/server.ts';
 import type { Recorder } from './record/recorder.ts';
 import type { Permit } from './request/accepted.ts';
@@ -178,8 +178,8 @@ test('a key that is replaced while the body arrives is refused', async () => {
   for (const object of [...BASIC_OBJECTS, account('own', 'sk_another-key-of-the-same-account')]) config.put(object);
   config.commit('1.2');
   client.send('body');
-  const [answer] = await client.answers();
-  expect([answer?.status, rejectionCode(answer)]).toEqual([401, 'api_key_invalid']);
+  const [response] = await client.responses();
+  expect([response?.status, rejectionCode(response)]).toEqual([401, 'api_key_invalid']);
   expect([gate.permits, budget.receivedBytes]).toEqual([10, 0]);
   client.destroy();
 });
@@ -234,12 +234,12 @@ test('a signing secret that is removed while a signed request waits for its perm
     config.secret('b', Buffer.from('other'));
     config.commit(revision);
   };
-  const send = (token: string): Promise<RawAnswer> =>
+  const send = (token: string): Promise<RawResponse> =>
     exchange(url, request('POST', PATH, [HOST, `x-token: ${token}`, 'content-length: 4'], 'body'));
   publish(2, ['a', 'b']);
   const asking = Promise.withResolvers<undefined>();
   gate.asking = asking.promise;
-  const answers = Promise.all([send('secret'), send('other')]);
+  const responses = Promise.all([send('secret'), send('other')]);
   await expect.poll(() => budget.receivedBytes).toBeGreaterThan(8);
   await expect.poll(() => pipeline.running).toBe(2);
   publish(3, ['b']);
@@ -247,7 +247,7 @@ test('a signing secret that is removed while a signed request waits for its perm
   const call = await recorder.call(0);
   expect(call.row).toMatchObject({ credential: 'signature', keyFingerprint: '' });
   call.decide(true);
-  expect((await answers).map(({ status }) => status)).toEqual([401, 200]);
+  expect((await responses).map(({ status }) => status)).toEqual([401, 200]);
   await pipeline.idle();
   expect([gate.permits, gate.used, budget.receivedBytes, recorder.calls.length]).toEqual([9, 1, 0, 1]);
 });
@@ -259,22 +259,22 @@ describe('a mock', () => {
     const call = await recorder.call(0);
     expect([call.method, call.row.version, client.received.length]).toEqual(['exchange', 2, 0]);
     call.decide(true);
-    expect((await client.answers())[0]?.status).toBe(200);
+    expect((await client.responses())[0]?.status).toBe(200);
     client.destroy();
   });
 
   test('that cannot be recorded is refused, and its permit is returned', async () => {
-    const answer = exchange(url, post(PATH, 'body'));
+    const response = exchange(url, post(PATH, 'body'));
     (await recorder.call(0)).decide(false);
-    expect([(await answer).status, rejectionCode(await answer)]).toEqual([503, 'log_unavailable']);
-    expect(responseHeader(await answer, 'retry-after')).toBe('1');
+    expect([(await response).status, rejectionCode(await response)]).toEqual([503, 'log_unavailable']);
+    expect(responseHeader(await response, 'retry-after')).toBe('1');
     expect([gate.permits, budget.receivedBytes]).toEqual([10, 0]);
   });
 
   test('without a permit is refused before anything is recorded', async () => {
     gate.permits = 0;
-    const answer = await exchange(url, post(PATH, 'body'));
-    expect([answer.status, rejectionCode(answer), responseHeader(answer, 'retry-after')]).toEqual([
+    const response = await exchange(url, post(PATH, 'body'));
+    expect([response.status, rejectionCode(response), responseHeader(response, 'retry-after')]).toEqual([
       429,
       'quota_exceeded',
       '60',
@@ -287,11 +287,11 @@ test('the time until the end of a request excludes the wait for a permit', async
   // The wait begins before the request arrives.
   const waitMs = 300;
   gate.asking = delay(waitMs, undefined);
-  const answer = exchange(url, post(PATH, 'body'));
+  const response = exchange(url, post(PATH, 'body'));
   const call = await recorder.call(0);
   expect(call.row.durationUs - call.row.requestUs).toBeGreaterThan((waitMs / 6) * 1_000);
   call.decide(true);
-  await answer;
+  await response;
 });
 
 test('the oldest request is the one that began first, and a request begins when earlier ones on its connection let it', async () => {
@@ -357,14 +357,14 @@ describe('a Forward', () => {
     expect([second.method, second.row.id, second.row.status]).toEqual(['exchange', first.row.id, 200]);
     expect(client.received.toString()).not.toContain('from upstream');
     second.decide(true);
-    expect((await client.answers())[0]?.body.toString()).toBe('from upstream');
+    expect((await client.responses())[0]?.body.toString()).toBe('from upstream');
     client.destroy();
   });
 
   test('that cannot be recorded is refused, and the upstream is not called', async () => {
-    const answer = exchange(url, post(`/${URI}/f`));
+    const response = exchange(url, post(`/${URI}/f`));
     (await recorder.call(0)).decide(false);
-    expect(rejectionCode(await answer)).toBe('log_unavailable');
+    expect(rejectionCode(await response)).toBe('log_unavailable');
     expect([upstreamRequests.length, gate.permits]).toEqual([0, 10]);
   });
 });
@@ -390,7 +390,7 @@ describe('the memory budget', () => {
     expect(budget.receivedBytes).toBeGreaterThan(5_000);
     expect(rejectionCode(await exchange(url, long))).toBe('overloaded');
     held.decide(true);
-    await first.answers();
+    await first.responses();
     expect(budget.receivedBytes).toBe(0);
     first.destroy();
   });
@@ -419,7 +419,7 @@ describe('the memory budget', () => {
     await expect.poll(() => many.isClosed).toBe(true);
     asking.resolve(undefined);
     (await recorder.call(0)).decide(true);
-    expect(await some.answers(71)).toHaveLength(71);
+    expect(await some.responses(71)).toHaveLength(71);
     some.destroy();
     many.destroy();
     await expect.poll(() => unauthenticated.pool.used).toBe(0);
@@ -429,7 +429,7 @@ describe('the memory budget', () => {
     const client = await RawClient.connect(url);
     client.send(post(PATH));
     (await recorder.call(0)).decide(true);
-    await client.answers();
+    await client.responses();
     budget.add('', BUDGET_BYTES);
     budget.free('', BUDGET_BYTES - 10_000);
     client.send(post(PATH));
@@ -441,7 +441,7 @@ describe('the memory budget', () => {
     held.decide(true);
     budget.free('', 18_000);
     (await recorder.call(2)).decide(true);
-    expect((await client.answers(3)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await client.responses(3)).map(({ status }) => status)).toEqual([200, 200, 200]);
     client.destroy();
   });
 
@@ -450,7 +450,7 @@ describe('the memory budget', () => {
     const count = 9;
     client.send(post(PATH).repeat(count));
     for (let index = 0; index < count; index++) (await recorder.call(index)).decide(true);
-    expect((await client.answers(count)).map(({ status }) => status)).toEqual(Array(count).fill(200));
+    expect((await client.responses(count)).map(({ status }) => status)).toEqual(Array(count).fill(200));
     client.destroy();
   });
 
@@ -463,7 +463,7 @@ describe('the memory budget', () => {
       if (!client.isClosed) setImmediate(count);
     };
     setImmediate(count);
-    await client.answers(100);
+    await client.responses(100);
     client.destroy();
     expect(turns).toBeGreaterThanOrEqual(100);
   });
@@ -511,8 +511,8 @@ test('a request without an active configuration is refused as not_ready', async 
     onExchange: (one, target, verdict) => pipeline.handle(one, target, verdict),
     onRefused: () => undefined,
   });
-  const answer = await exchange(`http://127.0.0.1:${empty.port}`, post(PATH));
-  expect([answer.status, rejectionCode(answer)]).toEqual([503, 'not_ready']);
+  const response = await exchange(`http://127.0.0.1:${empty.port}`, post(PATH));
+  expect([response.status, rejectionCode(response)]).toEqual([503, 'not_ready']);
   const closed = empty.close();
   empty.cut();
   await closed;

@@ -219,7 +219,7 @@ export class Pipeline {
         if (mock !== undefined && isDelayed) this.#respondLater(exchange, mock, delayMs, span);
         else if (mock !== undefined) respond(exchange, mock);
         const status = mock?.status ?? exchange.response.statusCode;
-        metrics.answered(accepted, status, performance.now() - exchange.startedMs);
+        metrics.responded(accepted, status, performance.now() - exchange.startedMs);
       } else {
         this.#refuse(exchange, head.target, retryLater('log_unavailable'));
       }
@@ -388,7 +388,7 @@ export class Pipeline {
     if (refusal.code === 'request_timeout') exchange.hasUnreadBody = false;
     const { status, headers, body } = rejectionProblem(refusal);
     const { config, metrics, refusals, onRejected } = this.#parts;
-    exchange.answer(status, [...headers, ['date', exchange.date()]], body);
+    exchange.respond(status, [...headers, ['date', exchange.date()]], body);
     const { request, startedMs } = exchange;
     metrics.rejected(
       refusal.code,

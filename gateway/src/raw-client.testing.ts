@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
 /** One response, as sent on the wire. */
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly reason: string;
   /** In wire order, with their original case. */
@@ -11,15 +11,15 @@ export interface RawAnswer {
 }
 
 /** @param name in lowercase */
-export const responseHeader = ({ headers }: RawAnswer, name: string): string | undefined =>
+export const responseHeader = ({ headers }: RawResponse, name: string): string | undefined =>
   headers.find(([known]) => known.toLowerCase() === name)?.[1];
 
-export const rejectionCode = (response: RawAnswer | undefined): string | undefined =>
+export const rejectionCode = (response: RawResponse | undefined): string | undefined =>
   response && responseHeader(response, 'standin-rejected');
 
 /** Parses responses that have a content-length or no body. */
-const parseAnswers = (bytes: Buffer): RawAnswer[] => {
-  const answers: RawAnswer[] = [];
+const parseResponses = (bytes: Buffer): RawResponse[] => {
+  const responses: RawResponse[] = [];
   let rest = bytes;
   for (let end = rest.indexOf('\r\n\r\n'); end !== -1; end = rest.indexOf('\r\n\r\n')) {
     const [statusLine = '', ...lines] = rest.subarray(0, end).toString('latin1').split('\r\n');
@@ -29,10 +29,10 @@ const parseAnswers = (bytes: Buffer): RawAnswer[] => {
       return [line.slice(0, colon), line.slice(colon + 1).trim()] as const;
     });
     const length = Number(headers.find(([name]) => name.toLowerCase() === 'content-length')?.[1] ?? 0);
-    answers.push({ status: Number(status), reason, headers, body: rest.subarray(end + 4, end + 4 + length) });
+    responses.push({ status: Number(status), reason, headers, body: rest.subarray(end + 4, end + 4 + length) });
     rest = rest.subarray(end + 4 + length);
   }
-  return answers;
+  return responses;
 };
 
 /** A connection that sends exactly the given bytes. */
@@ -79,13 +79,13 @@ export class RawClient {
   }
 
   /** Resolves with all final responses so far when there are at least `count`. */
-  async answers(count = 1): Promise<RawAnswer[]> {
+  async responses(count = 1): Promise<RawResponse[]> {
     for (;;) {
-      const answers = parseAnswers(this.#received).filter(({ status }) => status >= 200);
-      const last = answers.at(-1);
+      const responses = parseResponses(this.#received).filter(({ status }) => status >= 200);
+      const last = responses.at(-1);
       const isWhole =
         last === undefined || this.#isHead || Number(responseHeader(last, 'content-length') ?? 0) === last.body.length;
-      if (answers.length >= count && isWhole) return answers;
+      if (responses.length >= count && isWhole) return responses;
       if (this.isClosed) throw new Error(`closed after ${JSON.stringify(this.#received.toString('latin1'))}`);
       await this.#change.promise;
     }
@@ -101,13 +101,13 @@ export class RawClient {
 }
 
 /** Sends bytes on a new connection and resolves with the first final response. */
-export const exchange = async (url: string, bytes: string | Buffer): Promise<RawAnswer & { isClosed: boolean }> => {
+export const exchange = async (url: string, bytes: string | Buffer): Promise<RawResponse & { isClosed: boolean }> => {
   const client = await RawClient.connect(url);
   try {
     client.send(bytes);
-    const [answer] = await client.answers();
-    if (answer === undefined) throw new Error('no response');
-    return { ...answer, isClosed: responseHeader(answer, 'connection') === 'close' };
+    const [response] = await client.responses();
+    if (response === undefined) throw new Error('no response');
+    return { ...response, isClosed: responseHeader(response, 'connection') === 'close' };
   } finally {
     client.destroy();
   }

@@ -16,7 +16,7 @@ import {
   type TestGateway,
 } from './gateway.testing.ts';
 import type { RejectedRequest } from './request/refusal.ts';
-import { exchange, RawClient, rejectionCode, responseHeader, type RawAnswer } from './raw-client.testing.ts';
+import { exchange, RawClient, rejectionCode, responseHeader, type RawResponse } from './raw-client.testing.ts';
 
 const BODY_MAX = 64 * 1024;
 
@@ -68,7 +68,7 @@ test.each(['hangs up', 'continues with chunks that are not HTTP'])(
     await expect.poll(() => told.length).toBe(before + 1);
     if (what === 'hangs up') client.socket.end();
     else client.send('not a chunk');
-    expect((await client.answers()).map(({ status }) => status)).toEqual([413]);
+    expect((await client.responses()).map(({ status }) => status)).toEqual([413]);
     await expect.poll(() => client.isClosed, { timeout: 5_000 }).toBe(true);
     expect(told.slice(before).map(({ code }) => code)).toEqual(['body_too_large']);
   },
@@ -84,7 +84,7 @@ test('a connection reset during CONNECT does not crash the gateway', async () =>
   expect((await send('POST', '/unknown')).status).toBe(404);
 });
 
-const problem = ({ body }: RawAnswer): Record<string, unknown> =>
+const problem = ({ body }: RawResponse): Record<string, unknown> =>
   JSON.parse(body.toString()) as Record<string, unknown>;
 
 describe('a refused request gets a response and is never logged:', () => {
@@ -184,13 +184,13 @@ describe('a refused request gets a response and is never logged:', () => {
     ['chunks without an end', post(WITH_KEY, 'transfer-encoding: chunked') + '3\r\nabc\r\n', 408, 'request_timeout'],
   ];
 
-  const check = async ([, bytes, status, code]: Case): Promise<RawAnswer> => {
-    const answer = await exchange(stand.gateway.url, bytes);
-    expect([answer.status, rejectionCode(answer)]).toEqual([status, code]);
-    expect(responseHeader(answer, 'content-type')).toBe('application/problem+json');
-    if (!bytes.startsWith('HEAD')) expect(problem(answer)).toMatchObject({ status, code });
-    if (status === 401) expect(responseHeader(answer, 'www-authenticate')).toContain('x-api-key');
-    return answer;
+  const check = async ([, bytes, status, code]: Case): Promise<RawResponse> => {
+    const response = await exchange(stand.gateway.url, bytes);
+    expect([response.status, rejectionCode(response)]).toEqual([status, code]);
+    expect(responseHeader(response, 'content-type')).toBe('application/problem+json');
+    if (!bytes.startsWith('HEAD')) expect(problem(response)).toMatchObject({ status, code });
+    if (status === 401) expect(responseHeader(response, 'www-authenticate')).toContain('x-api-key');
+    return response;
   };
 
   test.concurrent.each(wellFormed)('%s', async (...one) => {
@@ -237,6 +237,6 @@ test.each([
   ],
   ['HTTP/1.2', `POST ${PATH} HTTP/1.2\r\n${HOST}\r\n\r\n`, 'see RFC 9112'],
 ])('the response explains %s', async (_name, bytes, detail) => {
-  const answer = await exchange(stand.gateway.url, bytes);
-  expect([answer.status, problem(answer)['detail']]).toEqual([400, expect.stringContaining(detail)]);
+  const response = await exchange(stand.gateway.url, bytes);
+  expect([response.status, problem(response)['detail']]).toEqual([400, expect.stringContaining(detail)]);
 });

@@ -18,7 +18,7 @@ import {
   WITH_KEY,
   type TestGateway,
 } from './gateway.testing.ts';
-import { RawClient, rejectionCode, responseHeader, type RawAnswer } from './raw-client.testing.ts';
+import { RawClient, rejectionCode, responseHeader, type RawResponse } from './raw-client.testing.ts';
 
 /** Two tenants, of which the first one's caller wants everything. */
 
@@ -77,12 +77,12 @@ const post = (path: string, body = ''): string =>
   request('POST', `/${URI}${path}`, [HOST, WITH_KEY, `Content-Length: ${body.length}`], body);
 const POST_THEIRS = request('POST', `/${THEIRS}/theirs`, [HOST, `x-api-key: ${OTHER_KEY}`, 'Content-Length: 0']);
 
-const other = async (): Promise<RawAnswer | undefined> => {
+const other = async (): Promise<RawResponse | undefined> => {
   const client = await connect();
   client.send(POST_THEIRS);
-  const [answer] = await client.answers();
+  const [response] = await client.responses();
   client.destroy();
-  return answer;
+  return response;
 };
 
 /** Returns a metric of a pool, such as `used`. */
@@ -90,8 +90,8 @@ const pool = async (name: string, what = 'used'): Promise<number> => {
   const text = await fetchMetrics(stand.gateway);
   return Number(new RegExp(`^standin_shares_${what}\\{pool="${name}"\\} (.*)$`, 'm').exec(text)?.[1]);
 };
-const problemDetail = (answer: RawAnswer | undefined): string =>
-  (JSON.parse(answer?.body.toString() ?? '{}') as { detail: string }).detail;
+const problemDetail = (response: RawResponse | undefined): string =>
+  (JSON.parse(response?.body.toString() ?? '{}') as { detail: string }).detail;
 
 /** Sends requests on connections of the first tenant while `during` runs. */
 const flood = async (
@@ -117,7 +117,7 @@ test.each(['/delayed', '/silent'])('pipelined requests to %s take half of the pl
     expect([held, await pool('requests', 'capacity')]).toEqual([CONNECTIONS / 2, CONNECTIONS]);
     const own = await connect();
     own.send(post('/fast'));
-    const [refused] = await own.answers();
+    const [refused] = await own.responses();
     expect([refused?.status, rejectionCode(refused)]).toEqual([503, 'overloaded']);
     expect(problemDetail(refused)).toMatch(/share of the gateway's requests in progress\. Wait for their responses/);
     // The connection of a refused request counts as well.
@@ -129,7 +129,7 @@ test.each(['/delayed', '/silent'])('pipelined requests to %s take half of the pl
 test('a request begins when the response to the one before it on its connection is sent', async () => {
   const client = await connect();
   client.send(post('/fast'));
-  await client.answers();
+  await client.responses();
   client.send(post('/delayed?bounded') + post('/fast?bounded').repeat(400));
   const sent = (): number => stand.sink.rows.filter(({ query }) => query === 'bounded').length;
   await expect.poll(sent, PATIENCE).toBe(1);
@@ -140,14 +140,14 @@ test('a request begins when the response to the one before it on its connection 
   const quick = await connect();
   const count = 2_000;
   quick.send(post('/fast').repeat(count));
-  expect((await quick.answers(count)).map(({ status }) => status)).toEqual(Array(count).fill(200));
+  expect((await quick.responses(count)).map(({ status }) => status)).toEqual(Array(count).fill(200));
   quick.destroy();
 });
 
 test('a caller that resets its connection is noticed, even if the gateway does not read what it sent ahead', async () => {
   const client = await connect();
   client.send(post('/fast'));
-  await client.answers();
+  await client.responses();
   client.send(post('/delayed') + 'x'.repeat(300_000));
   await expect.poll(() => pool('memory'), PATIENCE).toBeGreaterThan(64 * 1_024);
   expect(await pool('requests')).toBe(1);
@@ -158,7 +158,7 @@ test('a caller that resets its connection is noticed, even if the gateway does n
 
 test('what callers send ahead of their turn takes half of the memory', async () => {
   await flood({ clients: 20, each: post('/fast') }, async (clients) => {
-    await Promise.all(clients.map((client) => client.answers()));
+    await Promise.all(clients.map((client) => client.responses()));
     for (const client of clients) client.send(post('/delayed') + 'x'.repeat(60_000));
     await expect.poll(() => pool('memory'), PATIENCE).toBeGreaterThan(MEMORY / 3);
     expect(await pool('memory', 'largest')).toBeLessThanOrEqual(MEMORY / 2);
@@ -180,7 +180,7 @@ test('delayed bodies take half of the memory, and a caller learns which share is
     await expect.poll(() => pool('memory', 'refused_total'), PATIENCE).toBeGreaterThan(0);
     expect(await pool('memory', 'largest')).toBeLessThanOrEqual(MEMORY / 2 + 101_000);
     expect((await other())?.status).toBe(200);
-    const refused = await Promise.any(clients.map(async (client) => (await client.answers())[0]));
+    const refused = await Promise.any(clients.map(async (client) => (await client.responses())[0]));
     expect(problemDetail(refused)).toMatch(/share of the gateway's memory for requests and responses\. Wait/);
   });
 });
@@ -231,9 +231,9 @@ test('idle connections beyond the share of a namespace are closed after a respon
     const closing: boolean[] = [];
     for (const client of clients) {
       client.send(post('/fast'));
-      const [answer] = await client.answers();
-      expect(answer?.status).toBe(200);
-      closing.push(answer !== undefined && responseHeader(answer, 'connection') === 'close');
+      const [response] = await client.responses();
+      expect(response?.status).toBe(200);
+      closing.push(response !== undefined && responseHeader(response, 'connection') === 'close');
     }
     expect(closing.filter(Boolean).length).toBeGreaterThanOrEqual(20);
     expect(await pool('connections', 'largest')).toBeLessThanOrEqual(CONNECTIONS / 2);

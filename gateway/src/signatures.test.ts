@@ -21,7 +21,7 @@ import {
   WITH_KEY,
   type TestGateway,
 } from './gateway.testing.ts';
-import { exchange, RawClient, rejectionCode, responseHeader, type RawAnswer } from './raw-client.testing.ts';
+import { exchange, RawClient, rejectionCode, responseHeader, type RawResponse } from './raw-client.testing.ts';
 import type { RejectedRequest } from './request/refusal.ts';
 
 const SECRET = "It's a Secret to Everybody";
@@ -59,7 +59,7 @@ beforeEach(async () => {
 });
 afterEach(() => stand[Symbol.asyncDispose]());
 
-const send = (bytes: string): Promise<RawAnswer> => exchange(stand.gateway.url, bytes);
+const send = (bytes: string): Promise<RawResponse> => exchange(stand.gateway.url, bytes);
 
 const metric = async (name: string): Promise<number> => {
   const text = await fetchMetrics(stand.gateway);
@@ -111,11 +111,11 @@ describe('a request without a key is refused with one response, and is neither l
     ['with a repeated signature', delivery(BODY, [signed(BODY), signed(BODY)])],
     ['with a malformed signature', delivery(BODY, ['X-Hub-Signature-256: sha256=xyz'])],
   ])('%s', async (_name, bytes) => {
-    const answer = await send(bytes);
+    const response = await send(bytes);
     const known = await send(delivery(BODY, []));
-    expect([answer.status, rejectionCode(answer)]).toEqual([401, 'signature_invalid']);
-    expect(answer.body).toEqual(known.body);
-    expect(answer.headers.filter(([name]) => name !== 'date')).toEqual(
+    expect([response.status, rejectionCode(response)]).toEqual([401, 'signature_invalid']);
+    expect(response.body).toEqual(known.body);
+    expect(response.headers.filter(([name]) => name !== 'date')).toEqual(
       known.headers.filter(([name]) => name !== 'date'),
     );
     expect((await rowsAfter()).map(({ path }) => path)).toEqual(['/v1/orders']);
@@ -147,8 +147,8 @@ describe('a request with a key is judged by the key alone:', () => {
     ['two keys with a valid signature', [WITH_KEY, WITH_KEY, signed(BODY)], 'api_key_repeated'],
     ['a key in another case with a valid signature', [`X-Api-Key: ${KEY}`, signed(BODY)], 'api_key_header_name'],
   ])('%s', async (_name, lines, expected) => {
-    const answer = await send(delivery(BODY, lines));
-    expect(rejectionCode(answer) ?? answer.status).toBe(expected);
+    const response = await send(delivery(BODY, lines));
+    expect(rejectionCode(response) ?? response.status).toBe(expected);
   });
 });
 
@@ -181,14 +181,14 @@ test('without a key, all other requests get the bytes that they get without any 
   const exchangedBytes = async (url: string, bytes: string): Promise<string> => {
     const client = await RawClient.connect(url);
     client.send(bytes);
-    await client.answers();
+    await client.responses();
     client.destroy();
     return client.received.toString('latin1').replace(/(date: ).*/, '$1');
   };
   for (const bytes of [...requests, request('POST', PATH, [HOST]).replace('HTTP/1.1', 'HTTP/1.0')]) {
-    const answer = await exchangedBytes(stand.gateway.url, bytes);
-    expect(answer).toContain('standin-rejected: api_key_missing');
-    expect(answer).toBe(await exchangedBytes(plain.gateway.url, bytes));
+    const response = await exchangedBytes(stand.gateway.url, bytes);
+    expect(response).toContain('standin-rejected: api_key_missing');
+    expect(response).toBe(await exchangedBytes(plain.gateway.url, bytes));
   }
 });
 
@@ -200,17 +200,17 @@ describe('the body', () => {
     client.send(expecting(signed(BODY)));
     await expect.poll(() => client.received.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n');
     client.send(BODY);
-    expect((await client.answers())[0]?.status).toBe(200);
+    expect((await client.responses())[0]?.status).toBe(200);
     client.destroy();
     const refused = await send(expecting('X-Other: a'));
     expect([rejectionCode(refused), responseHeader(refused, 'connection')]).toEqual(['signature_invalid', 'close']);
   });
 
   test('that arrives too slowly is refused', async () => {
-    const answer = await send(
+    const response = await send(
       delivery('', [signed(BODY), 'Transfer-Encoding: chunked']).replace('Content-Length: 0\r\n', ''),
     );
-    expect(rejectionCode(answer)).toBe('request_timeout');
+    expect(rejectionCode(response)).toBe('request_timeout');
   });
 
   test('takes the place of the oldest one beyond a limited number, and requests with a key need none', async () => {
@@ -220,7 +220,7 @@ describe('the body', () => {
       client.send(request('POST', HOOK, [HOST, signed(BODY), 'Content-Length: 13'], 'Hello'));
       await expect.poll(async () => usedIn('requests')).toBe(Math.min(2, slow.indexOf(client) + 1));
     }
-    const displaced = (await oldest?.answers())?.[0];
+    const displaced = (await oldest?.responses())?.[0];
     expect(displaced && [displaced.status, rejectionCode(displaced)]).toEqual([503, 'overloaded']);
     expect(displaced && [responseHeader(displaced, 'retry-after'), responseHeader(displaced, 'connection')]).toEqual([
       '1',
@@ -228,7 +228,7 @@ describe('the body', () => {
     ]);
     expect((await send(delivery(BODY, [WITH_KEY]))).status).toBe(200);
     for (const client of slow.slice(1)) client.send(', World!');
-    for (const client of slow.slice(1)) expect((await client.answers())[0]?.status).toBe(200);
+    for (const client of slow.slice(1)) expect((await client.responses())[0]?.status).toBe(200);
     expect([await usedIn('requests'), await usedIn('bytes'), await metric('displaced_total')]).toEqual([0, 0, 1]);
     const [gone] = await Promise.all([1, 2].map(() => RawClient.connect(stand.gateway.url)));
     gone?.send(request('POST', HOOK, [HOST, signed(BODY), 'Content-Length: 13'], 'Hello'));
@@ -249,14 +249,14 @@ describe('the body', () => {
     const stalled = await begin(large);
     await expect.poll(() => usedIn('bytes')).toBeGreaterThan(large.length);
     expect((await send(delivery(large))).status).toBe(200);
-    const [displaced] = await stalled.answers();
+    const [displaced] = await stalled.responses();
     expect(rejectionCode(displaced)).toBe('overloaded');
     // The request that needs the room can be the oldest itself.
     const growing = await begin('a declared length takes none');
     const newer = await begin(large);
     await expect.poll(() => usedIn('bytes')).toBeGreaterThan(large.length);
     growing.send(large);
-    const [grown] = await growing.answers();
+    const [grown] = await growing.responses();
     expect(rejectionCode(grown)).toBe('overloaded');
     newer.destroy();
     await expect.poll(() => usedIn('bytes')).toBe(0);
@@ -271,8 +271,8 @@ test('a withheld endpoint responds with 503 without a key only if it accepts sig
   const action = { kind: 'Withheld' } as const;
   await stand.operator.publish([hook({ action, credential: WITHHELD_CREDENTIAL })]);
   for (const lines of [[], [signed(BODY)], [WITH_KEY]]) {
-    const answer = await send(delivery(BODY, lines));
-    expect([answer.status, rejectionCode(answer), responseHeader(answer, 'retry-after')]).toEqual([
+    const response = await send(delivery(BODY, lines));
+    expect([response.status, rejectionCode(response), responseHeader(response, 'retry-after')]).toEqual([
       503,
       'not_ready',
       '1',
@@ -288,8 +288,8 @@ describe('a secret', () => {
     client.send(request('POST', HOOK, [HOST, signed(BODY, OTHER_SECRET), 'Content-Length: 13'], 'Hello'));
     await stand.operator.publish([hook({ credential: credential(undefined, ['new']) })]);
     client.send(', World!');
-    const [answer] = await client.answers();
-    expect(rejectionCode(answer)).toBe('signature_invalid');
+    const [response] = await client.responses();
+    expect(rejectionCode(response)).toBe('signature_invalid');
     client.destroy();
     expect((await send(delivery())).status).toBe(200);
   });
@@ -303,8 +303,8 @@ describe('a secret', () => {
 
   test('that the gateway does not have makes it not ready, but only for signed requests', async () => {
     await stand.operator.publish([hook({ credential: credential(undefined, ['new', 'later']) })]);
-    const answer = await send(delivery());
-    expect([answer.status, rejectionCode(answer), responseHeader(answer, 'retry-after')]).toEqual([
+    const response = await send(delivery());
+    expect([response.status, rejectionCode(response), responseHeader(response, 'retry-after')]).toEqual([
       503,
       'not_ready',
       '1',
@@ -339,8 +339,8 @@ test('a token reaches neither the log, nor an expression, nor the upstream, rega
     { token },
   );
   const bytes = (...lines: string[]): string => delivery(BODY, [...lines, `X-Gitlab-Token: ${token}`]);
-  for (const answer of [await send(bytes()), await send(bytes(WITH_KEY))]) {
-    expect(JSON.parse(answer.body.toString())).toEqual({ seen: shown });
+  for (const response of [await send(bytes()), await send(bytes(WITH_KEY))]) {
+    expect(JSON.parse(response.body.toString())).toEqual({ seen: shown });
   }
   const rows = (await rowsAfter()).filter(({ path }) => path === '/hook');
   expect(rows.map(({ credential: kind }) => kind)).toEqual(['signature', 'key']);

@@ -36,17 +36,17 @@ describe('a body in chunks of one byte', () => {
     expect(usedBytes() - before).toBeLessThan(30 * clients.length * COUNT);
     for (const client of clients) client.send(LAST_CHUNK);
     for (const client of clients) {
-      expect((await client.answers())[0]?.status).toBe(200);
+      expect((await client.responses())[0]?.status).toBe(200);
       client.destroy();
     }
   });
 
   test('is stored whole up to the limit', async () => {
-    const answer = await exchange(
+    const response = await exchange(
       stand.gateway.url,
       head(`${PATH}?whole`, WITH_KEY) + chunks(SMALL_CHUNKS_MAX) + LAST_CHUNK,
     );
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
     const isStored = ({ rows }: TestGateway['sink']) => rows.some(({ query }) => query === 'whole');
     await stand.sink.until(isStored);
     expect(stand.sink.rows.find(({ query }) => query === 'whole')?.requestBody).toHaveLength(SMALL_CHUNKS_MAX);
@@ -55,8 +55,8 @@ describe('a body in chunks of one byte', () => {
   test('is refused beyond the limit, and the connection closes', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(head(PATH, WITH_KEY) + chunks(2 * SMALL_CHUNKS_MAX));
-    const [answer] = await client.answers();
-    expect([answer?.status, rejectionCode(answer)]).toEqual([400, 'chunks_too_small']);
+    const [response] = await client.responses();
+    expect([response?.status, rejectionCode(response)]).toEqual([400, 'chunks_too_small']);
     await client.closed();
     expect(await bytesHeld()).toBe(0);
   });
@@ -64,9 +64,9 @@ describe('a body in chunks of one byte', () => {
   test('ends the connection if the request is already refused', async () => {
     const client = await RawClient.connect(stand.gateway.url);
     client.send(head(PATH));
-    expect((await client.answers())[0]?.status).toBe(401);
+    expect((await client.responses())[0]?.status).toBe(401);
     client.send(chunks(2 * SMALL_CHUNKS_MAX));
-    const [, second] = await client.answers(2);
+    const [, second] = await client.responses(2);
     expect(rejectionCode(second)).toBe('chunks_too_small');
     await client.closed();
   });
@@ -75,13 +75,13 @@ describe('a body in chunks of one byte', () => {
     const client = await RawClient.connect(stand.gateway.url);
     for (const count of [1, 2]) {
       client.send(head(PATH, WITH_KEY) + chunks(SMALL_CHUNKS_MAX) + LAST_CHUNK);
-      expect((await client.answers(count)).at(-1)?.status).toBe(200);
+      expect((await client.responses(count)).at(-1)?.status).toBe(200);
     }
     client.destroy();
   });
 });
 
 test('a body in many chunks of 64 bytes is accepted', async () => {
-  const answer = await exchange(stand.gateway.url, head(PATH, WITH_KEY) + chunks(100_000, 64) + LAST_CHUNK);
-  expect(answer.status).toBe(200);
+  const response = await exchange(stand.gateway.url, head(PATH, WITH_KEY) + chunks(100_000, 64) + LAST_CHUNK);
+  expect(response.status).toBe(200);
 });

@@ -69,7 +69,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'dashboard/src/requests/read-histogram.ts#readHistogram',
     'dashboard/app/requests/read-traffic.server.ts#readRows',
     'dashboard/src/api/read-body.ts#readJsonBody',
-    'gateway/src/config/operator-connection.ts#readAnswer',
+    'gateway/src/config/operator-connection.ts#readResponse',
     'gateway/src/receive/read-body.ts#readBody',
     'operator/src/sources/folder-reader.ts#FolderReader',
     'packages/logstore/src/count-log.ts#readHistogram',

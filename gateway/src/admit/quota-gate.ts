@@ -9,7 +9,7 @@ export const NO_QUOTA: Permit = { period: '', block: '', number: 0 };
 export interface QuotaGate {
   /**
    * Spends one of the account's permits, or refuses the request. Called when the request is complete. Returns a promise only if the
-   * answer depends on the operator.
+   * decision depends on the operator.
    */
   admit(account: AccountConfig): Permit | Refusal | Promise<Permit | Refusal>;
   /** Marks the permit as used because the request was recorded. */

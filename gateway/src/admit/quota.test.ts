@@ -40,9 +40,9 @@ test('the gateway accepts as many requests as there are permits, and records the
   await using stand = await start(3);
   stand.operator.permits = grantOnce(3);
   const ask = () => exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
-  const answers = await Promise.all(Array.from({ length: 8 }, ask));
-  expect(answers.filter(({ status }) => status === 200)).toHaveLength(3);
-  const refused = answers.find(({ status }) => status === 429);
+  const responses = await Promise.all(Array.from({ length: 8 }, ask));
+  expect(responses.filter(({ status }) => status === 200)).toHaveLength(3);
+  const refused = responses.find(({ status }) => status === 429);
   expect(rejectionCode(refused)).toBe('quota_exceeded');
   expect(Number(refused && responseHeader(refused, 'retry-after'))).toBeGreaterThan(0);
   expect(JSON.parse(refused?.body.toString() ?? '')).toMatchObject({
@@ -87,13 +87,13 @@ test('the gateway returns the permit of a request that was waiting for the disk 
     disk.isFull = true;
     return { error: diskError('ENOSPC'), bytesWritten: 0 };
   };
-  const answer = exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
+  const response = exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
   await vi.waitFor(() => expect(disk.appends).toBe(1), WITHIN);
   operator.send({ type: 'recall', account: 'account-own' });
   await vi.waitFor(() => expect(operator.permitRequests).toHaveLength(2), WITHIN);
   expect(operator.permitRequests[1]).toMatchObject({ want: 0, held: ['b1'], closed: [] });
   isRecalled.resolve(undefined);
-  expect((await answer).status).toBe(503);
+  expect((await response).status).toBe(503);
   operator.send({ type: 'recall', account: 'account-own' });
   await vi.waitFor(() => expect(operator.permitRequests).toHaveLength(3), WITHIN);
   expect(operator.permitRequests[2]).toMatchObject({ want: 0, held: [], closed: [{ block: 'b1', used: 0 }] });
@@ -101,8 +101,8 @@ test('the gateway returns the permit of a request that was waiting for the disk 
 
 test('the gateway refuses a request with 503 and stores nothing if the operator fails to grant permits', async () => {
   await using stand = await start(3);
-  const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
-  expect([answer.status, rejectionCode(answer), responseHeader(answer, 'retry-after')]).toEqual([
+  const response = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
+  expect([response.status, rejectionCode(response), responseHeader(response, 'retry-after')]).toEqual([
     503,
     'quota_unavailable',
     '1',
@@ -121,12 +121,12 @@ describe('during a handover between operators', () => {
     operator.leads = false;
     operator.cutStreams();
     await vi.waitFor(() => expect(operator.refusals).toBeGreaterThan(0), WITHIN);
-    const answer = exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
+    const response = exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
     // While the request is waiting, the gateway retries this operator, which does not give it a stream.
     const { refusals } = operator;
     await vi.waitFor(() => expect(operator.refusals).toBeGreaterThan(refusals), WITHIN);
     operator.leads = true;
-    expect((await answer).status).toBe(200);
+    expect((await response).status).toBe(200);
   });
 
   test('the gateway repeats an interrupted permit request with the next leader', async () => {
@@ -137,8 +137,8 @@ describe('during a handover between operators', () => {
       operator.cutConnections();
       return undefined;
     };
-    const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
-    expect([answer.status, operator.permitRequests.length, operator.streamsOpened]).toEqual([200, 2, 2]);
+    const response = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
+    expect([response.status, operator.permitRequests.length, operator.streamsOpened]).toEqual([200, 2, 2]);
   });
 
   test('a request is refused within five seconds if the leader does not respond', async () => {
@@ -147,8 +147,8 @@ describe('during a handover between operators', () => {
     const answered = Promise.withResolvers<undefined>();
     operator.permits = () => answered.promise;
     const began = performance.now();
-    const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
-    expect([answer.status, rejectionCode(answer)]).toEqual([503, 'quota_unavailable']);
+    const response = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
+    expect([response.status, rejectionCode(response)]).toEqual([503, 'quota_unavailable']);
     expect(performance.now() - began).toBeLessThan(5_000);
     expect(operator.permitRequests).toHaveLength(1);
     answered.resolve(undefined);
@@ -160,8 +160,8 @@ describe('during a handover between operators', () => {
     operator.leads = false;
     operator.cutConnections();
     const began = performance.now();
-    const answer = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
-    expect([answer.status, rejectionCode(answer)]).toEqual([503, 'quota_unavailable']);
+    const response = await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY]));
+    expect([response.status, rejectionCode(response)]).toEqual([503, 'quota_unavailable']);
     expect(performance.now() - began).toBeLessThan(5_000);
     // By now, the absence of a leader counts as an outage, so the next request is refused immediately.
     const later = performance.now();

@@ -113,9 +113,9 @@ test('the gateway refuses requests above the limit with 429, does not record the
   });
   const ask = (path: string, lines: readonly string[]) =>
     exchange(stand.gateway.url, request('POST', path, [HOST, ...lines]));
-  const answers = await Promise.all(Array.from({ length: 5 }, () => ask(PATH, [WITH_KEY])));
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 429, 429, 429, 429]);
-  const refused = answers.find(({ status }) => status === 429);
+  const responses = await Promise.all(Array.from({ length: 5 }, () => ask(PATH, [WITH_KEY])));
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, 429, 429, 429, 429]);
+  const refused = responses.find(({ status }) => status === 429);
   expect(refused && [rejectionCode(refused), responseHeader(refused, 'retry-after')]).toEqual(['rate_limited', '1']);
   expect(JSON.parse(refused?.body.toString() ?? '')).toMatchObject({ status: 429, code: 'rate_limited', limit: 1 });
   expect(rejected).toEqual(Array(4).fill(['rate_limited', PATH]));

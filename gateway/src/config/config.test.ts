@@ -427,11 +427,11 @@ describe('the copy on disk', () => {
   test('loses a key that was revoked by a stream that ended before the acknowledgement', async () => {
     const gateway = await startWith();
     await until(copyHasKey);
-    operator.answersAcks = false;
+    operator.respondsToAcks = false;
     await operator.publish([endpoint('/another')]);
     const acked = operator.publish([account('own', OWN_NEXT_KEY)]);
     await until(async () => (await askStatus(gateway)) === 401);
-    operator.answersAcks = true;
+    operator.respondsToAcks = true;
     operator.cutStreams();
     await acked;
     expect(await readFile(copyPath(), 'utf8')).not.toContain(sha256(KEY));
@@ -487,7 +487,7 @@ describe('with maxStalenessMs', () => {
     await operator.acked(operator.revision);
     await operator.publish(BASIC_OBJECTS);
     await until(async () => (await askStatus(gateway)) === 200);
-    operator.answersAcks = false;
+    operator.respondsToAcks = false;
     const heartbeats = setInterval(
       () => operator.send({ type: 'heartbeat', revision: operator.revision }),
       LIMITS.streamHeartbeatMs / 10,

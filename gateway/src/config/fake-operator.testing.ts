@@ -44,7 +44,7 @@ export class FakeOperator {
   /** The number of requests that this operator refused because it was not leading. */
   refusals = 0;
   /** If false, acknowledgements are received but get no response. */
-  answersAcks = true;
+  respondsToAcks = true;
   /** The query of the last stream request. */
   query = new URLSearchParams();
   /** The number of streams opened so far. */
@@ -70,7 +70,7 @@ export class FakeOperator {
     await once(server, 'listening');
     const operator = new FakeOperator(server, (server.address() as AddressInfo).port);
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-      void operator.#answer(request, response);
+      void operator.#respond(request, response);
     });
     return operator;
   }
@@ -137,7 +137,7 @@ export class FakeOperator {
     await once(this.#server, 'close');
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '', 'https://operator');
     if (!this.leads) {
       this.refusals++;
@@ -163,7 +163,7 @@ export class FakeOperator {
     } else if (request.method === 'POST') {
       const chunks = (await request.toArray()) as Buffer[];
       this.acks.push(ackSchema.parse(JSON.parse(Buffer.concat(chunks).toString())));
-      if (this.answersAcks) response.writeHead(204).end();
+      if (this.respondsToAcks) response.writeHead(204).end();
       this.#events.emit('ack');
     } else {
       this.onGoodbye();

@@ -38,7 +38,7 @@ export interface GatewayIdentity {
   readonly maxStalenessMs: number;
 }
 
-interface Answer {
+interface OperatorResponse {
   readonly status: number;
   readonly body: string;
 }
@@ -88,7 +88,7 @@ export class OperatorConnection {
     const { name, instance } = this.#gateway;
     const body = JSON.stringify({ gateway: name, instance, ...ack } satisfies Ack);
     const query = new URLSearchParams({ features: FEATURES });
-    const { status } = await readAnswer(await this.#send('POST', `/v1/acks?${query.toString()}`, { signal, body }));
+    const { status } = await readResponse(await this.#send('POST', `/v1/acks?${query.toString()}`, { signal, body }));
     if (status !== 204 && status !== 409)
       throw new Error(`the operator responded to an acknowledgement with status ${status}`);
     return status === 204;
@@ -101,7 +101,7 @@ export class OperatorConnection {
   async permits(request: Omit<PermitRequest, 'gateway' | 'instance'>, signal: AbortSignal): Promise<PermitAnswer> {
     const { name: gateway, instance } = this.#gateway;
     const named = { gateway, instance, ...request } satisfies PermitRequest;
-    const { status, body } = await readAnswer(
+    const { status, body } = await readResponse(
       await this.#send('POST', '/v1/permits', { signal, body: JSON.stringify(named) }),
     );
     if (status !== 200) throw new Error(`the operator responded to a permit request with status ${status}`);
@@ -111,7 +111,7 @@ export class OperatorConnection {
   async usage(accounts: UsageReport['accounts'], signal: AbortSignal): Promise<void> {
     const { name: gateway, instance } = this.#gateway;
     const report = { gateway, instance, accounts } satisfies UsageReport;
-    const { status } = await readAnswer(
+    const { status } = await readResponse(
       await this.#send('POST', '/v1/usage', { signal, body: JSON.stringify(report) }),
     );
     if (status !== 204) throw new Error(`the operator responded to a usage report with status ${status}`);
@@ -119,7 +119,7 @@ export class OperatorConnection {
 
   async drained(instance: string, signal: AbortSignal): Promise<void> {
     const body = JSON.stringify({ instance } satisfies DrainedReport);
-    const { status } = await readAnswer(await this.#send('POST', '/v1/drained', { signal, body }));
+    const { status } = await readResponse(await this.#send('POST', '/v1/drained', { signal, body }));
     if (status !== 204)
       throw new Error(`the operator responded to the report of a drained spool with status ${status}`);
   }
@@ -127,7 +127,7 @@ export class OperatorConnection {
   async refusals(ask: string, refusals: Refusals, signal: AbortSignal): Promise<void> {
     const { name: gateway, instance } = this.#gateway;
     const body = JSON.stringify({ gateway, instance, ask, refusals } satisfies RefusalReport);
-    const { status } = await readAnswer(await this.#send('POST', '/v1/refusals', { signal, body }));
+    const { status } = await readResponse(await this.#send('POST', '/v1/refusals', { signal, body }));
     if (status !== 204) throw new Error(`the operator responded to a report of refused requests with status ${status}`);
   }
 
@@ -142,7 +142,7 @@ export class OperatorConnection {
       undelivered.hasQuarantine ||
       undelivered.projects.length > 0;
     const query = new URLSearchParams({ instance, ...(hasUndelivered && { undelivered: 'true' }) });
-    await readAnswer(
+    await readResponse(
       await this.#send('DELETE', `/v1/gateways/${encodeURIComponent(name)}?${query.toString()}`, { signal }),
     );
   }
@@ -186,7 +186,7 @@ export class OperatorConnection {
 }
 
 /** Reads a whole response that is not a stream. */
-export const readAnswer = async (response: IncomingMessage): Promise<Answer> => {
+export const readResponse = async (response: IncomingMessage): Promise<OperatorResponse> => {
   const timer = setTimeout(() => response.destroy(new Error('the response stalled')), RESPONSE_TIMEOUT_MS);
   const chunks: Buffer[] = [];
   let bytes = 0;

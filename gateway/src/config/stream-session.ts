@@ -16,7 +16,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { StreamProtocolError, type Committed, type ConfigStore } from './config-store.ts';
 import type { DiskCopy } from './disk-copy.ts';
-import { readAnswer, type OperatorConnection } from './operator-connection.ts';
+import { readResponse, type OperatorConnection } from './operator-connection.ts';
 import type { Revocations } from './revocations.ts';
 
 /** The longest line of the stream. Far longer than an escaped mock of `LIMITS.mockBodyBytesMax` with its headers. */
@@ -249,7 +249,7 @@ export class StreamSession {
 }
 
 const readRefusal = async (response: IncomingMessage): Promise<Error> => {
-  const { status, body } = await readAnswer(response);
+  const { status, body } = await readResponse(response);
   const notLeader = status === 503 ? notLeaderSchema.safeParse(parseJson(body)) : undefined;
   if (notLeader?.success === true) return new NotLeaderError(notLeader.data.leader ?? undefined);
   return new Error(`the operator responded with status ${status}: ${body.slice(0, 200)}`);

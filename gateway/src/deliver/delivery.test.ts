@@ -202,7 +202,7 @@ describe('rows', () => {
 
 describe('a forwarded request', () => {
   const request = (): LogRow => testRow({ version: 1, action: 'Forward', outcome: 'response_unknown', status: 0 });
-  const answerTo = (row: LogRow): LogRow => ({ ...row, version: 2, outcome: 'forwarded', status: 200 });
+  const withResponse = (row: LogRow): LogRow => ({ ...row, version: 2, outcome: 'forwarded', status: 200 });
 
   test('stays on disk until its response is delivered, and is not stored as a separate row', async () => {
     const { sink, spool, stop } = await setUp();
@@ -211,7 +211,7 @@ describe('a forwarded request', () => {
     await spool.exchange(testRow({ query: 'other' }));
     await sink.until(({ rows }) => rows.length === 1);
     expect((await readdir(spool.folder)).filter(isSegmentName)).toHaveLength(1);
-    await spool.exchange(answerTo(row));
+    await spool.exchange(withResponse(row));
     expect(await stop()).toBe(0);
     expect(sink.rows.map(({ query, outcome }) => [query, outcome])).toEqual([
       ['other', 'mocked'],
@@ -229,7 +229,7 @@ describe('a forwarded request', () => {
     };
     const row = request();
     expect(await spool.request(row)).toBe(true);
-    await spool.exchange(answerTo(row));
+    await spool.exchange(withResponse(row));
     await sink.until(({ rows }) => rows.length === 1);
     expect(await stop()).toBe(0);
     expect(sink.rows.map(({ version }) => version)).toEqual([2]);
@@ -247,7 +247,7 @@ describe('a forwarded request', () => {
     expect(oldestReceivedMs(delivery, 'project-slow')).toBeLessThan(Infinity);
     const left = path.join(dir, '..', path.basename(await crash(dir, spool)));
     await rename(path.join(dir, path.basename(left)), left);
-    await spool.exchange(answerTo(running));
+    await spool.exchange(withResponse(running));
     expect(await stop()).toBe(0);
     expect(sink.rows.map(({ version, projectUid }) => [version, projectUid])).toEqual([
       [2, 'project-shop'],
@@ -269,7 +269,7 @@ describe('a forwarded request', () => {
     if (endless === undefined || slow === undefined) throw new Error('no requests');
     await Promise.all([spool.request(endless), spool.request(slow), spool.exchange(testRow())]);
     await expect.poll(() => oldestReceivedMs(delivery, 'project-shop'), { timeout: 10_000 }).toBe(Infinity);
-    await spool.exchange(answerTo(slow));
+    await spool.exchange(withResponse(slow));
     await sink.until(({ rows }) => rows.length === 2);
     await expect.poll(() => oldestReceivedMs(delivery, 'project-slow'), { timeout: 10_000 }).toBe(Infinity);
     expect(oldestReceivedMs(delivery, 'project-endless')).toBeLessThan(Infinity);
@@ -283,7 +283,7 @@ describe('a forwarded request', () => {
     sink.onInsert = () => copied.promise;
     await spool.request(answered);
     await spool.request(cut);
-    await spool.exchange(answerTo(answered));
+    await spool.exchange(withResponse(answered));
     await spool.seal();
     await crash(dir, spool);
     copied.resolve(undefined);

@@ -102,7 +102,7 @@ export class FolderDrain {
     const isUnread = failedAttempts === this.#options.inserter.failedAttempts;
     this.#spare = isUnread ? reusable(content) : undefined;
     this.#hold(file, content.requests, { shares, mayGrow, oldest });
-    for (const idKey of content.answeredKeys) await this.#answered(idKey);
+    for (const idKey of content.respondedKeys) await this.#responded(idKey);
     await this.#removeIfDone(file);
     return content.bytes;
   }
@@ -221,7 +221,7 @@ export class FolderDrain {
       this.#segmentsByRequest.set(idKey, [...(this.#segmentsByRequest.get(idKey) ?? []), file]);
   }
 
-  async #answered(idKey: string): Promise<void> {
+  async #responded(idKey: string): Promise<void> {
     const files = this.#segmentsByRequest.get(idKey) ?? [];
     this.#segmentsByRequest.delete(idKey);
     for (const file of files) {

@@ -30,7 +30,7 @@ export interface SegmentContent {
   readonly exchanges: RowBatch;
   readonly requests: readonly RequestRecord[];
   /** Ids of exchanges whose requests are also stored as records. */
-  readonly answeredKeys: readonly string[];
+  readonly respondedKeys: readonly string[];
   readonly damage: readonly Damage[];
 }
 
@@ -63,7 +63,7 @@ const headerDamage = (segment: Buffer): SegmentContent => ({
   columnCount: 0,
   exchanges: { rows: Buffer.alloc(0), ends: [] },
   requests: [],
-  answeredKeys: [],
+  respondedKeys: [],
   // A segment that is shorter than a header is not damaged. The process or the machine failed while the header was being written.
   damage: segment.length < HEADER_BYTES ? [] : [{ kind: 'header', offset: 0, bytes: Buffer.from(segment) }],
 });
@@ -78,7 +78,7 @@ export const readSegment = async (file: string, spare?: Buffer): Promise<Segment
   const header = decodeHeader(segment);
   if (header === undefined) return headerDamage(segment);
   const requests: RequestRecord[] = [];
-  const answeredKeys: string[] = [];
+  const respondedKeys: string[] = [];
   const damage: Damage[] = [];
   const ends: number[] = [];
   let rowsEnd = 0;
@@ -89,7 +89,7 @@ export const readSegment = async (file: string, spare?: Buffer): Promise<Segment
       damage.push({ kind: part.kind, offset: start, bytes: Buffer.from(segment.subarray(start, end)) });
     else if (part.type === 'request') requests.push({ idKey: idKeyAt(segment, start), start, end });
     else {
-      if (part.type === 'answer') answeredKeys.push(idKeyAt(segment, start));
+      if (part.type === 'response') respondedKeys.push(idKeyAt(segment, start));
       // The copy never overwrites unread bytes, because a row is shorter than its frame and the first row follows the header.
       segment.copyWithin(rowsEnd, start, end);
       rowsEnd += end - start;
@@ -100,7 +100,7 @@ export const readSegment = async (file: string, spare?: Buffer): Promise<Segment
     await nextTurn();
   }
   const exchanges = { rows: segment.subarray(0, rowsEnd), ends };
-  return { bytes: segment.length, columnCount: header.columnCount, exchanges, requests, answeredKeys, damage };
+  return { bytes: segment.length, columnCount: header.columnCount, exchanges, requests, respondedKeys, damage };
 };
 
 /** Returns the rows of these requests in a segment as a batch, or undefined if the file does not exist or has no valid header. */

@@ -34,7 +34,7 @@ const looping = createHttpServer((incoming, response) => {
   const headers = { ...incoming.headers, 'x-api-key': KEY };
   const again = httpRequest(`${stand.gateway.url}/${URI}/proxied`, { method: 'POST', headers, agent: false });
   again.on('error', () => response.destroy());
-  again.on('response', (answer) => answer.pipe(response.writeHead(answer.statusCode ?? 0)));
+  again.on('response', (passed) => passed.pipe(response.writeHead(passed.statusCode ?? 0)));
   incoming.pipe(again);
 });
 

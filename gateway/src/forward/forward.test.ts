@@ -20,15 +20,15 @@ const CAPTURE_MAX = 64 * 1024;
 const PATH = `/${URI}/f`;
 
 /** Sends the response of `rawUpstream`, which need not be valid HTTP. Set by each test. */
-let rawAnswer: (socket: Socket) => void = () => undefined;
+let respondRaw: (socket: Socket) => void = () => undefined;
 const rawUpstream: Server = createServer((socket) => {
   socket.on('error', () => undefined);
-  socket.once('data', () => rawAnswer(socket));
+  socket.once('data', () => respondRaw(socket));
 });
 /** Sends the response of `upstream`, which is always valid HTTP. Set by each test. */
-let answer: (request: IncomingMessage, response: ServerResponse, body: Buffer) => void = () => undefined;
+let respond: (request: IncomingMessage, response: ServerResponse, body: Buffer) => void = () => undefined;
 const upstream = createHttpServer((incoming, response) => {
-  void incoming.toArray().then((chunks) => answer(incoming, response, Buffer.concat(chunks as Buffer[])));
+  void incoming.toArray().then((chunks) => respond(incoming, response, Buffer.concat(chunks as Buffer[])));
 });
 
 let stand: TestGateway;
@@ -86,7 +86,7 @@ const ask = (slug: string, lines: readonly string[] = [], body = '') =>
 describe('a request to an upstream', () => {
   test('keeps its body, query and headers, without the key and hop-by-hop headers', async () => {
     let seen: { url: string | undefined; headers: string[]; body: string } | undefined;
-    answer = (incoming, response, body) => {
+    respond = (incoming, response, body) => {
       seen = { url: incoming.url, headers: incoming.rawHeaders, body: body.toString('latin1') };
       response.end('ok');
     };
@@ -130,7 +130,7 @@ describe('a request to an upstream', () => {
 
   test('has the values of path parameters in its URL', async () => {
     let url: string | undefined;
-    answer = (incoming, response) => {
+    respond = (incoming, response) => {
       url = incoming.url;
       response.end();
     };
@@ -140,7 +140,7 @@ describe('a request to an upstream', () => {
   });
 
   test('is logged as received, with the requested URL', async () => {
-    answer = (_incoming, response) => response.end('ok');
+    respond = (_incoming, response) => response.end('ok');
     await ask('/f', ['Content-Length: 2'], 'hi');
     const row = await capturedRow();
     expect(row).toMatchObject({
@@ -158,7 +158,7 @@ describe('a request to an upstream', () => {
 
 describe('a response from an upstream', () => {
   test('keeps its status, reason and headers, without hop-by-hop headers', async () => {
-    rawAnswer = (socket) =>
+    respondRaw = (socket) =>
       socket.end(
         'HTTP/1.1 418 I am a teapot\r\nX-A: 1\r\nSet-Cookie: a=1\r\nset-cookie: b=2\r\nX-Hop: gone\r\nConnection: close, x-hop\r\nKeep-Alive: timeout=1\r\nContent-Length: 3\r\nDate: Thu, 01 Jan 1970 00:00:00 GMT\r\nstandin-rejected: forged\r\n\r\nabc',
       );
@@ -175,7 +175,7 @@ describe('a response from an upstream', () => {
   });
 
   test('is neither followed if it is a redirect nor decompressed', async () => {
-    rawAnswer = (socket) =>
+    respondRaw = (socket) =>
       socket.end(
         'HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b',
         'latin1',
@@ -192,7 +192,7 @@ describe('a response from an upstream', () => {
     [204, ''],
     [304, 'Content-Length: 10\r\n'],
   ])('%i has no body', async (status, line) => {
-    rawAnswer = (socket) => socket.end(`HTTP/1.1 ${status} X\r\n${line}\r\n`);
+    respondRaw = (socket) => socket.end(`HTTP/1.1 ${status} X\r\n${line}\r\n`);
     const client = await RawClient.connect(stand.gateway.url);
     client.send(request('POST', `/${URI}/raw?${marker}`, [HOST, WITH_KEY, 'Connection: close']));
     await client.closed();
@@ -202,7 +202,7 @@ describe('a response from an upstream', () => {
 
   test('is streamed, so the first part is passed on before the rest arrives', async () => {
     const pending: ServerResponse[] = [];
-    answer = (_incoming, response) => {
+    respond = (_incoming, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write('data: 1\n\n');
       pending.push(response);
@@ -217,7 +217,7 @@ describe('a response from an upstream', () => {
   });
 
   test('reaches the caller in full if it is larger than the captured size', async () => {
-    answer = (_incoming, response) => {
+    respond = (_incoming, response) => {
       response.writeHead(200, { 'content-length': 3 * CAPTURE_MAX });
       response.end('y'.repeat(3 * CAPTURE_MAX));
     };
@@ -231,7 +231,7 @@ describe('a response from an upstream', () => {
   });
 
   test('keeps its trailers for callers that accept them, and they are recorded', async () => {
-    rawAnswer = (socket) =>
+    respondRaw = (socket) =>
       socket.end(
         'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n',
       );
@@ -254,7 +254,7 @@ describe('a response from an upstream', () => {
       'X-Hop: 1',
     ];
     const trailers = [...taken, ...passed].join('\r\n');
-    rawAnswer = (socket) =>
+    respondRaw = (socket) =>
       socket.end(
         `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: X-Hop\r\n\r\n2\r\nok\r\n0\r\n${trailers}\r\n\r\n`,
       );
@@ -306,7 +306,7 @@ describe('a failing upstream', () => {
   ] as const)(
     'that %s results in a problem document, which is stored like any response',
     async (...[, slug, act, status, code, outcome]) => {
-      rawAnswer = act;
+      respondRaw = act;
       const got = await ask(slug);
       expect([got.status, responseHeader(got, 'content-type'), rejectionCode(got)]).toEqual([
         status,
@@ -325,7 +325,7 @@ describe('a failing upstream', () => {
     ['a known length', 'Content-Length: 100\r\n\r\nabc'],
     ['chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
   ])("that stops within %s closes the caller's connection, and the row records the error", async (_name, rest) => {
-    rawAnswer = (socket) => socket.write(`HTTP/1.1 200 OK\r\n${rest}`, () => setTimeout(() => socket.destroy(), 20));
+    respondRaw = (socket) => socket.write(`HTTP/1.1 200 OK\r\n${rest}`, () => setTimeout(() => socket.destroy(), 20));
     const client = await RawClient.connect(stand.gateway.url);
     client.send(request('POST', `/${URI}/raw?${marker}`, [HOST, WITH_KEY]));
     await once(client.socket, 'close');
@@ -341,7 +341,7 @@ describe('after the caller has disconnected', () => {
   test('a response is recorded in full', async () => {
     const pending: ServerResponse[] = [];
     const arrived = new Promise<void>((resolve) => {
-      answer = (_incoming, response) => {
+      respond = (_incoming, response) => {
         response.write('begin ');
         pending.push(response);
         resolve();
@@ -360,7 +360,7 @@ describe('after the caller has disconnected', () => {
 
   test('a slow response is not read forever', async () => {
     const cut = Promise.withResolvers<undefined>();
-    answer = (_incoming, response) => {
+    respond = (_incoming, response) => {
       const timer = setInterval(() => response.write('z'), 50);
       response.on('close', () => {
         clearInterval(timer);
@@ -377,7 +377,7 @@ describe('after the caller has disconnected', () => {
 
   test('an endless response is cut off', async () => {
     const cut = Promise.withResolvers<undefined>();
-    answer = (_incoming, response) => {
+    respond = (_incoming, response) => {
       const pour = (): void => {
         while (!response.destroyed && response.write('z'.repeat(16_384)));
       };

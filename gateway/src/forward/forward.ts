@@ -1,7 +1,7 @@
 import { errorMessage, type FallbackReason, type HeaderPair, type UpstreamFailureCode } from '@standin/contract';
 import { EgressError, joinUpstreamUrl, type Egress, type UpstreamResponse } from '@standin/egress';
 import { expandUrl } from '@standin/responses';
-import { buildMockRow, buildRow, type Answered } from '../record/build-row.ts';
+import { buildMockRow, buildRow, type RecordedResponse } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { Accepted } from '../request/accepted.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
@@ -12,7 +12,7 @@ import type { Fallback, ForwardEndpoint, Mock, MockSource } from '../request/rou
 import { Capture } from './capture.ts';
 import { discard } from './discard.ts';
 import { relayBody, type RelayEnd } from './relay-body.ts';
-import { acceptsTrailers, frameAnswer, passableTrailers, upstreamHeaders, type Framing } from './upstream-headers.ts';
+import { acceptsTrailers, frameResponse, passableTrailers, upstreamHeaders, type Framing } from './upstream-headers.ts';
 
 /** The span for a call to an upstream. */
 interface UpstreamSpan {
@@ -79,7 +79,7 @@ export const forward = async (
     if (exchange.response.headersSent) exchange.destroy();
   }, exchange.leftMs).unref();
   try {
-    const answer = await options.egress
+    const response = await options.egress
       .request({
         url: upstreamUrl,
         // The request is matched, so its method is one that an endpoint can have.
@@ -92,7 +92,7 @@ export const forward = async (
         signal: ending.signal,
       })
       .catch(toFailure);
-    return await ('code' in answer ? relay.fail(answer) : relay.pass(answer));
+    return await ('code' in response ? relay.fail(response) : relay.pass(response));
   } finally {
     clearTimeout(timer);
   }
@@ -140,43 +140,43 @@ class Relay {
       bodyBytes: body.length,
       upstreamError: message,
     });
-    exchange.answer(status, dated, body);
+    exchange.respond(status, dated, body);
     return undefined;
   }
 
-  async pass(answer: UpstreamResponse): Promise<Mock | undefined> {
+  async pass(response: UpstreamResponse): Promise<Mock | undefined> {
     const { exchange } = this.#accepted;
     this.#firstByteUs = Math.round((performance.now() - this.#dialledMs) * 1000);
-    const fallback = answer.status >= SERVER_ERROR_MIN ? this.#fallbackOn('ServerError') : undefined;
+    const fallback = response.status >= SERVER_ERROR_MIN ? this.#fallbackOn('ServerError') : undefined;
     if (fallback !== undefined) {
-      discard(answer.body);
-      this.#call.span?.end({ status: answer.status });
-      return this.#fallBack(fallback, `The upstream responded with status ${answer.status}.`);
+      discard(response.body);
+      this.#call.span?.end({ status: response.status });
+      return this.#fallBack(fallback, `The upstream responded with status ${response.status}.`);
     }
-    const framing = frameAnswer(answer.status, answer.headers, exchange.date());
+    const framing = frameResponse(response.status, response.headers, exchange.date());
     if (framing === undefined) {
-      answer.body.on('error', () => undefined).destroy();
+      response.body.on('error', () => undefined).destroy();
       return this.fail({
         code: 'upstream_invalid',
         message: 'The upstream response has conflicting or invalid Content-Length values.',
       });
     }
-    exchange.begin(answer.status, framing.headers, answer.statusText);
-    const end = await relayBody(answer, exchange, {
+    exchange.begin(response.status, framing.headers, response.statusText);
+    const end = await relayBody(response, exchange, {
       capture: this.#capture,
       contentLength: framing.contentLength,
       readBytesMax: this.#options.captureBytesMax,
       readMsMax: this.#options.readMsMax,
     });
     const failure = end.error === undefined ? undefined : toFailure(end.error);
-    this.#call.span?.end({ status: answer.status, error: failure?.code });
-    const recorded = this.#recordAnswer(answer, framing, end, failure);
+    this.#call.span?.end({ status: response.status, error: failure?.code });
+    const recorded = this.#recordResponse(response, framing, end, failure);
     // The recorder has its own copy. Counting both copies would cause refusals of other requests although memory is about to be
     // freed.
     this.#capture.free();
     await recorded;
     if (end.error !== undefined) exchange.destroy();
-    else exchange.end(end.heldBack, this.#trailersFor(answer));
+    else exchange.end(end.heldBack, this.#trailersFor(response));
     return undefined;
   }
 
@@ -200,17 +200,17 @@ class Relay {
   }
 
   /** Returns the trailers if the caller accepts trailers (RFC 9110 section 6.5.1), and otherwise none. */
-  #trailersFor(answer: UpstreamResponse): readonly HeaderPair[] {
+  #trailersFor(response: UpstreamResponse): readonly HeaderPair[] {
     if (!acceptsTrailers(this.#accepted.head)) return [];
-    return passableTrailers(answer.trailers(), answer.headers);
+    return passableTrailers(response.trailers(), response.headers);
   }
 
-  #recordAnswer(answer: UpstreamResponse, framing: Framing, end: RelayEnd, failure?: Failure): Promise<void> {
+  #recordResponse(response: UpstreamResponse, framing: Framing, end: RelayEnd, failure?: Failure): Promise<void> {
     return this.#record({
       outcome: failure === undefined ? 'forwarded' : failureOutcome(failure),
-      status: answer.status,
+      status: response.status,
       headers: framing.headers,
-      trailers: answer.trailers(),
+      trailers: response.trailers(),
       body: this.#capture.bytes(),
       bodyBytes: this.#capture.totalBytes,
       isTruncated: this.#capture.isTruncated || end.isCutShort,
@@ -219,15 +219,15 @@ class Relay {
   }
 
   async #record(
-    answered: Pick<Answered, 'outcome' | 'status' | 'headers' | 'body' | 'bodyBytes' | 'upstreamError'> &
-      Partial<Answered>,
+    response: Pick<RecordedResponse, 'outcome' | 'status' | 'headers' | 'body' | 'bodyBytes' | 'upstreamError'> &
+      Partial<RecordedResponse>,
   ): Promise<void> {
     await this.#options.recorder.exchange(
       buildRow(this.#accepted, {
         trailers: [],
         isTruncated: false,
         delayUs: 0,
-        ...answered,
+        ...response,
         upstreamUrl: this.#call.upstreamUrl,
         upstreamFirstByteUs: this.#firstByteUs,
       }),

@@ -29,15 +29,15 @@ export interface RelayEnd {
  * known length, because a chunked body is complete only with its terminator.
  */
 export const relayBody = async (
-  answer: UpstreamResponse,
+  response: UpstreamResponse,
   exchange: Exchange,
   { capture, contentLength, readBytesMax, readMsMax }: RelayOptions,
 ): Promise<RelayEnd> => {
   let heldBack: Uint8Array | undefined;
   let goneMs: number | undefined;
-  if (answer.body.readableLength === 0 && contentLength !== 0) exchange.flushHead();
+  if (response.body.readableLength === 0 && contentLength !== 0) exchange.flushHead();
   try {
-    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+    for await (const chunk of response.body as AsyncIterable<Buffer>) {
       capture.add(chunk);
       if (exchange.isGone) {
         goneMs ??= performance.now();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { HeaderPair } from '@standin/contract';
 import { expect, test } from 'vitest';
 import type { RequestHead } from '../request/request-head.ts';
-import { frameAnswer, passableTrailers, upstreamHeaders } from './upstream-headers.ts';
+import { frameResponse, passableTrailers, upstreamHeaders } from './upstream-headers.ts';
 
 const name = fc.constantFrom(
   ...['x-a', 'X-A', 'x-b', 'server-timing', 'Standin-Rejected', 'standin-rejected', 'Connection', 'Keep-Alive'],
@@ -17,7 +17,7 @@ test('trailers lose exactly the fields that the head would lose', () => {
       const connection = headers.filter(([header]) => /^connection$/i.test(header));
       // The same fields in the head, without Content-Length, which the gateway would replace with its own.
       const head = [...connection, ...trailers.filter(([trailer]) => !LENGTH.test(trailer))];
-      const asHead = frameAnswer(200, head, 'now')?.headers.filter(([header]) => header !== 'date');
+      const asHead = frameResponse(200, head, 'now')?.headers.filter(([header]) => header !== 'date');
       expect(passableTrailers(trailers, headers)).toEqual(asHead);
     }),
   );

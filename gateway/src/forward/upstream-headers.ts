@@ -64,7 +64,7 @@ const withoutOurs = (lines: readonly HeaderPair[]): HeaderPair[] =>
  * Returns the framing and the headers of the response to the caller, or undefined if the upstream's Content-Length is invalid or
  * ambiguous.
  */
-export const frameAnswer = (status: number, headers: readonly HeaderPair[], date: string): Framing | undefined => {
+export const frameResponse = (status: number, headers: readonly HeaderPair[], date: string): Framing | undefined => {
   const lengths = headers.filter(([name]) => isNamed(name, 'content-length')).map(([, value]) => value);
   const isChunked = headers.some(([name]) => isNamed(name, 'transfer-encoding'));
   const contentLength = lengths.length === 0 || isChunked ? undefined : parseContentLength(lengths);

@@ -61,7 +61,7 @@ const readers = (registry: Registry) => {
 /** The gateway's metrics. Requests are counted in plain numbers, from which Prometheus' counters are filled at each scrape. */
 export class Metrics {
   readonly registry: Registry;
-  readonly #answers: Record<Action, number[]> = { JSON: [0, 0, 0, 0, 0, 0], Forward: [0, 0, 0, 0, 0, 0] };
+  readonly #statusCounts: Record<Action, number[]> = { JSON: [0, 0, 0, 0, 0, 0], Forward: [0, 0, 0, 0, 0, 0] };
   readonly #rejections = new Map<RejectionCode, number>();
   readonly #responses = new ResponseCounts();
   readonly #projects = new ProjectCounts();
@@ -70,7 +70,7 @@ export class Metrics {
   constructor(registry: Registry) {
     this.registry = registry;
     const registers = [this.registry];
-    const answers = this.#answers;
+    const statusCounts = this.#statusCounts;
     const rejections = this.#rejections;
     new Counter({
       name: 'standin_respond_requests_total',
@@ -79,7 +79,7 @@ export class Metrics {
       registers,
       collect() {
         this.reset();
-        for (const [action, counts] of Object.entries(answers)) {
+        for (const [action, counts] of Object.entries(statusCounts)) {
           for (const [index, count] of counts.entries()) {
             if (count > 0) this.inc({ action, status: STATUS_CLASSES[index] ?? '' }, count);
           }
@@ -104,13 +104,13 @@ export class Metrics {
     });
   }
 
-  answered({ route, responder }: Pick<Accepted, 'route' | 'responder'>, status: number, durationMs: number): void {
-    const counts = this.#answers[responder.kind];
+  responded({ route, responder }: Pick<Accepted, 'route' | 'responder'>, status: number, durationMs: number): void {
+    const counts = this.#statusCounts[responder.kind];
     const index = Math.floor(status / 100);
     counts[index] = (counts[index] ?? 0) + 1;
     this.#durations[responder.kind].add(durationMs / 1000);
     this.#responses.add(route.endpoint, responder);
-    this.#projects.answered(route.project, index, durationMs / 1000);
+    this.#projects.responded(route.project, index, durationMs / 1000);
   }
 
   /** @param project the project whose URI the target contains, if it is known */

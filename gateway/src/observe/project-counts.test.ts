@@ -59,7 +59,7 @@ test('buckets of durations include the shorter ones', async () => {
   const counts = new ProjectCounts();
   const shop = withMetrics('shop');
   counts.expose(registry, { project: () => shop, hasMetrics: () => true });
-  for (const seconds of [0.001, 0.002, 0.3, 61]) counts.answered(shop, 2, seconds);
+  for (const seconds of [0.001, 0.002, 0.3, 61]) counts.responded(shop, 2, seconds);
   const buckets = (await registry.metrics()).matchAll(/_bucket\{.*,le="(.*)"\} (\d+)$/gm);
   expect([...buckets].map(([, bound, count]) => `${bound} ${count}`)).toEqual([
     '0.001 1',
@@ -89,7 +89,7 @@ test('namespaces share the maximum of projects, and requests to others are count
     store.commit(revision);
   };
   const sendAll = (): void => {
-    for (const shop of [...busy, other]) counts.answered(shop, 2, 0.001);
+    for (const shop of [...busy, other]) counts.responded(shop, 2, 0.001);
   };
   const read = async () => {
     const series = seriesIn(await registry.metrics());

@@ -6,7 +6,7 @@ export const STATUS_CLASSES = ['', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 
 interface Counts {
   /** Responses by the index of `STATUS_CLASSES`. */
-  readonly answers: Float64Array;
+  readonly statusCounts: Float64Array;
   readonly durations: DurationCounts;
   readonly rejections: Map<RejectionCode, number>;
 }
@@ -31,11 +31,11 @@ export class ProjectCounts {
   #uncounted = 0;
 
   /** @param statusClass the index in `STATUS_CLASSES` */
-  answered(project: ProjectConfig, statusClass: number, seconds: number): void {
+  responded(project: ProjectConfig, statusClass: number, seconds: number): void {
     if (project.metrics === undefined) return;
     const counts = this.#findOrAddCounts(project);
     if (counts === undefined) return;
-    counts.answers[statusClass] = (counts.answers[statusClass] ?? 0) + 1;
+    counts.statusCounts[statusClass] = (counts.statusCounts[statusClass] ?? 0) + 1;
     counts.durations.add(seconds);
   }
 
@@ -58,8 +58,8 @@ export class ProjectCounts {
       registers,
       collect() {
         this.reset();
-        for (const [labels, { answers }] of active()) {
-          for (const [index, count] of answers.entries()) {
+        for (const [labels, { statusCounts }] of active()) {
+          for (const [index, count] of statusCounts.entries()) {
             if (count > 0) this.inc({ ...labels, status: STATUS_CLASSES[index] ?? '' }, count);
           }
         }
@@ -105,7 +105,7 @@ export class ProjectCounts {
     // Without a scrape, those that are no longer counted would stay.
     if (this.#counts.size >= LIMITS.projectSeriesMax) this.#active();
     const counts = {
-      answers: new Float64Array(STATUS_CLASSES.length),
+      statusCounts: new Float64Array(STATUS_CLASSES.length),
       durations: new DurationCounts(),
       rejections: new Map(),
     };

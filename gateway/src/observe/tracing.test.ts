@@ -223,11 +223,11 @@ test('a refused request has neither a span nor a row', async () => {
 test('an unavailable collector affects neither requests nor shutdown', async () => {
   const stand = await startTestGateway({ settings: { tracing: { url: 'http://127.0.0.1:1/v1/traces' } } });
   try {
-    const answer = await fetch(`${stand.gateway.url}/${URI}/v1/orders`, {
+    const response = await fetch(`${stand.gateway.url}/${URI}/v1/orders`, {
       method: 'POST',
       headers: { 'x-api-key': KEY },
     });
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   } finally {
     const started = performance.now();
     await stand[Symbol.asyncDispose]();

@@ -363,9 +363,9 @@ export class Receiver {
     else owed.once('finish', say);
   }
 
-  #sayFarewell(socket: Socket, answer: Buffer): void {
+  #sayFarewell(socket: Socket, response: Buffer): void {
     if (!socket.writable) return;
-    socket.end(answer);
+    socket.end(response);
     socket.resume();
     setTimeout(() => socket.destroy(), FAREWELL_MS).unref();
   }

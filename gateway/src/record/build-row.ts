@@ -4,7 +4,7 @@ import type { Accepted } from '../request/accepted.ts';
 import { responderName, type Mock } from '../request/route.ts';
 
 /** The response, as stored in the log. */
-export interface Answered {
+export interface RecordedResponse {
   readonly outcome: Outcome;
   readonly status: number;
   readonly headers: readonly HeaderPair[];
@@ -28,7 +28,7 @@ const NOTHING = new Uint8Array(0);
  * Returns the row for an exchange, which is complete in version 2 and has no response in version 1. All columns by which ClickHouse
  * sorts, partitions or expires rows come from `accepted`, so they are the same in both versions.
  */
-export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 = 2): LogRow => {
+export const buildRow = (accepted: Accepted, response: RecordedResponse, version: 1 | 2 = 2): LogRow => {
   const { exchange, head, authenticated, route, permit } = accepted;
   const { account, project, endpoint } = route;
   return {
@@ -46,7 +46,7 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     endpointGeneration: endpoint.config.generation,
     gateway: accepted.gateway,
     action: endpoint.kind,
-    outcome: answered.outcome,
+    outcome: response.outcome,
     clientAddress: exchange.connection.peerAddress,
     keyFingerprint: authenticated.kind === 'key' ? authenticated.fingerprint : '',
     // The request is matched, so its method is one of the known methods.
@@ -58,23 +58,23 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
     requestHeaders: head.headers,
     requestTrailers: accepted.trailers,
     requestBody: accepted.body,
-    status: answered.status,
-    responseHeaders: answered.headers,
-    responseTrailers: answered.trailers,
-    responseBody: answered.body,
-    responseBodyBytes: answered.bodyBytes,
-    responseTruncated: answered.isTruncated,
-    upstreamUrl: answered.upstreamUrl,
-    upstreamError: answered.upstreamError,
-    durationUs: exchange.elapsedUs() + answered.delayUs,
+    status: response.status,
+    responseHeaders: response.headers,
+    responseTrailers: response.trailers,
+    responseBody: response.body,
+    responseBodyBytes: response.bodyBytes,
+    responseTruncated: response.isTruncated,
+    upstreamUrl: response.upstreamUrl,
+    upstreamError: response.upstreamError,
+    durationUs: exchange.elapsedUs() + response.delayUs,
     requestUs: accepted.requestUs,
-    upstreamFirstByteUs: answered.upstreamFirstByteUs,
+    upstreamFirstByteUs: response.upstreamFirstByteUs,
     quotaPeriod: permit.period,
     quotaBlock: permit.block,
     quotaPermit: permit.number,
     response: responderName(accepted.responder),
-    delayUs: answered.delayUs,
-    templateError: answered.templateError ?? '',
+    delayUs: response.delayUs,
+    templateError: response.templateError ?? '',
     credential: authenticated.kind,
     deliveryId: authenticated.kind === 'signature' ? authenticated.deliveryId : '',
   };
@@ -87,7 +87,7 @@ export const buildRow = (accepted: Accepted, answered: Answered, version: 1 | 2 
 export const buildMockRow = (
   accepted: Accepted,
   mock: Mock,
-  upstream?: Pick<Answered, 'upstreamUrl' | 'upstreamError' | 'upstreamFirstByteUs'>,
+  upstream?: Pick<RecordedResponse, 'upstreamUrl' | 'upstreamError' | 'upstreamFirstByteUs'>,
 ): LogRow =>
   buildRow(accepted, {
     outcome: upstream !== undefined && mock.outcome === 'mocked' ? 'fallback' : mock.outcome,

@@ -16,7 +16,7 @@ test('a response whose caller reads it slowly ends with the exchange, although t
     const exchange = new Exchange(request, response, { connection, ...limits });
     exchange.hasUnreadBody = false;
     exchange.decide(false);
-    exchange.answer(200, [['content-length', String(BODY.length)]], BODY);
+    exchange.respond(200, [['content-length', String(BODY.length)]], BODY);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const startedMs = performance.now();

@@ -150,7 +150,7 @@ export class Exchange {
   }
 
   /** Sends a complete response. A string has one byte per character. */
-  answer(status: number, headers: readonly HeaderPair[], body: string | Uint8Array): void {
+  respond(status: number, headers: readonly HeaderPair[], body: string | Uint8Array): void {
     if (this.isGone) return;
     this.begin(status, headers);
     if (this.hasUnreadBody && this.#closes) this.#endAfterRequest(body);

@@ -79,9 +79,9 @@ test('a delayed response is recorded with its planned duration before the wait',
 test('a delayed response arrives after its delay, and the metric for durations excludes the delay', async () => {
   const sentMs = performance.now();
   client.send(post('/short'));
-  const [answer] = await client.answers();
+  const [response] = await client.responses();
   expect(performance.now() - sentMs).toBeGreaterThanOrEqual(SHORT_MS);
-  expect([answer?.status, answer?.body.toString()]).toEqual([200, '{"id": 1}']);
+  expect([response?.status, response?.body.toString()]).toEqual([200, '{"id": 1}']);
   await expect.poll(running).toBe(0);
   expect(await metric('standin_respond_requests_total{action="JSON",status="2xx"}')).toBe(1);
   expect(await metric('standin_respond_duration_seconds_sum{action="JSON"}')).toBeLessThan(SHORT_MS / 1_000);
@@ -89,12 +89,12 @@ test('a delayed response arrives after its delay, and the metric for durations e
 
 test('pipelined responses arrive in the order of the requests', async () => {
   client.send(post('/short') + request('POST', '/unknown', [HOST, WITH_KEY]));
-  expect((await client.answers(2)).map(({ status }) => status)).toEqual([200, 404]);
+  expect((await client.responses(2)).map(({ status }) => status)).toEqual([200, 404]);
 });
 
 test('the timeouts of the gateway do not affect a delayed response', async () => {
   client.send(post('/beyond', 'body'));
-  expect((await client.answers())[0]?.status).toBe(200);
+  expect((await client.responses())[0]?.status).toBe(200);
 }, 10_000);
 
 describe('during a delay', () => {
@@ -132,10 +132,10 @@ describe('during a delay', () => {
     expect(Date.now() - published).toBeLessThan(BEYOND_TIMEOUTS_MS / 2);
     const late = await RawClient.connect(stand.gateway.url);
     late.send(post('/beyond'));
-    expect((await late.answers())[0]?.status).toBe(401);
-    const answers = [...(await client.answers()), ...(await other.answers())];
+    expect((await late.responses())[0]?.status).toBe(401);
+    const responses = [...(await client.responses()), ...(await other.responses())];
     for (const one of [late, other]) one.destroy();
-    expect(answers.map(({ status, body }) => [status, body.toString()])).toEqual([
+    expect(responses.map(({ status, body }) => [status, body.toString()])).toEqual([
       [200, '{"id": 1}'],
       [200, '{"id": 1}'],
     ]);
@@ -147,7 +147,7 @@ describe('during a delay', () => {
     await rows(1);
     const other = await RawClient.connect(stand.gateway.url);
     other.send(request('POST', PATH, [HOST, WITH_KEY]));
-    expect((await other.answers())[0]?.status).toBe(200);
+    expect((await other.responses())[0]?.status).toBe(200);
     other.destroy();
   });
 
@@ -159,9 +159,9 @@ describe('during a delay', () => {
     clients.at(-1)?.send(post('/long'));
     await rows(count);
     const stopped = stand.gateway.stop();
-    const all = await Promise.all(clients.map((one, index) => one.answers(index === count - 1 ? 2 : 1)));
+    const all = await Promise.all(clients.map((one, index) => one.responses(index === count - 1 ? 2 : 1)));
     expect(new Set(all.flat().map(({ status }) => status))).toEqual(new Set([200]));
-    expect(all.at(-1)?.map((answer) => responseHeader(answer, 'connection'))).toEqual([undefined, 'close']);
+    expect(all.at(-1)?.map((response) => responseHeader(response, 'connection'))).toEqual([undefined, 'close']);
     await stopped;
     expect(stand.sink.rows.map(({ delayUs }) => delayUs)).toEqual(Array(count + 1).fill(LONG_MS * 1_000));
   });
@@ -172,9 +172,11 @@ describe('a wait', () => {
   /** The exchanges of one connection, which count their responses. */
   const connect = () => {
     const connection = { onClosed: new Set<() => void>() } as Partial<CallerConnection> as CallerConnection;
-    const exchange = { connection, isGone: false, answers: 0, date: () => '' };
-    return Object.assign(exchange, { answer: () => void (exchange.answers += 1) }) as Partial<Exchange> as Exchange & {
-      answers: number;
+    const exchange = { connection, isGone: false, responses: 0, date: () => '' };
+    return Object.assign(exchange, {
+      respond: () => void (exchange.responses += 1),
+    }) as Partial<Exchange> as Exchange & {
+      responses: number;
     };
   };
   beforeEach(() => void vi.useFakeTimers());
@@ -198,7 +200,7 @@ describe('a wait', () => {
     await end(delayed, exchange);
     await Promise.all(responded);
     expect([exchange.connection.onClosed.size, delayed.count]).toEqual([0, 0]);
-    expect([exchange.answers, vi.getTimerCount()]).toEqual([3, 0]);
+    expect([exchange.responses, vi.getTimerCount()]).toEqual([3, 0]);
   });
 });
 
@@ -206,7 +208,7 @@ test('requests to the same endpoint have different delays if its delay varies', 
   await stand.operator.publish([endpoint('/varied', { delay: { kind: 'Uniform', minMs: 1, maxMs: 50 } })]);
   for (let sent = 1; sent <= 5; sent++) {
     client.send(post('/varied'));
-    await client.answers(sent);
+    await client.responses(sent);
   }
   await rows(5);
   expect(new Set(stand.sink.rows.map(({ delayUs }) => delayUs)).size).toBe(5);

@@ -15,4 +15,4 @@ export const chooseResponder = (asked: Asked): Responder => {
 
 /** Sends the mock verbatim. */
 export const respond = (exchange: Exchange, mock: Mock): void =>
-  exchange.answer(mock.status, mock.headers(exchange.date()), mock.wire);
+  exchange.respond(mock.status, mock.headers(exchange.date()), mock.wire);

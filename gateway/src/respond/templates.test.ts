@@ -58,12 +58,12 @@ afterEach(async () => {
   await stand[Symbol.asyncDispose]();
 });
 
-const answerTo = async (path: string, text: string) => {
+const responseTo = async (path: string, text: string) => {
   const body = Buffer.from(text).toString('latin1');
   client.send(request('POST', `/${URI}${path}`, [HOST, WITH_KEY, `Content-Length: ${body.length}`], body));
-  const answer = (await client.answers()).at(-1);
-  if (answer === undefined) throw new Error('there is no answer');
-  return answer;
+  const response = (await client.responses()).at(-1);
+  if (response === undefined) throw new Error('there is no response');
+  return response;
 };
 const capturedRow = async () => {
   await stand.sink.until(({ rows }) => rows.length === 1);
@@ -73,9 +73,9 @@ const capturedRow = async () => {
 };
 
 test('the body and the headers are made from the request, and recorded as sent', async () => {
-  const answer = await answerTo('/echo/4%202', '{"note": "\\"b\\" é"}');
+  const response = await responseTo('/echo/4%202', '{"note": "\\"b\\" é"}');
   const row = await capturedRow();
-  const sent = JSON.parse(answer.body.toString()) as Record<string, string>;
+  const sent = JSON.parse(response.body.toString()) as Record<string, string>;
   expect(sent).toEqual({
     id: '4 2',
     note: '"b" é',
@@ -83,24 +83,24 @@ test('the body and the headers are made from the request, and recorded as sent',
     uuid: expect.stringMatching(/^[0-9a-f-]{36}$/) as string,
   });
   expect(Math.abs(Date.parse(sent['at'] ?? '') - row.receivedAtUs / 1_000)).toBeLessThan(2);
-  expect([answer.status, responseHeader(answer, 'x-note'), responseHeader(answer, 'content-length')]).toEqual([
+  expect([response.status, responseHeader(response, 'x-note'), responseHeader(response, 'content-length')]).toEqual([
     200,
     '"b" é',
-    String(answer.body.length),
+    String(response.body.length),
   ]);
   expect({ ...row, responseBody: Buffer.from(row.responseBody) }).toMatchObject({
     outcome: 'mocked',
     status: 200,
     templateError: '',
     response: '',
-    responseBody: answer.body,
+    responseBody: response.body,
     responseHeaders: expect.arrayContaining([['x-note', '"b" é']]) as HeaderPair[],
   });
 });
 
 test('a response can be a template', async () => {
-  const answer = await answerTo('/some?q=%22', '');
-  expect([answer.status, answer.body.toString()]).toEqual([201, '"\\""']);
+  const response = await responseTo('/some?q=%22', '');
+  expect([response.status, response.body.toString()]).toEqual([201, '"\\""']);
   expect(await capturedRow()).toMatchObject({ response: 'first', status: 201 });
 });
 
@@ -115,13 +115,13 @@ describe('a template that cannot be rendered', () => {
     ['/newer', '', 'body: ${nothing} at line 1, column 7: there is no variable nothing: use '],
     ['/key', '', 'body: ${request.headers["x-api-key"]} at line 1, column 9: there is no field x-api-key'],
   ])('is a problem for the caller of %s with %s, and its reason is in the log', async (path, body, reason) => {
-    const answer = await answerTo(path, body);
-    expect([answer.status, responseHeader(answer, 'content-type'), rejectionCode(answer)]).toEqual([
+    const response = await responseTo(path, body);
+    expect([response.status, responseHeader(response, 'content-type'), rejectionCode(response)]).toEqual([
       500,
       'application/problem+json',
       undefined,
     ]);
-    expect(JSON.parse(answer.body.toString())).toEqual({
+    expect(JSON.parse(response.body.toString())).toEqual({
       type: 'https://standin.dev/errors#template_failed',
       code: 'template_failed',
       status: 500,
@@ -131,7 +131,7 @@ describe('a template that cannot be rendered', () => {
     const row = await capturedRow();
     expect(row).toMatchObject({ outcome: 'template_failed', status: 500, action: 'JSON' });
     expect(row.templateError).toContain(reason);
-    expect(Buffer.from(row.responseBody)).toEqual(answer.body);
+    expect(Buffer.from(row.responseBody)).toEqual(response.body);
   });
 });
 

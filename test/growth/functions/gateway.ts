@@ -4,7 +4,7 @@ import { LIMITS, type HeaderPair } from '@standin/contract';
 import { LineSplitter } from '../../../packages/contract/src/line-splitter.ts';
 import {
   acceptsTrailers,
-  frameAnswer,
+  frameResponse,
   passableTrailers,
   upstreamHeaders,
 } from '../../../gateway/src/forward/upstream-headers.ts';
@@ -161,9 +161,9 @@ export const GATEWAY: readonly GrowthEntry[] = [
     near: HEADS,
   },
   {
-    of: 'gateway/src/forward/upstream-headers.ts#frameAnswer',
+    of: 'gateway/src/forward/upstream-headers.ts#frameResponse',
     limit: UPSTREAM_HEAD,
-    run: (text) => frameAnswer(200, headersOf(text), ''),
+    run: (text) => frameResponse(200, headersOf(text), ''),
     near: HEADS,
   },
   {

@@ -39,7 +39,7 @@ const read = (segment: Buffer): { parts: SegmentPart[]; records: Written[] } => 
 };
 
 const anyRecord = fc.record({
-  type: fc.constantFrom<RecordType>('request', 'exchange', 'answer'),
+  type: fc.constantFrom<RecordType>('request', 'exchange', 'response'),
   row: fc.uint8Array({ minLength: 16, maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
 });
 const anyRecords = fc.array(anyRecord, { minLength: 1, maxLength: 12 });

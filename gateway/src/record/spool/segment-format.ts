@@ -25,11 +25,11 @@ const RECORD_TYPES = {
   /** A complete exchange. */
   exchange: 2,
   /** A complete exchange whose request is also stored as a record. */
-  answer: 3,
+  response: 3,
 } as const;
 export type RecordType = keyof typeof RECORD_TYPES;
 
-const TYPES: readonly (RecordType | undefined)[] = [undefined, 'request', 'exchange', 'answer'];
+const TYPES: readonly (RecordType | undefined)[] = [undefined, 'request', 'exchange', 'response'];
 const MAGIC = Buffer.from('STANDSEG', 'latin1');
 const FORMAT_VERSION = 1;
 

@@ -116,11 +116,11 @@ export class SegmentWriter {
   }
 
   /**
-   * Resolves with true when the record of `rowBytes` is in a segment, and with false if it is not and never will be. An `answer`
+   * Resolves with true when the record of `rowBytes` is in a segment, and with false if it is not and never will be. A `response`
    * is refused only when the writer closes, because its request may have reached an upstream.
    */
   append(type: RecordType, row: LogRow, rowBytes: number): Promise<boolean> {
-    const mustBeKept = type === 'answer';
+    const mustBeKept = type === 'response';
     if (this.#isClosed || (this.isRefusing && !mustBeKept)) return Promise.resolve(false);
     const header = this.#header;
     const frameBytes = FRAME_HEAD_BYTES + rowBytes;
@@ -183,7 +183,7 @@ export class SegmentWriter {
       const oldest = this.#oldest;
       if (this.#queue.isEmpty) this.#oldest = new OldestRequests();
       if (batch !== undefined) await this.#commit(batch, oldest);
-      if (this.#sealWanted !== undefined && (!this.#isClosed || this.#queue.isEmpty)) await this.#answerSeal();
+      if (this.#sealWanted !== undefined && (!this.#isClosed || this.#queue.isEmpty)) await this.#sealWantedSegment();
       if (this.#queue.isEmpty) return;
     }
   }
@@ -198,7 +198,7 @@ export class SegmentWriter {
     } while (this.#queue.rowCount > rowCount && performance.now() < untilMs);
   }
 
-  async #answerSeal(): Promise<void> {
+  async #sealWantedSegment(): Promise<void> {
     const wanted = this.#sealWanted;
     this.#sealWanted = undefined;
     await this.#sealSegment();

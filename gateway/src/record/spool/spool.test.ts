@@ -90,7 +90,7 @@ describe('a record', () => {
       true,
       true,
     ]);
-    expect((await recordsIn(spool.folder)).map(({ type }) => type)).toEqual(['request', 'answer', 'exchange']);
+    expect((await recordsIn(spool.folder)).map(({ type }) => type)).toEqual(['request', 'response', 'exchange']);
   });
 
   test('is refused after the spool is closed', async () => {

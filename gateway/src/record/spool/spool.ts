@@ -157,7 +157,7 @@ export class Spool implements Recorder {
 
   exchange(row: LogRow): Promise<boolean> {
     const rowBytes = rowSize(row);
-    if (this.#begun.size > 0 && this.#begun.delete(row.id)) return this.#writer.append('answer', row, rowBytes);
+    if (this.#begun.size > 0 && this.#begun.delete(row.id)) return this.#writer.append('response', row, rowBytes);
     if (!this.#hasRoomFor(rowBytes, row)) return NO;
     return this.#writer.append('exchange', row, rowBytes);
   }
