@@ -20,7 +20,7 @@ import {
 } from './gateway.testing.ts';
 import { MemorySink } from './deliver/memory-sink.testing.ts';
 import { runGateway } from './gateway.ts';
-import { exchange, responseHeader, RawClient } from './raw-client.testing.ts';
+import { exchange, RawClient, responseHeader } from './raw-client.testing.ts';
 
 const BODY_MAX = 64 * 1024;
 

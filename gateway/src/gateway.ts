@@ -229,7 +229,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     unauthenticated,
     onExchange: (exchange, target, verdict) => pipeline.handle(exchange, target, verdict),
     onRefused: (code) => {
-      metrics.rejected(code);
+      metrics.refused(code);
       refusals.add({ code, project: '', namespace: '', isCallerKnown: false, who: 'other', where: '' });
       onRejected?.({ code, status: REJECTIONS[code].status, method: '', path: '' });
     },

@@ -390,10 +390,7 @@ export class Pipeline {
     const { config, metrics, refusals, onRejected } = this.#parts;
     exchange.respond(status, [...headers, ['date', exchange.date()]], body);
     const { request, startedMs } = exchange;
-    metrics.rejected(
-      refusal.code,
-      countRefusal(refusals, refusal.code, { request, target }, config.tableAt(startedMs)),
-    );
+    metrics.refused(refusal.code, countRefusal(refusals, refusal.code, { request, target }, config.tableAt(startedMs)));
     const { method = '' } = request;
     onRejected?.({ code: refusal.code, status, method, path: target.replace(/[?#].*$/s, '') });
   }

@@ -38,7 +38,6 @@ export interface ConfigClientOptions {
   readonly onConnected: () => void;
   /** Returns what is not in the log yet. Undefined if it is unknown. */
   readonly undelivered: () => Undelivered | undefined;
-  /** Returns the refused requests of a project. */
   readonly refusals: (projectUid: string) => Refusals;
   readonly logger: Logger;
 }

@@ -59,7 +59,6 @@ function* lines(revision: string, objects: readonly TableEntry[]): Generator<str
   yield JSON.stringify({ type: 'commit', revision } satisfies StreamMessage);
 }
 
-/** Returns an object of the table as JSON. */
 export const objectAsJson = (entry: TableEntry): string =>
   entry.kind === 'Endpoint' ? new TextDecoder().decode(entry.json) : JSON.stringify(entry.config);
 

@@ -28,7 +28,6 @@ const methodNotAllowed = (allowed: readonly string[], method: string): Refusal =
     headers: [['allow', allowed.join(', ')]],
   });
 
-/** Returns the endpoint for the path and method, or a refusal. */
 const findEndpoint = ({ method, path }: RequestHead, paths: PathTable<Endpoint> | undefined): Endpoint | Refusal => {
   const found = paths?.find(method, path);
   if (found !== undefined) return found;

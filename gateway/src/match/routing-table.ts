@@ -54,7 +54,6 @@ export class RoutingTable {
     return entry?.kind === 'Account' ? entry.config : undefined;
   }
 
-  /** Returns whether an endpoint accepts signatures with this secret. */
   acceptsSecret(endpointUid: string, secretId: string): boolean {
     const entry = this.#entries.get(configKey({ kind: 'Endpoint', uid: endpointUid }));
     return entry?.kind === 'Endpoint' && entry.endpoint.credential?.secretIds.includes(secretId) === true;
@@ -64,7 +63,6 @@ export class RoutingTable {
     return this.#projects.get(uri);
   }
 
-  /** Returns the endpoints of a project, or undefined if it has none. */
   endpointPaths(projectUid: string): PathTable<Endpoint> | undefined {
     return this.#paths.get(projectUid);
   }

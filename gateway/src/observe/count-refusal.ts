@@ -3,7 +3,7 @@ import type { ProjectConfig, RejectionCode } from '@standin/contract';
 import type { RoutingTable } from '../match/routing-table.ts';
 import { splitTarget } from '../request/split-target.ts';
 import type { RefusalCounts } from './refusal-counts.ts';
-import { hasKeyHeader, guessSender } from './guess-sender.ts';
+import { guessSender, hasKeyHeader } from './guess-sender.ts';
 
 /** Refusals of requests with a credential that is valid for the project. */
 const CALLER_KNOWN: ReadonlySet<RejectionCode> = new Set([

@@ -1,7 +1,7 @@
 import { SENDERS } from '@standin/contract';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hasKeyHeader, guessSender } from './guess-sender.ts';
+import { guessSender, hasKeyHeader } from './guess-sender.ts';
 
 test.each([
   [['X-GitHub-Event', 'push', 'User-Agent', 'GitHub-Hookshot/1'], 'GitHub'],

@@ -51,7 +51,6 @@ export const guessSender = (rawHeaders: readonly string[]): Sender => {
 
 const KEY = 'x-api-key';
 
-/** Returns whether the request has a header for a key. */
 export const hasKeyHeader = (rawHeaders: readonly string[]): boolean => {
   for (let at = 0; at < rawHeaders.length; at += 2)
     if (rawHeaders[at]?.length === KEY.length && rawHeaders[at]?.toLowerCase() === KEY) return true;

@@ -114,9 +114,9 @@ export class Metrics {
   }
 
   /** @param project the project whose URI the target contains, if it is known */
-  rejected(code: RejectionCode, project?: ProjectConfig): void {
+  refused(code: RejectionCode, project?: ProjectConfig): void {
     this.#rejections.set(code, (this.#rejections.get(code) ?? 0) + 1);
-    if (project !== undefined) this.#projects.rejected(project, code);
+    if (project !== undefined) this.#projects.refused(project, code);
   }
 
   observe(observed: Observed): void {

@@ -39,7 +39,7 @@ export class ProjectCounts {
     counts.durations.add(seconds);
   }
 
-  rejected(project: ProjectConfig, code: RejectionCode): void {
+  refused(project: ProjectConfig, code: RejectionCode): void {
     if (project.metrics === undefined) return;
     const rejections = this.#findOrAddCounts(project)?.rejections;
     rejections?.set(code, (rejections.get(code) ?? 0) + 1);

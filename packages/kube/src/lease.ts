@@ -51,7 +51,6 @@ export const leaseLeader = (lease: Lease | undefined): Leader | undefined => {
   return { identity, url: lease?.metadata.annotations?.[LEADER_URL_ANNOTATION] };
 };
 
-/** Returns the annotations of a lease with this leader address, or without one. */
 export const annotationsWith = (
   lease: Lease | undefined,
   leaderUrl: string | undefined,
