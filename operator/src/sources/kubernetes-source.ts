@@ -21,7 +21,7 @@ import {
   listAll,
   objectPath,
   objectVersion,
-  replacementOf,
+  objectReplacement,
   toResourceObject,
   toSourceError,
   type CustomResource,
