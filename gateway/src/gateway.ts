@@ -8,7 +8,7 @@ import { listenAdmin } from '@standin/process/admin-server';
 import { exposeCertificateExpiry } from '@standin/process/process-metrics';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
-import { BlockQuotaGate } from './admit/block-quota-gate.ts';
+import { QuotaGate } from './admit/quota-gate.ts';
 import { ConfigClient } from './config/config-client.ts';
 import { ConfigStore } from './config/config-store.ts';
 import { DiskCopy } from './config/disk-copy.ts';
@@ -95,7 +95,7 @@ const openConfig = (
     undelivered,
     refusals: (project) => refusals.report(project),
   });
-  const gate = new BlockQuotaGate({
+  const gate = new QuotaGate({
     ask: (request) => client.askPermits(request),
     reportUsage: (accounts) => client.reportUsage(accounts),
     logger: logger.child({ stage: 'admit' }),

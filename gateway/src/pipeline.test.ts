@@ -73,7 +73,7 @@ class HeldRecorder implements Recorder {
   }
 }
 
-class CountingGate implements QuotaGate {
+class CountingGate implements Pick<QuotaGate, 'admit' | 'use' | 'giveBack'> {
   permits = 10;
   used = 0;
   /** Requests are admitted or refused only after this promise resolves. */

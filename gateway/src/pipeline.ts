@@ -40,7 +40,7 @@ export interface PipelineParts {
   readonly config: ConfigStore;
   readonly budget: ByteBudget;
   readonly unauthenticated: UnauthenticatedBudget;
-  readonly gate: QuotaGate;
+  readonly gate: Pick<QuotaGate, 'admit' | 'use' | 'giveBack'>;
   /**
    * Admitted requests that are neither recorded nor refused yet. The revocation of a key is acknowledged only when none of those
    * admitted before it is left.

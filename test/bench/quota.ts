@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { periodAt } from '@standin/contract';
 import pino from 'pino';
-import { BlockQuotaGate } from '../../gateway/src/admit/block-quota-gate.ts';
+import { QuotaGate } from '../../gateway/src/admit/quota-gate.ts';
 import { metricOf } from '../e2e/tenant.ts';
 import { eventually } from '../harness/eventually.ts';
 import { QuotaStand } from '../torture/quota-stand.ts';
@@ -59,7 +59,7 @@ const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url
 /** Returns the CPU time of one admission with an available permit in microseconds, without the rest of a request. */
 const admissionMicros = async (): Promise<number> => {
   const period = periodAt(Date.now());
-  const gate = new BlockQuotaGate({
+  const gate = new QuotaGate({
     ask: () => Promise.resolve({ kind: 'granted', block: crypto.randomUUID(), period, permits: 1e9 }),
     reportUsage: () => Promise.resolve(),
     logger: pino({ level: 'silent' }),

@@ -2,7 +2,7 @@ import { LIMITS, type AccountConfig } from '@standin/contract';
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { BlockQuotaGate } from '../../gateway/src/admit/block-quota-gate.ts';
+import { QuotaGate } from '../../gateway/src/admit/quota-gate.ts';
 import { account, KEY } from '../../gateway/src/gateway.testing.ts';
 import { Refusal } from '../../gateway/src/request/refusal.ts';
 import { MemoryLedgers } from '../../operator/src/quota/memory-ledgers.testing.ts';
@@ -30,7 +30,7 @@ class Simulation {
   isOperatorDown = false;
   #nowMs = Date.UTC(2026, 10, 2);
   readonly #account: AccountConfig;
-  readonly #gates: readonly BlockQuotaGate[];
+  readonly #gates: readonly QuotaGate[];
   #due = 0;
   #sent = 0;
 
@@ -55,7 +55,7 @@ class Simulation {
     });
     this.#gates = Array.from({ length: gateways }, (_, index) => {
       const names = { gateway: `gateway-${index}`, instance: `process-${index}` };
-      const gate = new BlockQuotaGate({
+      const gate = new QuotaGate({
         ask: (request) =>
           this.isOperatorDown ? Promise.reject(new Error('away')) : controller.request({ ...names, ...request }),
         reportUsage: () => Promise.resolve(),

@@ -7,7 +7,7 @@ import {
 } from '@standin/contract';
 import { exposeShares } from '@standin/process/process-metrics';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { BlockQuotaGate } from '../admit/block-quota-gate.ts';
+import type { QuotaGate } from '../admit/quota-gate.ts';
 import type { ConfigClient } from '../config/config-client.ts';
 import type { ConfigStore } from '../config/config-store.ts';
 import type { Delivery } from '../deliver/delivery.ts';
@@ -23,7 +23,7 @@ import { ResponseCounts } from './response-counts.ts';
 export interface Observed {
   readonly store: ConfigStore;
   readonly client: ConfigClient;
-  readonly gate: BlockQuotaGate;
+  readonly gate: QuotaGate;
   readonly delivery: Delivery;
   readonly spool: Spool;
   readonly budget: ByteBudget;

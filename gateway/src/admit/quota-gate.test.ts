@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { account, KEY } from '../gateway.testing.ts';
 import type { Permit } from '../request/accepted.ts';
 import { Refusal } from '../request/refusal.ts';
-import { BlockQuotaGate, type BlockQuotaGateOptions } from './block-quota-gate.ts';
-import { NO_QUOTA } from './quota-gate.ts';
+import { NO_QUOTA, QuotaGate, type QuotaGateOptions } from './quota-gate.ts';
 
 type Asked = Omit<PermitRequest, 'gateway' | 'instance'> & { answer: (answer: PermitAnswer) => void; fail: () => void };
 
@@ -15,7 +14,7 @@ let now: number;
 let skewMs: number;
 let asked: Asked[];
 let usageReports: UsageReport['accounts'][];
-let gate: BlockQuotaGate;
+let gate: QuotaGate;
 
 const limited = (quota: number): AccountConfig => ({ ...account('own', KEY), quota });
 
@@ -50,8 +49,8 @@ const use = (admitted: Permit | Refusal): Permit | Refusal => {
 /** Admits a request immediately and records it. */
 const admitNow = (quota = 10): Permit | Refusal => use(admitOnly(quota));
 
-const newGate = (more: Partial<BlockQuotaGateOptions> = {}): BlockQuotaGate =>
-  new BlockQuotaGate({
+const newGate = (more: Partial<QuotaGateOptions> = {}): QuotaGate =>
+  new QuotaGate({
     ask: (request) =>
       new Promise((resolve, reject) => {
         asked.push({ ...request, answer: resolve, fail: () => reject(new Error('unavailable')) });
