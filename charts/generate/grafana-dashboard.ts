@@ -12,13 +12,13 @@ const STAT = { columns: 6, height: 4 };
 const WIDTH = 24;
 const DATA_SOURCE = { type: 'prometheus', uid: '${datasource}' };
 
-const stepsOf = ({ bad }: Panel): readonly Threshold[] => [
+const thresholdSteps = ({ bad }: Panel): readonly Threshold[] => [
   { color: 'green', value: null },
   ...(bad?.orange === undefined ? [] : [{ color: 'orange', value: bad.orange } as const]),
   ...(bad === undefined ? [] : [{ color: 'red', value: bad.red } as const]),
 ];
 
-const panelOf = (panel: Panel, gridPos: object) => ({
+const grafanaPanel = (panel: Panel, gridPos: object) => ({
   type: panel.isStat === true ? 'stat' : 'timeseries',
   title: panel.title,
   description: panel.description,
@@ -28,7 +28,7 @@ const panelOf = (panel: Panel, gridPos: object) => ({
     defaults: {
       unit: panel.unit,
       min: 0,
-      thresholds: { mode: 'absolute', steps: stepsOf(panel) },
+      thresholds: { mode: 'absolute', steps: thresholdSteps(panel) },
       ...(panel.isStat === true
         ? { color: { mode: 'thresholds' } }
         : { custom: { thresholdsStyle: { mode: panel.bad === undefined ? 'off' : 'dashed' } } }),
@@ -55,7 +55,7 @@ const panels = (): readonly object[] => {
     const w = WIDTH / columns;
     for (const [index, panel] of row.panels.entries()) {
       const line = Math.floor(index / columns);
-      placed.push(panelOf(panel, { x: (index % columns) * w, y: y + line * height, w, h: height }));
+      placed.push(grafanaPanel(panel, { x: (index % columns) * w, y: y + line * height, w, h: height }));
     }
     y += Math.ceil(row.panels.length / columns) * height;
   }

@@ -64,7 +64,7 @@ export const chartSettings = (component: ChartComponentName): readonly SettingDe
  * Returns the schema of a setting as a chart value. The schema matches what the process parses, except for lists and switches,
  * which YAML can express directly.
  */
-const valueOf = ({ path, schema }: SettingDescription): z.ZodType => {
+const settingSchema = ({ path, schema }: SettingDescription): z.ZodType => {
   const { success, data } = schema.safeParse(undefined);
   const jsonSchema = collapse(z.toJSONSchema(schema, { io: 'output', target: 'draft-07', unrepresentable: 'any' }));
   if (jsonSchema['type'] === undefined) throw new Error(`setting ${path} has no single type`);
@@ -104,6 +104,6 @@ const toObject = (tree: Tree): z.ZodType =>
  * default.
  */
 export const settingsValues = (component: ChartComponentName): z.ZodType => {
-  const values = chartSettings(component).map((setting) => [setting.path, valueOf(setting)] as const);
+  const values = chartSettings(component).map((setting) => [setting.path, settingSchema(setting)] as const);
   return toObject(nestedValues(values) as Tree);
 };

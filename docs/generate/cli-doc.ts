@@ -41,7 +41,7 @@ const optionsIn = (command: Command | undefined, group: SharedOptions): readonly
   command?.options.filter(({ helpGroupHeading }) => helpGroupHeading === group.heading) ?? [];
 
 /** Returns what `--help` of a command prints, without the options that the page lists once. */
-const helpOf = (command: Command): string => {
+const helpText = (command: Command): string => {
   let text = '';
   const write = (more: string): void => void (text += more);
   command.configureOutput({
@@ -56,8 +56,8 @@ const helpOf = (command: Command): string => {
   return text.trim();
 };
 
-const nameOf = (command: Command): string =>
-  command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
+const fullName = (command: Command): string =>
+  command.parent === null ? command.name() : `${fullName(command.parent)} ${command.name()}`;
 
 /** Returns a sentence about the shared options of a command. If it has only some of a group, the sentence names them. */
 const sharedText = (command: Command, all: Command | undefined): string => {
@@ -72,12 +72,12 @@ const sharedText = (command: Command, all: Command | undefined): string => {
 };
 
 /** Returns the sections of a command and its subcommands. A command that only groups others has none of its own. */
-const sectionsOf = (command: Command, all: Command | undefined): string[] => [
+const commandSections = (command: Command, all: Command | undefined): string[] => [
   ...(command.parent === null || command.commands.length === 0
-    ? [`## ${nameOf(command)}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n${sharedText(command, all)}`]
+    ? [`## ${fullName(command)}\n\n\`\`\`text\n${helpText(command)}\n\`\`\`\n${sharedText(command, all)}`]
     : []),
   // A name with an underscore belongs to a command for programs.
-  ...command.commands.filter((one) => !one.name().startsWith('_')).flatMap((one) => sectionsOf(one, all)),
+  ...command.commands.filter((one) => !one.name().startsWith('_')).flatMap((one) => commandSections(one, all)),
 ];
 
 /** Returns a section with the lines of `--help` for a group of shared options. */
@@ -104,5 +104,5 @@ cluster of the current kubeconfig ([kubectl.md](../guides/kubectl.md#see-capture
 with 0 after success, and with 1 after a failure, unless its help names other codes. Every command has \`--help\`.
 
 ${SHARED.map((group) => sharedSection(group, program)).join('\n')}
-${sectionsOf(program, allShared(program)).join('\n')}`;
+${commandSections(program, allShared(program)).join('\n')}`;
 };

@@ -10,7 +10,7 @@ import { item, linked } from './markdown.ts';
  */
 const NAMED_BY_THE_MACHINE: Readonly<Record<string, string>> = { name: 'the machine’s hostname' };
 
-const defaultOf = ({ path, schema }: SettingDescription): string => {
+const defaultText = ({ path, schema }: SettingDescription): string => {
   const named = ownMember(NAMED_BY_THE_MACHINE, path);
   if (named !== undefined) return `default: ${named}`;
   const { success, data } = schema.safeParse(undefined);
@@ -23,7 +23,7 @@ const defaultOf = ({ path, schema }: SettingDescription): string => {
   return text === '' ? '' : `default \`${text}\``;
 };
 
-const descriptionOf = ({ path, schema }: SettingDescription): string => {
+const linkedDescription = ({ path, schema }: SettingDescription): string => {
   if (schema.description === undefined) throw new Error(`setting ${path} has no description`);
   return linked(schema.description, 'docs/reference/configuration.md');
 };
@@ -35,19 +35,19 @@ const PROCESSES = {
 } as const satisfies Readonly<Record<string, SettingsSchema>>;
 type ProcessName = keyof typeof PROCESSES;
 
-const itemOf = (setting: SettingDescription, ...more: readonly string[]): string =>
-  item(`\`${setting.path}\``, [`\`${setting.env}\``, ...more, defaultOf(setting)], [descriptionOf(setting)]);
+const settingItem = (setting: SettingDescription, ...more: readonly string[]): string =>
+  item(`\`${setting.path}\``, [`\`${setting.env}\``, ...more, defaultText(setting)], [linkedDescription(setting)]);
 
 /** Returns the processes that have a setting with the same item. */
 const processesWith = (setting: SettingDescription): string[] =>
   Object.entries<SettingsSchema>(PROCESSES)
-    .filter(([, schema]) => describeSettings(schema).some((other) => itemOf(other) === itemOf(setting)))
+    .filter(([, schema]) => describeSettings(schema).some((other) => settingItem(other) === settingItem(setting)))
     .map(([name]) => name);
 
 const settingsList = (name: ProcessName): string =>
   describeSettings(PROCESSES[name])
     .filter((setting) => processesWith(setting).length === 1)
-    .map((setting) => itemOf(setting))
+    .map((setting) => settingItem(setting))
     .join('\n');
 
 /** Lists the settings that have the same meaning in several processes. */
@@ -56,7 +56,7 @@ const sharedSettingsList = (): string => {
     .flatMap((schema) => describeSettings(schema))
     .map((setting) => ({ setting, processes: processesWith(setting) }))
     .filter(({ processes }) => processes.length > 1)
-    .map(({ setting, processes }) => itemOf(setting, processes.join(', ')));
+    .map(({ setting, processes }) => settingItem(setting, processes.join(', ')));
   return [...new Set(items)].join('\n');
 };
 

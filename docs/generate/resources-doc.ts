@@ -55,14 +55,14 @@ const range = (min: number | undefined, max: number | undefined, unit: string): 
   return (min ?? 0) > 0 ? `${number(min ?? 0)} to ${number(top)}${unit}` : `at most ${number(top)}${unit}`;
 };
 
-const typeOf = (schema: Schema): string => {
+const typeText = (schema: Schema): string => {
   if (schema.enum !== undefined)
     return listText(
       schema.enum.map((value) => `\`${value}\``),
       'or',
     );
   if (schema.type === 'array' && schema.items !== undefined) {
-    const element = schema.items.properties === undefined ? typeOf(schema.items) : 'objects';
+    const element = schema.items.properties === undefined ? typeText(schema.items) : 'objects';
     return [`list of ${element}`, range(schema.minItems, schema.maxItems, ' items')].filter(Boolean).join('; ');
   }
   if (schema.type === 'integer')
@@ -101,7 +101,7 @@ const sections = (at: string, schema: Schema, level: '##' | '###', described: Ma
     const { path, schema: object } = objectIn(at, name, field);
     const rules = schema['x-kubernetes-validations'].filter(({ fieldPath }) => fieldPath === `.${name}`);
     const facts = [
-      typeOf(field),
+      typeText(field),
       schema.required.includes(name) ? 'required' : '',
       isImmutable([...rules, ...field['x-kubernetes-validations']]) ? 'immutable' : '',
     ];

@@ -12,7 +12,7 @@ const failure = (code: string): LogStoreError => new LogStoreError(`code ${code}
 const UNAVAILABLE = failure('ECONNREFUSED');
 
 /** Returns the messages that are logged while ClickHouse gives these responses in turn. The last response must end the check. */
-const linesOf = async (
+const loggedLines = async (
   answers: readonly (SchemaState | LogStoreError)[],
   options: Partial<CheckSchemaOptions> = {},
 ): Promise<readonly string[]> => {
@@ -46,12 +46,12 @@ test.for([
   [[OLDER], true, []],
   [[failure('497')], false, ['needs SELECT on the migrations table']],
 ] as const)('with migrations %j and migrate %s, the log contains %j', async ([answers, migrates, expected]) => {
-  const lines = await linesOf(answers, { migrates });
+  const lines = await loggedLines(answers, { migrates });
   expect(lines).toEqual(expected.map((part) => expect.stringContaining(part) as string));
 });
 
 test('the check stops when its process stops', async () => {
   const stopping = new AbortController();
   stopping.abort();
-  expect(await linesOf([], { signal: stopping.signal })).toEqual([]);
+  expect(await loggedLines([], { signal: stopping.signal })).toEqual([]);
 });

@@ -24,7 +24,7 @@ const REMEDY =
   'the gateways and the operator create them if clickhouse.migrate is true (otherwise, see docs/guides/upgrade.md); this process keeps working as far as possible';
 
 /** Returns the log line about the tables, with what an administrator must do, or undefined if nothing is wrong. */
-const problemOf = (
+const schemaProblem = (
   state: SchemaState,
   { process, migrates }: CheckSchemaOptions,
 ): { readonly message: string; readonly reason: string } | undefined => {
@@ -55,7 +55,7 @@ export const checkSchema = async (store: Pick<LogStore, 'schema'>, options: Chec
   while (!signal.aborted) {
     try {
       const state = await store.schema();
-      const problem = problemOf(state, options);
+      const problem = schemaProblem(state, options);
       if (problem !== undefined && problem.message !== reported)
         logger.warn({ schema: state, reason: problem.reason }, problem.message);
       if (problem === undefined && reported !== undefined) logger.info('log tables up to date');

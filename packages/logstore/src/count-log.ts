@@ -1,6 +1,6 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
 import type { ClickHouse } from './clickhouse.ts';
-import { conditionsOf, LogFilterError } from './log-filter.ts';
+import { filterConditions, LogFilterError } from './log-filter.ts';
 import type { CountFilter } from './log-filter.ts';
 import { decodeAll } from './run-query.ts';
 
@@ -49,7 +49,7 @@ const countSettings: ClickHouseSettings = {
  * values that all copies and versions of a row share are checked before the merge.
  */
 const selected = (filter: CountFilter, more: readonly string[] = []): { from: string; params: object } => {
-  const { frozen, final, params } = conditionsOf(filter);
+  const { frozen, final, params } = filterConditions(filter);
   const where = final.length === 0 ? '' : `WHERE ${final.join(' AND ')}`;
   return { from: `FROM log FINAL PREWHERE ${[...more, ...frozen].join(' AND ')} ${where}`, params };
 };

@@ -1,6 +1,6 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
 import type { ClickHouse } from './clickhouse.ts';
-import { conditionsOf, LogFilterError } from './log-filter.ts';
+import { filterConditions, LogFilterError } from './log-filter.ts';
 import type { CountFilter } from './log-filter.ts';
 import { decodeAll } from './run-query.ts';
 import { HEADER_COLUMNS, PATTERN_COLUMNS } from './search/columns.ts';
@@ -58,7 +58,7 @@ interface Source {
  * Returns the SQL for the values of a field, which never contains text from the user. Throws a `LogFilterError` for an unknown
  * field.
  */
-const sourceOf = (field: string): Source => {
+const fieldSource = (field: string): Source => {
   const plain = PLAIN_FIELDS.find((name) => name === field);
   if (plain === 'status') return { sql: "if(status = 0, 'none', toString(status))", latin1: false, params: {} };
   if (plain === 'method' || plain === 'outcome' || plain === 'action') return { sql: plain, latin1: false, params: {} };
@@ -89,8 +89,8 @@ export const distinctValues = async (
   if (!Number.isInteger(limit) || limit < 1 || limit > DISTINCT_LIMIT_MAX) {
     throw new LogFilterError(`limit must be an integer from 1 to ${DISTINCT_LIMIT_MAX}`);
   }
-  const source = sourceOf(field);
-  const { frozen, final, params } = conditionsOf(filter);
+  const source = fieldSource(field);
+  const { frozen, final, params } = filterConditions(filter);
   // Nothing is merged here. Copies of a row do not add values. A version that has been replaced can add one, which does no harm in
   // a list of choices.
   const sql = `SELECT value FROM (SELECT ${source.sql} AS value FROM log WHERE ${[...frozen, ...final].join(' AND ')})

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Filter } from '@standin/exchange/search';
 import {
   assertLimit,
-  conditionsOf,
+  filterConditions,
   EVERY_PROJECT,
   LIST_LIMIT_MAX,
   LogFilterError,
@@ -17,8 +17,8 @@ const projectUid = 'u';
 
 describe('the project', () => {
   test('is selected by its uid or by an explicit request for all projects', () => {
-    expect(conditionsOf({ projectUid }).params).toEqual({ projectUid });
-    expect(conditionsOf({ projectUid: EVERY_PROJECT })).toMatchObject({
+    expect(filterConditions({ projectUid }).params).toEqual({ projectUid });
+    expect(filterConditions({ projectUid: EVERY_PROJECT })).toMatchObject({
       frozen: ['expires_at > now()'],
       final: [],
       params: {},

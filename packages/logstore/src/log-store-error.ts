@@ -60,7 +60,7 @@ const DATA_ERRORS: ReadonlySet<string> = new Set([
 
 const TOO_MANY_PARTS = '252';
 
-const kindOf = (code: string, message: string): LogStoreErrorKind => {
+const errorKind = (code: string, message: string): LogStoreErrorKind => {
   if (DATA_ERRORS.has(code)) return 'permanent';
   // This code has two causes. If there are too many parts, a retry succeeds when merges catch up. If there are too many partitions
   // for one insert, no retry succeeds.
@@ -78,7 +78,7 @@ export const toLogStoreError = (operation: string, cause: unknown): LogStoreErro
   const firstLine = (text.split('\n', 1)[0] ?? '').slice(0, MESSAGE_LENGTH_MAX);
   if (cause instanceof ClickHouseError) {
     const name = cause.type === undefined ? '' : ` ${cause.type}`;
-    const fields = { kind: kindOf(cause.code, text), code: cause.code };
+    const fields = { kind: errorKind(cause.code, text), code: cause.code };
     return new LogStoreError(`ClickHouse refused to ${operation}: code ${cause.code}${name}: ${firstLine}`, fields);
   }
   const system = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;

@@ -28,7 +28,7 @@ import {
   readReplayedExchange,
   readReplayedIds,
   readReplayResults,
-  readReplaysOf,
+  readReplaySummaries,
 } from './replay-results.ts';
 import type {
   ReplayedExchange,
@@ -277,7 +277,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
       insert: (results, remainingMs) => insertReplayResults({ clickhouse, clock }, results, remainingMs),
       exchange: (key) => readReplayedExchange(clickhouse, key),
       results: (filter) => readReplayResults(clickhouse, filter),
-      ofRequest: (request, limit) => readReplaysOf(clickhouse, request, limit),
+      ofRequest: (request, limit) => readReplaySummaries(clickhouse, request, limit),
       counts: (key) => countReplayResults(clickhouse, key),
       ids: (key) => readReplayedIds(clickhouse, key),
     },

@@ -47,9 +47,9 @@ const changesOn = async (
   return changes;
 };
 
-const numbersOf = async (target: typeof SINGLE): Promise<readonly number[]> =>
+const migrationNumbers = async (target: typeof SINGLE): Promise<readonly number[]> =>
   (await loadMigrations(target)).map(({ number }) => number);
-const statementsOf = async (target: typeof SINGLE): Promise<readonly string[]> =>
+const migrationStatements = async (target: typeof SINGLE): Promise<readonly string[]> =>
   (await loadMigrations(target)).flatMap(({ statements }) => statements);
 
 describe.each([SINGLE, CLUSTER])('a migration of %j', (target) => {
@@ -57,19 +57,19 @@ describe.each([SINGLE, CLUSTER])('a migration of %j', (target) => {
     const changes = (await changesOn({ applied: undefined, hasAllTables: false, isEmpty: true }, target)).map(
       ({ sql }) => sql,
     );
-    expect(changes).toEqual(expect.arrayContaining([...(await statementsOf(target))]));
+    expect(changes).toEqual(expect.arrayContaining([...(await migrationStatements(target))]));
     expect(changes[0]).toContain('CREATE DATABASE IF NOT EXISTS standin');
   });
 
   // In a cluster, a statement waits for every replica, so a replica that is down must not stop gateways that restart.
   test('changes nothing if the tables are up to date', async () => {
-    const applied = await numbersOf(target);
+    const applied = await migrationNumbers(target);
     expect(await changesOn({ applied }, target)).toEqual([]);
     expect(await changesOn({ applied: [...applied, 999] }, target)).toEqual([]);
   });
 
   test('applies what is missing', async () => {
-    const applied = await numbersOf(target);
+    const applied = await migrationNumbers(target);
     const changes = (await changesOn({ applied: applied.slice(0, -1) }, target)).map(({ sql }) => sql);
     const [last] = (await loadMigrations(target)).slice(-1);
     expect(changes).toEqual(expect.arrayContaining([...(last?.statements ?? [])]));
@@ -80,13 +80,13 @@ describe.each([SINGLE, CLUSTER])('a migration of %j', (target) => {
 // The new node has neither the tables nor the columns, although the migrations are recorded as applied. ClickHouse refuses a replica
 // with the columns of the first migration only.
 test.each([0, -1])('a node that was added to the cluster gets the tables as they are on the others', async (end) => {
-  const applied = (await numbersOf(CLUSTER)).slice(0, end === 0 ? undefined : end);
+  const applied = (await migrationNumbers(CLUSTER)).slice(0, end === 0 ? undefined : end);
   const changes = (await changesOn({ applied, hasAllTables: false }, CLUSTER)).map(({ sql }) => sql);
   expect(changes.slice(0, 2)).toEqual([
     'CREATE DATABASE IF NOT EXISTS standin ON CLUSTER main',
     'CREATE TABLE IF NOT EXISTS standin.log_local ON CLUSTER main (id UUID, response String) ENGINE = X',
   ]);
-  expect(changes).toEqual(expect.arrayContaining([...(await statementsOf(CLUSTER))]));
+  expect(changes).toEqual(expect.arrayContaining([...(await migrationStatements(CLUSTER))]));
   expect(changes.filter((sql) => sql.startsWith('INSERT'))).toHaveLength(end === 0 ? 0 : 1);
 });
 
@@ -98,7 +98,7 @@ test('a node that was added gets the tables although it is the one that migrates
 });
 
 test('a node that gets no tables does not stop deliveries, which wait for the migration', async () => {
-  const applied = await numbersOf(CLUSTER);
+  const applied = await migrationNumbers(CLUSTER);
   const refused = /^CREATE TABLE/;
   expect(await changesOn({ applied, hasAllTables: false, refused }, CLUSTER)).toHaveLength(2);
   const mustNotAsk = new LogStoreError('not allowed', { kind: 'retryable', code: '497' });

@@ -3,7 +3,7 @@ import type { ClickHouseSettings } from '@clickhouse/client';
 import type { Logger } from 'pino';
 import type { ClickHouse } from './clickhouse.ts';
 import { LogStoreError } from './log-store-error.ts';
-import { expandMacros, loadMigrations, macrosOf } from './migrations.ts';
+import { expandMacros, loadMigrations, migrationMacros } from './migrations.ts';
 import type { Migration, MigrationTarget } from './migrations.ts';
 import { decodeAll } from './run-query.ts';
 import { appliedMigrations, readSchemaState } from './schema-state.ts';
@@ -96,7 +96,7 @@ const createOnAddedNodes = async (
   try {
     if (await everyNodeHasTables(clickhouse, target)) return;
     const settings = onClusterSettings(target);
-    const createDatabase = expandMacros(CREATE_DATABASE, macrosOf(target));
+    const createDatabase = expandMacros(CREATE_DATABASE, migrationMacros(target));
     const definitions = await readDefinitions(clickhouse, target);
     if (definitions.length === 0) return;
     for (const sql of [createDatabase, ...definitions, ...applied.flatMap(({ statements }) => statements)])
@@ -113,7 +113,7 @@ const createOnAddedNodes = async (
  * replicas, so none is run without need.
  */
 export const migrate = async (clickhouse: ClickHouse, target: MigrationTarget, logger?: Logger): Promise<void> => {
-  const macros = macrosOf(target);
+  const macros = migrationMacros(target);
   const settings = onClusterSettings(target);
   const migrations = await loadMigrations(target);
   await withRetries(async () => {
@@ -146,7 +146,7 @@ export const migrate = async (clickhouse: ClickHouse, target: MigrationTarget, l
  * --multiquery`). All statements can be repeated.
  */
 export const migrationScript = async (target: MigrationTarget): Promise<string> => {
-  const macros = macrosOf(target);
+  const macros = migrationMacros(target);
   const inDatabase = `USE ${target.database}`;
   const migrations = await loadMigrations(target);
   const statements = [

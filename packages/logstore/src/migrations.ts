@@ -30,7 +30,7 @@ const assertIdentifier = (what: string, name: string): void => {
   if (!CLICKHOUSE_NAME.test(name)) throw new Error(`${what} ${JSON.stringify(name)} must be ${CLICKHOUSE_NAME_RULE}`);
 };
 
-export const macrosOf = ({ database, cluster }: MigrationTarget): Readonly<Record<string, string>> => {
+export const migrationMacros = ({ database, cluster }: MigrationTarget): Readonly<Record<string, string>> => {
   assertIdentifier('the database', database);
   if (cluster === undefined) {
     return {
@@ -95,7 +95,7 @@ const addColumns = (table: Table, since: number, { cluster }: MigrationTarget): 
 
 /** @param log the columns of the log, which tests replace with those of a later version */
 export const loadMigrations = async (target: MigrationTarget, log: Table = LOG_TABLE): Promise<Migration[]> => {
-  const macros = { ...macrosOf(target), ...COLUMN_MACROS };
+  const macros = { ...migrationMacros(target), ...COLUMN_MACROS };
   const migrations = new Map<number, Migration>();
   for (const number of new Set(Object.values(log).flatMap(({ since }) => since ?? []))) {
     const statements = addColumns(log, number, target).map((sql) => expandMacros(sql, macros));

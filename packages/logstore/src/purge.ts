@@ -1,7 +1,7 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
 import type { Filter } from '@standin/exchange/search';
 import type { ClickHouse } from './clickhouse.ts';
-import { conditionsOf, type Conditions } from './log-filter.ts';
+import { filterConditions, type Conditions } from './log-filter.ts';
 import { onClusterSettings } from './migrate.ts';
 import type { MigrationTarget } from './migrations.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
@@ -38,7 +38,7 @@ interface Table {
   readonly onCluster: string;
 }
 
-const tableOf = ({ cluster }: MigrationTarget, name: 'log' | 'replay_results'): Table => {
+const tableNames = ({ cluster }: MigrationTarget, name: 'log' | 'replay_results'): Table => {
   if (cluster === undefined) return { everywhere: name, local: name, onCluster: '' };
   const local = name === 'log' ? 'log_local' : name;
   return {
@@ -113,8 +113,8 @@ interface Day {
  * of a read.
  */
 const findDays = async (place: Place, { everywhere }: Table, filter: PurgeFilter): Promise<Day[]> => {
-  const { frozen, final, params } = conditionsOf(filter, { expired: true });
-  const inRange = conditionsOf({ ...filter, search: undefined }, { expired: true });
+  const { frozen, final, params } = filterConditions(filter, { expired: true });
+  const inRange = filterConditions({ ...filter, search: undefined }, { expired: true });
   const sql = `SELECT DISTINCT toDate(received_at) FROM ${everywhere} WHERE ${inRange.frozen.join(' AND ')} FORMAT RowBinary`;
   const found: Day[] = [];
   for (const number of await find(place, sql, inRange.params, (reader) => reader.uint16())) {
@@ -133,11 +133,11 @@ const findDays = async (place: Place, { everywhere }: Table, filter: PurgeFilter
 
 /** See `PurgeStore.count`. */
 export const countMatching = async (place: Place, filter: PurgeFilter): Promise<number> =>
-  (await findDays(place, tableOf(place, 'log'), filter)).reduce((sum, { matched }) => sum + matched, 0);
+  (await findDays(place, tableNames(place, 'log'), filter)).reduce((sum, { matched }) => sum + matched, 0);
 
 /** See `PurgeStore.requests`. Runs one mutation per day, or several if the ids of the requests must be listed (see `findIds`). */
 export const purgeRequests = async (place: Place, filter: PurgeFilter): Promise<PurgeStep> => {
-  const table = tableOf(place, 'log');
+  const table = tableNames(place, 'log');
   const running = await stillRunning(place, table);
   if (running !== undefined) return running;
   const days = await findDays(place, table, filter);
@@ -192,7 +192,7 @@ export const purgeReplayResults = async (
   place: Place,
   { projectUid, namespace, project, sinceUs = 0, untilUs }: PurgeFilter,
 ): Promise<PurgeStep> => {
-  const table = tableOf(place, 'replay_results');
+  const table = tableNames(place, 'replay_results');
   const running = await stillRunning(place, table);
   if (running !== undefined) return running;
   const inRange = (column: string): string =>
@@ -202,7 +202,7 @@ export const purgeReplayResults = async (
   const params = { projectUid, namespace, project, since: sinceUs, until: untilUs };
   const sql = `SELECT DISTINCT request_id FROM ${table.everywhere} WHERE ${results}
       AND request_id GLOBAL NOT IN (
-        SELECT id FROM ${tableOf(place, 'log').everywhere}
+        SELECT id FROM ${tableNames(place, 'log').everywhere}
         WHERE project_uid = {projectUid:String} AND ${inRange('received_at')}
           AND id GLOBAL IN (SELECT request_id FROM ${table.everywhere} WHERE ${results}))
     LIMIT ${IDS_PER_STEP} FORMAT RowBinary`;

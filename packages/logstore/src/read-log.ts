@@ -189,7 +189,7 @@ export const readPreview = (
 const CHARACTER_BYTES_MAX = 4;
 
 /** Returns the number of bytes in the character that begins with this byte, or 1 for a byte that does not begin one. */
-const lengthOf = (first: number): number => (first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1);
+const sequenceLength = (first: number): number => (first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1);
 
 /** Returns `bytes`, the beginning of a UTF-8 string of `bytesWhole` bytes, without an incomplete character at the end. */
 export const cutCharacter = (bytes: Uint8Array, bytesWhole: number): Uint8Array => {
@@ -197,7 +197,7 @@ export const cutCharacter = (bytes: Uint8Array, bytesWhole: number): Uint8Array 
   for (let back = 1; back <= Math.min(CHARACTER_BYTES_MAX, bytes.length); back += 1) {
     const byte = bytes[bytes.length - back] ?? 0;
     if ((byte & 0xc0) === 0x80) continue;
-    return lengthOf(byte) > back ? bytes.subarray(0, bytes.length - back) : bytes;
+    return sequenceLength(byte) > back ? bytes.subarray(0, bytes.length - back) : bytes;
   }
   return bytes;
 };

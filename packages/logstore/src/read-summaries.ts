@@ -3,7 +3,7 @@ import type { ClickHouseSettings } from '@clickhouse/client';
 import { parseInstant } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
 import { toLogSummary, type LogSummary } from '@standin/exchange';
-import { assertLimit, conditionsOf, SUMMARY, summariesQuery } from './log-filter.ts';
+import { assertLimit, filterConditions, SUMMARY, summariesQuery } from './log-filter.ts';
 import type { LogFilter } from './log-filter.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
@@ -38,7 +38,7 @@ const decodeSummary = (reader: RowBinaryReader): VersionedSummary => {
 export const readSummaries = async (clickhouse: ClickHouse, filter: LogFilter): Promise<LogSummary[]> => {
   assertLimit(filter.limit);
   const summaries: LogSummary[] = [];
-  for (const window of windowsOf(filter)) {
+  for (const window of timeWindows(filter)) {
     const limit = filter.limit - summaries.length;
     summaries.push(...(await readWindow(clickhouse, { ...filter, ...window, limit })));
     if (summaries.length >= filter.limit) break;
@@ -47,7 +47,7 @@ export const readSummaries = async (clickhouse: ClickHouse, filter: LogFilter): 
 };
 
 /** Yields consecutive windows that together cover the filter's time range. */
-const windowsOf = function* (filter: LogFilter): Generator<Pick<LogFilter, 'sinceUs' | 'untilUs'>> {
+const timeWindows = function* (filter: LogFilter): Generator<Pick<LogFilter, 'sinceUs' | 'untilUs'>> {
   const { sinceUs, untilUs, after, order } = filter;
   if (order === 'oldest-first') {
     yield { sinceUs, untilUs };
@@ -76,7 +76,7 @@ const settingsFor = ({ search }: LogFilter): ClickHouseSettings =>
     : { ...READ_SETTINGS, optimize_read_in_order: 0 };
 
 const readWindow = async (clickhouse: ClickHouse, filter: LogFilter): Promise<LogSummary[]> => {
-  const { final } = conditionsOf(filter);
+  const { final } = filterConditions(filter);
   const found: LogSummary[] = [];
   for (let after = filter.after; ;) {
     const limit = filter.limit - found.length + REPEATED_ROWS;

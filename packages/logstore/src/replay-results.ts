@@ -151,7 +151,7 @@ export const readReplayResults = async (
 };
 
 /** Returns the last result of each replay of one captured request, newest first, up to `limit` results. */
-export const readReplaysOf = async (
+export const readReplaySummaries = async (
   clickhouse: ClickHouse,
   request: ReplayedRequest,
   limit: number,

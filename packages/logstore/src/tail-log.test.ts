@@ -28,7 +28,7 @@ const summary = (number: number, insertedAtMs: number): LogSummary => ({
 
 const ALL = { projectUid: EVERY_PROJECT } as const;
 
-const numberOf = ({ id }: { readonly id: string }): string => id.slice(-1);
+const lastDigit = ({ id }: { readonly id: string }): string => id.slice(-1);
 
 /** Returns a log with `rows`. Each error in `failures` makes the next read of that kind fail. */
 const newLog = (...rows: LogSummary[]) => {
@@ -76,7 +76,7 @@ test('a tail shows each row once, including late rows, regardless of how often i
   const stop = new AbortController();
   const seen: string[] = [];
   for await (const found of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1 })) {
-    seen.push(numberOf(found));
+    seen.push(lastDigit(found));
     if (found.id === a.id) rows.push(b);
     // Add rows that are stamped before or with the newest row but become visible after it, and a copy that is delivered again.
     if (found.id === b.id) rows.push(late, c, { ...a, insertedAtMs: 9_500 });
@@ -93,7 +93,7 @@ test('a tail finds a row that becomes visible a minute after its insert began', 
   const stop = new AbortController();
   const seen: string[] = [];
   for await (const found of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1 })) {
-    seen.push(numberOf(found));
+    seen.push(lastDigit(found));
     rows.push(late);
     elapse(10_000);
     if (seen.length === 2) stop.abort();
@@ -132,7 +132,7 @@ test('a tail reports the insert up to which every row has been shown', async () 
   };
   const shown: string[] = [];
   const options = { pollIntervalMs: 1, onCaughtUp };
-  for await (const found of tailSummaries(store, ALL, stop.signal, options)) shown.push(numberOf(found));
+  for await (const found of tailSummaries(store, ALL, stop.signal, options)) shown.push(lastDigit(found));
   expect(shown).toEqual(['1', '2']);
   expect(positions).toEqual([9_000, 9_700]);
 });
@@ -207,7 +207,7 @@ test('a tail continues after failures with onFailure, without missing or repeati
   const seen: string[] = [];
   const onFailure = (error: unknown): void => void told.push((error as Error).message);
   for await (const found of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1, onFailure })) {
-    seen.push(numberOf(found));
+    seen.push(lastDigit(found));
     if (found.id === a.id) {
       rows.push(old, b);
       failures.summaries.push(new Error('no rows'));
@@ -222,7 +222,7 @@ test('a tail shows each complete entry once, although an interrupted read is rep
   const { store } = newLog(summary(1, 1_000), summary(2, 1_000), summary(3, 1_000));
   const reads: string[][] = [];
   async function* entries(wanted: readonly LogSummary[]): AsyncGenerator<{ id: string }> {
-    reads.push(wanted.map(numberOf));
+    reads.push(wanted.map(lastDigit));
     for (const { id } of wanted) {
       await turn();
       if (reads.length === 1 && id.endsWith('2')) throw new Error('gone');
