@@ -3,7 +3,7 @@ import type { Changes } from './translate/index.ts';
 
 /**
  * A part of the operator that runs for one term, which is the time for which this replica holds the Lease. Controllers are called
- * in the order of the list in `leader.ts`. Only `prepare` may delay the start of the term. The methods that are called for a change
+ * in the order of the list in `controllers.ts`. Only `prepare` may delay the start of the term. The methods that are called for a change
  * are synchronous, and enqueue work that takes longer.
  */
 export interface Controller {

@@ -52,7 +52,7 @@ export interface OperatorParts {
 }
 
 /** The dependencies of an operator, and the parts that outlive a leader's term. */
-export interface LeaderParts extends OperatorParts {
+export interface ControllerParts extends OperatorParts {
   readonly desired: DesiredState;
   readonly translator: Translator;
   readonly server: StreamServer;

@@ -6,7 +6,7 @@ import { exposeCertificateExpiry } from '@standin/process/process-metrics';
 import type { Logger } from 'pino';
 import { operatorMetrics } from './metrics.ts';
 import { DesiredState } from './desired-state.ts';
-import { createLeader, type Leader } from './leader.ts';
+import { createControllers, type Controllers } from './controllers.ts';
 import type { CachedObjects } from './object-cache.ts';
 import type { OperatorParts } from './operator-parts.ts';
 import { awaitCertificate, renewCertificate } from './publish/certificate-renewal.ts';
@@ -77,15 +77,15 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   });
 
   // sources → translate
-  let leader: Leader | undefined;
-  const { desired, translator } = translateSources(parts, () => leader);
+  let controllers: Controllers | undefined;
+  const { desired, translator } = translateSources(parts, () => controllers);
   const streamUrl = listenUrl('https', settings.stream.host, server.port);
   const { refused = new RefusedTargets([]) } = parts;
   for (const url of [streamUrl, admin.url]) refused.add(urlTarget(new URL(url)));
   for (const target of refusedTargets(settings)) refused.add(target);
   const replays = openReplayParts({ settings, store: logStore, registry, refused, logger });
-  const audit = openAudit(parts, desired.cache, (uid) => leader?.statuses.enqueue(uid));
-  const metrics = operatorMetrics(registry, { objects: () => desired.cache.values(), leading: () => leader });
+  const audit = openAudit(parts, desired.cache, (uid) => controllers?.statuses.enqueue(uid));
+  const metrics = operatorMetrics(registry, { objects: () => desired.cache.values(), leading: () => controllers });
   const synced = Promise.all([source.objects.start(desired, signal), parts.services?.start(desired, signal)]).then(
     () => {
       desired.synced();
@@ -97,13 +97,13 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
   // keys → publish → status, while this operator leads
   const lead = async (term: Term): Promise<void> => {
     const ledgers = countedWrites(parts.ledgers, () => metrics.ledgerWrites.inc());
-    leader = createLeader(term, { ...parts, desired, translator, server, metrics, audit, replays, ledgers });
+    controllers = createControllers(term, { ...parts, desired, translator, server, metrics, audit, replays, ledgers });
     try {
-      await leader.start();
+      await controllers.start();
       await aborted(term.signal);
     } finally {
-      const stopped = leader.controllers.stop();
-      leader = undefined;
+      const stopped = controllers.manager.stop();
+      controllers = undefined;
       await stopped;
     }
   };
@@ -128,9 +128,9 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     ended,
     cache: desired.cache,
     translator,
-    isSettled: () => leader?.isSettled() ?? false,
+    isSettled: () => controllers?.isSettled() ?? false,
     gatherRefusals: (uid) =>
-      leader?.refusals.gather(uid) ??
+      controllers?.refusals.gather(uid) ??
       Promise.reject(new SourceError('Unavailable', 'the operator is starting: try again in a few seconds')),
     stop: async () => {
       stopping.abort();
@@ -155,16 +155,16 @@ const listenForGateways = async (
 };
 
 /** Connects the sources to the translator, and passes the results to the leader if this operator leads. */
-const translateSources = (parts: OperatorParts, leader: () => Leader | undefined) => {
+const translateSources = (parts: OperatorParts, controllers: () => Controllers | undefined) => {
   const translator = new Translator(parts.translateSettings);
   const desired = new DesiredState({
     translator,
     holdOffMs: LIMITS.holdOffMs,
     logger: parts.logger,
-    onSeen: (object, before) => leader()?.controllers.changed(object, before),
-    onChanges: (changes) => leader()?.controllers.translated(changes),
+    onSeen: (object, before) => controllers()?.manager.changed(object, before),
+    onChanges: (changes) => controllers()?.manager.translated(changes),
     onRemoved: (object) => {
-      leader()?.controllers.removed(object);
+      controllers()?.manager.removed(object);
       parts.onRemoved?.(object);
     },
     onProblems: (problems) => parts.onProblems?.(problems),

@@ -8,7 +8,7 @@ import { GatewayController } from './gateways/gateway-controller.ts';
 import { AccountKeyController } from './keys/account-key-controller.ts';
 import { keyRegenerationController } from './keys/key-regeneration-controller.ts';
 import { KeyChanges } from './keys/key-changes.ts';
-import type { LeaderParts } from './operator-parts.ts';
+import type { ControllerParts } from './operator-parts.ts';
 import { purgeController } from './purge/purge-controller.ts';
 import { undelivered } from './purge/undelivered.ts';
 import { ConfigLog } from './publish/config-log.ts';
@@ -23,8 +23,8 @@ import { shareController } from './share/share-controller.ts';
 import { LastRequests } from './status/last-requests.ts';
 import { StatusController } from './status/status-controller.ts';
 
-/** Builds the controllers of one leader's term. */
-export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: LeaderParts) => {
+/** Creates the controllers of one leader's term. A new controller is added to this list. */
+export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: ControllerParts) => {
   const { source, desired, translator, server, metrics, registry, settings, ledgers, logStore, audit } = parts;
   const logger = parts.logger.child({ epoch });
   const { store, prepareStore } = parts.replays;
@@ -40,7 +40,7 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
     memory: parts.gatewayMemory,
     isGone: parts.isGatewayGone,
     revision: () => log.revision.number,
-    onChange: (keys) => controllers.gatewaysChanged(keys),
+    onChange: (keys) => manager.gatewaysChanged(keys),
   });
   const keys = new AccountKeyController({
     ...context,
@@ -132,9 +132,9 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
     audit,
   ];
   const present = list.filter((controller) => controller !== undefined);
-  const controllers = new ControllerManager(present, logger);
+  const manager = new ControllerManager(present, logger);
   return {
-    controllers,
+    manager,
     log,
     gateways,
     quota,
@@ -142,12 +142,12 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
     statuses,
     volumes,
     start: async (): Promise<void> => {
-      await controllers.start(signal);
-      if (controllers.isStarted) logger.info({ objects: log.size }, 'leading');
+      await manager.start(signal);
+      if (manager.isStarted) logger.info({ objects: log.size }, 'leading');
     },
     /** Returns whether all keys and signing secrets have been read, all claims are recorded, all changes are published, and a gateway has the last revision. */
     isSettled: (): boolean =>
-      controllers.isStarted &&
+      manager.isStarted &&
       !desired.hasPending &&
       keys.isComplete() &&
       translator.unrecorded().length === 0 &&
@@ -156,4 +156,4 @@ export const createLeader = ({ epoch, signal, remainingMs }: Term, parts: Leader
   };
 };
 
-export type Leader = ReturnType<typeof createLeader>;
+export type Controllers = ReturnType<typeof createControllers>;
