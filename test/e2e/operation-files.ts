@@ -2,7 +2,7 @@ import type { DesiredObject, ObjectRef } from '@standin/contract';
 import { operationsFolder, operationsRecords } from '../../operator/src/sources/directory-source.ts';
 import { manifestKey } from '../../operator/src/sources/manifest-objects.ts';
 import { ManifestWriter } from '../../operator/src/sources/manifest-writer.ts';
-import { ObjectRecords, uidOf } from '../../operator/src/sources/object-records.ts';
+import { ObjectRecords, derivedUid } from '../../operator/src/sources/object-records.ts';
 
 /** A Replay, Share or KeyRegeneration as the operator sees it. */
 interface SeenOperation {
@@ -39,7 +39,7 @@ export const operationFiles = (dataDir: string): OperationFiles => {
       await records.load();
       const key = manifestKey(ref);
       const record = records.get(key);
-      return record && { uid: uidOf(`${key} ${record.firstSeen}`), status: record.status };
+      return record && { uid: derivedUid(`${key} ${record.firstSeen}`), status: record.status };
     },
   };
 };

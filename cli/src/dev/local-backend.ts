@@ -29,7 +29,7 @@ export interface LocalBackendOptions {
   readonly objects: Pick<Objects, 'get' | 'apply' | 'delete'>;
   readonly secrets: Pick<Secrets, 'read'>;
   /** The objects, if they are in a directory. */
-  readonly directory: Pick<LocatingObjects, 'textOf' | 'apply'> | undefined;
+  readonly directory: Pick<LocatingObjects, 'objectText' | 'apply'> | undefined;
   readonly cache: CachedObjects;
   readonly settings: TranslateSettings;
   /** Returns the file and the line of an object. Empty if it is in no file. */
@@ -148,7 +148,7 @@ const localResources = (options: LocalBackendOptions): Resources => {
     },
     problems: () => Promise.resolve(cache.problems.map(({ where, message }) => ({ where: inOrigin(where), message }))),
     whereIs: (ref) => Promise.resolve(whereIs(ref) || undefined),
-    ...(directory !== undefined && { textOf: (ref) => directory.textOf(ref) }),
+    ...(directory !== undefined && { textOf: (ref) => directory.objectText(ref) }),
     readApiKey: async ({ metadata: { namespace, uid } }) => {
       const secretName = keySecret(uid);
       if (secretName === undefined) return undefined;

@@ -12,7 +12,8 @@ const endpoint = (name: string, slug = `/${name}`) =>
 
 const ref = (name: string) => ({ kind: 'Endpoint', namespace: 'default', name }) as const;
 
-const slugOf = (object: ResourceObject | undefined): unknown => (object?.spec as { slug?: string } | undefined)?.slug;
+const objectSlug = (object: ResourceObject | undefined): unknown =>
+  (object?.spec as { slug?: string } | undefined)?.slug;
 
 const until = async (what: string, condition: () => boolean, timeoutMs = 4_000): Promise<void> => {
   const deadline = performance.now() + timeoutMs;
@@ -80,7 +81,8 @@ describe('a directory of manifests', () => {
   };
   const file = (name: string, folder = dir) => join(folder, name);
   const write = (name: string, text: string) => writeFile(file(name), text);
-  const hasSlug = (name: string, slug: string) => until(`${name} at ${slug}`, () => slugOf(objects.get(name)) === slug);
+  const hasSlug = (name: string, slug: string) =>
+    until(`${name} at ${slug}`, () => objectSlug(objects.get(name)) === slug);
 
   describe('rejects at the start', () => {
     it.for([
@@ -355,7 +357,7 @@ describe('a directory of manifests', () => {
         `# first\n${endpoint('a')}---\n# second\n${endpoint('b', '/new')}`,
       );
       expect((await stat(file('two.yaml'))).mode).toBe(mode);
-      expect(slugOf(objects.get('b'))).toBe('/new');
+      expect(objectSlug(objects.get('b'))).toBe('/new');
       await source.objects.delete(ref('a'));
       expect(await readFile(file('two.yaml'), 'utf8')).toBe(`# second\n${endpoint('b', '/new')}`);
       await source.objects.delete(ref('b'));
@@ -398,7 +400,7 @@ describe('a directory of manifests', () => {
       await Promise.all(
         Array.from({ length: 20 }, (_, index) => source.objects.apply(desired(`n${index % 4}`, `/${index}`))),
       );
-      expect([...objects.values()].map(slugOf).sort()).toEqual(['/16', '/17', '/18', '/19']);
+      expect([...objects.values()].map(objectSlug).sort()).toEqual(['/16', '/17', '/18', '/19']);
     });
   });
 

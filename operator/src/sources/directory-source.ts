@@ -76,8 +76,8 @@ class DirectoryObjects implements LocatingObjects {
     return isConfigKind(ref.kind) ? this.#manifests.whereIs(ref) : undefined;
   }
 
-  async textOf(ref: ObjectRef): Promise<string | undefined> {
-    return isConfigKind(ref.kind) ? this.#manifests.textOf(ref) : undefined;
+  async objectText(ref: ObjectRef): Promise<string | undefined> {
+    return isConfigKind(ref.kind) ? this.#manifests.objectText(ref) : undefined;
   }
 
   async apply(object: DesiredObject, text?: EditedText): Promise<ResourceObject> {

@@ -20,7 +20,7 @@ import { manifestKey, type ManifestObject, type ManifestSecret } from './manifes
 import type { DesiredTree } from './manifest-tree.ts';
 import { ManifestWriter } from './manifest-writer.ts';
 import { canonicalJson, mergePatch } from './merge-patch.ts';
-import { ObjectRecords, uidOf, type ObjectRecord } from './object-records.ts';
+import { ObjectRecords, derivedUid, type ObjectRecord } from './object-records.ts';
 import type { SecretFiles } from './secret-files.ts';
 
 export interface FolderObjectsOptions {
@@ -50,7 +50,7 @@ const toResource = (
     ...metadata,
     // Desired state that is removed and added again keeps its uid. A one-time operation, such as a Replay, that is created again
     // has a new uid.
-    uid: uidOf(isConfigKind(kind) ? key : `${key} ${record.firstSeen}`),
+    uid: derivedUid(isConfigKind(kind) ? key : `${key} ${record.firstSeen}`),
     generation: record.generation,
     resourceVersion: String(record.resourceVersion),
     creationTimestamp: record.firstSeen,
@@ -122,7 +122,7 @@ export class FolderObjects implements LocatingObjects {
 
   async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
     const key = manifestKey(ref);
-    await this.#checkFileOf(key);
+    await this.#checkFile(key);
     return this.#active.get(key)?.resource;
   }
 
@@ -130,17 +130,17 @@ export class FolderObjects implements LocatingObjects {
     return this.#active.get(manifestKey(ref))?.manifest.where;
   }
 
-  async textOf(ref: ObjectRef): Promise<string | undefined> {
+  async objectText(ref: ObjectRef): Promise<string | undefined> {
     const key = manifestKey(ref);
-    await this.#checkFileOf(key);
+    await this.#checkFile(key);
     const manifest = this.#desired.objects.get(key);
-    return manifest && this.#writer.textOf(ref, this.#reader.fileOf(manifest));
+    return manifest && this.#writer.objectText(ref, this.#reader.containingFile(manifest));
   }
 
   apply(object: DesiredObject, text?: EditedText): Promise<ResourceObject> {
     return this.#inTurn(async () => {
       const key = manifestKey({ kind: object.kind, ...object.metadata });
-      const file = await this.#fileOf(key);
+      const file = await this.#editableFile(key);
       const written = await this.#writer.write(object, file, text);
       await this.#reader.check({ files: [written], force: true });
       const resource = this.#active.get(key)?.resource;
@@ -153,14 +153,14 @@ export class FolderObjects implements LocatingObjects {
   delete(ref: ObjectRef, version?: ObjectVersion): Promise<void> {
     return this.#inTurn(async () => {
       const key = manifestKey(ref);
-      const file = await this.#fileOf(key);
+      const file = await this.#editableFile(key);
       if (file === undefined) throw notFound(ref);
       const { uid, resourceVersion } = this.#active.get(key)?.resource.metadata ?? {};
       if (version !== undefined && (version.uid !== uid || version.resourceVersion !== resourceVersion))
         throw changed(key);
       await this.#writer.remove(ref, file);
       await this.#reader.check({ files: [file], force: true });
-      if (!this.#active.has(key)) await this.#options.secrets.removeAllOf(ref.namespace, uidOf(key));
+      if (!this.#active.has(key)) await this.#options.secrets.removeOwned(ref.namespace, derivedUid(key));
     });
   }
 
@@ -215,19 +215,19 @@ export class FolderObjects implements LocatingObjects {
   }
 
   /** Checks the file that contains or contained the object. A new object may be in any file. */
-  async #checkFileOf(key: string): Promise<void> {
+  async #checkFile(key: string): Promise<void> {
     await this.#open();
     const manifest = this.#desired.objects.get(key);
-    if (manifest !== undefined) await this.#reader.check({ files: [this.#reader.fileOf(manifest)] });
+    if (manifest !== undefined) await this.#reader.check({ files: [this.#reader.containingFile(manifest)] });
     if (!this.#desired.objects.has(key)) await this.#reader.check();
   }
 
   /** Resolves with the file that now contains an object, or with undefined if none does. Rejects if the file cannot be edited. */
-  async #fileOf(key: string): Promise<string | undefined> {
-    await this.#checkFileOf(key);
+  async #editableFile(key: string): Promise<string | undefined> {
+    await this.#checkFile(key);
     const manifest = this.#desired.objects.get(key);
     if (manifest === undefined) return undefined;
-    const file = this.#reader.fileOf(manifest);
+    const file = this.#reader.containingFile(manifest);
     if (this.#reader.isBroken(file)) throw new SourceError('Invalid', `${file} is broken; fix it first`);
     return file;
   }

@@ -63,8 +63,8 @@ export class FolderReader {
     this.#callbacks = callbacks;
   }
 
-  fileOf(object: ManifestObject): string {
-    return this.#tree.fileOf(object);
+  containingFile(object: ManifestObject): string {
+    return this.#tree.containingFile(object);
   }
 
   isBroken(file: string): boolean {

@@ -49,7 +49,7 @@ const seriesKey = (object: EventSubject, event: SourceEvent): string =>
     .slice(0, KEY_LENGTH);
 
 /** Returns the message as an Event's note: within the length limit, and safe to print on a terminal, where kubectl shows it. */
-const noteOf = (message: string): string => {
+const eventNote = (message: string): string => {
   const note = printable(message);
   return note.length <= NOTE_LENGTH_MAX ? note : `${note.slice(0, NOTE_LENGTH_MAX - 1)}…`;
 };
@@ -127,7 +127,7 @@ export class KubernetesEvents implements Events {
       action: 'Reconcile',
       type: event.type,
       reason: event.reason,
-      note: noteOf(event.message),
+      note: eventNote(event.message),
       regarding: { apiVersion: object.apiVersion, kind: object.kind, namespace, name, uid, resourceVersion },
     });
     await created.catch((error: unknown) => {

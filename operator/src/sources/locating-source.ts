@@ -14,7 +14,7 @@ export interface LocatingObjects extends Objects {
    * Resolves with the object's text in its file. Resolves with undefined if the object does not exist, or has no text of its own:
    * it is in a JSON file, or it is an item of a List.
    */
-  textOf(ref: ObjectRef): Promise<string | undefined>;
+  objectText(ref: ObjectRef): Promise<string | undefined>;
   /** With `text`, writes this text, which must contain the object. Rejects with `Conflict` if the text in the file has changed. */
   apply(object: DesiredObject, text?: EditedText): Promise<ResourceObject>;
 }

@@ -11,7 +11,7 @@ const desired = (spec: unknown, metadata: Partial<DesiredObject['metadata']> = {
   spec,
 });
 
-const specsOf = (text: string) =>
+const namesAndSpecs = (text: string) =>
   readManifest(text, 'f.yaml').objects.map(({ metadata, spec }) => [metadata.name, spec]);
 
 const COMMENTED = `# Orders of the shop.
@@ -82,7 +82,7 @@ spec:
     const file = (...names: (keyof typeof items)[]): string =>
       `apiVersion: standin.dev/v1alpha1\nkind: Endpoint\nmetadata: {name: a}\nspec:\n  responses:\n${names.map((name) => items[name]).join('')}`;
     const before = file('gold', 'free', 'last');
-    const [gold, free, last] = (specsOf(before)[0]?.[1] as { responses: object[] }).responses;
+    const [gold, free, last] = (namesAndSpecs(before)[0]?.[1] as { responses: object[] }).responses;
     const edited = (...responses: (object | undefined)[]) => editManifest(before, desired({ responses }));
     expect(edited(last, gold, free)).toBe(file('last', 'gold', 'free'));
     expect(edited(free, last)).toBe(file('free', 'last'));
@@ -93,7 +93,7 @@ spec:
     const renamed = { ...free, name: 'silver' };
     expect(edited(gold, renamed, last)).toBe(before.replace('name: free', 'name: silver'));
     // Without unique names, items are changed by index.
-    expect(specsOf(edited(gold, gold) ?? '')[0]?.[1]).toEqual({ responses: [gold, gold] });
+    expect(namesAndSpecs(edited(gold, gold) ?? '')[0]?.[1]).toEqual({ responses: [gold, gold] });
   });
 
   it('preserves the other documents in the file byte for byte', () => {
@@ -103,8 +103,8 @@ spec:
     const text = editManifest(file, desired({ slug: '/x' })) ?? '';
     expect(text.startsWith(`${other}---\n`)).toBe(true);
     expect(text.endsWith(`---\n# last\n${one}`)).toBe(true);
-    expect(specsOf(text).map(([name]) => name)).toEqual(['b', 'a', 'c']);
-    expect(specsOf(text)[1]).toEqual(['a', { slug: '/x' }]);
+    expect(namesAndSpecs(text).map(([name]) => name)).toEqual(['b', 'a', 'c']);
+    expect(namesAndSpecs(text)[1]).toEqual(['a', { slug: '/x' }]);
   });
 
   it('writes labels and annotations, and removes empty ones', () => {
@@ -116,8 +116,8 @@ spec:
 
   it('edits an item in a List', () => {
     const list = `apiVersion: v1\nkind: List\nitems:\n${COMMENTED.replace(/^/gm, '    ').replace('    #', '  - #').trimEnd()}\n`;
-    expect(specsOf(list)).toHaveLength(1);
-    expect(specsOf(editManifest(list, desired({ slug: '/x' })) ?? '')).toEqual([['a', { slug: '/x' }]]);
+    expect(namesAndSpecs(list)).toHaveLength(1);
+    expect(namesAndSpecs(editManifest(list, desired({ slug: '/x' })) ?? '')).toEqual([['a', { slug: '/x' }]]);
     expect(removeFromManifest(list, { kind: 'Endpoint', namespace: 'default', name: 'a' })).toBe('');
   });
 
@@ -137,11 +137,11 @@ spec:
       const styles = ['text', "'text'", '"text"', '|\n        text', '>\n        text'];
       for (const style of styles) {
         const file = `apiVersion: ${GROUP_VERSION}\nkind: Endpoint\nmetadata:\n    name: a\nspec:\n    slug: ${style}\n`;
-        expect(specsOf(editManifest(file, desired({ slug: text, x: text })) ?? '')).toEqual([
+        expect(namesAndSpecs(editManifest(file, desired({ slug: text, x: text })) ?? '')).toEqual([
           ['a', { slug: text, x: text }],
         ]);
       }
-      expect(specsOf(newManifest(desired({ slug: text }), false))).toEqual([['a', { slug: text }]]);
+      expect(namesAndSpecs(newManifest(desired({ slug: text }), false))).toEqual([['a', { slug: text }]]);
     },
   );
 
@@ -183,9 +183,9 @@ spec:
     fc.assert(
       fc.property(spec, spec, (before, after) => {
         const created = newManifest(desired(before), false);
-        expect(specsOf(created)).toEqual([['a', before]]);
-        expect(specsOf(editManifest(created, desired(after)) ?? '')).toEqual([['a', after]]);
-        expect(specsOf(editManifest(COMMENTED, desired(after)) ?? '')).toEqual([['a', after]]);
+        expect(namesAndSpecs(created)).toEqual([['a', before]]);
+        expect(namesAndSpecs(editManifest(created, desired(after)) ?? '')).toEqual([['a', after]]);
+        expect(namesAndSpecs(editManifest(COMMENTED, desired(after)) ?? '')).toEqual([['a', after]]);
       }),
       // `<<` is a merge key unless it is in quotes.
       { numRuns: 300, examples: [[{ slug: { E0: ['.'] } }, { slug: { '<<': false } }]] },
@@ -204,7 +204,7 @@ describe('removeFromManifest', () => {
     ['c', ['a', 'b']],
   ] as const)('removes only %s', ([name, rest]) => {
     const text = removeFromManifest(file, { kind: 'Endpoint', namespace: 'default', name }) ?? '';
-    expect(specsOf(text).map(([left]) => left)).toEqual(rest);
+    expect(namesAndSpecs(text).map(([left]) => left)).toEqual(rest);
     for (const left of rest) expect(text).toContain(document(left));
     expect(text).not.toContain(`# ${name}\n`);
   });

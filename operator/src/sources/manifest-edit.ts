@@ -24,7 +24,7 @@ interface Found {
   readonly documents: readonly Document.Parsed[];
   /** The object's mapping, which is the whole document or an item of a List. */
   readonly node: YAMLMap;
-  readonly itemOf: { readonly items: unknown[] } | undefined;
+  readonly list: { readonly items: unknown[] } | undefined;
 }
 
 const isObject = (node: unknown, ref: ObjectRef): node is YAMLMap =>
@@ -42,11 +42,11 @@ const find = (text: string, ref: ObjectRef): Found | undefined => {
   for (const [index, { document, fault }] of stream.documents.entries()) {
     if (fault !== undefined) continue;
     const root: unknown = document.contents;
-    if (isObject(root, ref)) return { index, documents, node: root, itemOf: undefined };
+    if (isObject(root, ref)) return { index, documents, node: root, list: undefined };
     const items: unknown = isMap(root) && root.get('kind') === 'List' ? root.get('items', true) : undefined;
     if (!isSeq(items)) continue;
     const node = items.items.find((item) => isObject(item, ref));
-    if (node !== undefined) return { index, documents, node, itemOf: items };
+    if (node !== undefined) return { index, documents, node, list: items };
   }
   return undefined;
 };
@@ -167,12 +167,12 @@ interface Surroundings {
 const CRLF = /\r\n/g;
 
 /** Returns the text, which has LF, with the line breaks of the text that it replaces. */
-const withLineBreaksOf = (before: string, text: string): string =>
+const withSameLineBreaks = (before: string, text: string): string =>
   before.includes('\r\n') ? text.replaceAll('\n', '\r\n') : text;
 
-const surroundingsOf = (file: string, ref: ObjectRef): Surroundings | undefined => {
+const documentSurroundings = (file: string, ref: ObjectRef): Surroundings | undefined => {
   const found = isJson(file) ? undefined : find(file, ref);
-  if (found === undefined || found.itemOf !== undefined) return undefined;
+  if (found === undefined || found.list !== undefined) return undefined;
   const parts = slices(file, found.documents);
   const part = parts[found.index] ?? '';
   const start = /^---[ \t]*\r?\n/.exec(part)?.[0] ?? '';
@@ -185,14 +185,14 @@ const surroundingsOf = (file: string, ref: ObjectRef): Surroundings | undefined 
  * or does not contain the object, or the object is an item of a List.
  */
 export const manifestText = (file: string, ref: ObjectRef): string | undefined =>
-  surroundingsOf(file, ref)?.text.replace(CRLF, '\n');
+  documentSurroundings(file, ref)?.text.replace(CRLF, '\n');
 
 /** Returns the file's text with another text of the object, or undefined if the object's text is not `text.before`. */
 export const replaceManifestText = (file: string, ref: ObjectRef, text: EditedText): string | undefined => {
-  const found = surroundingsOf(file, ref);
+  const found = documentSurroundings(file, ref);
   if (found === undefined || found.text.replace(CRLF, '\n') !== text.before) return undefined;
   const after = found.after === '' || text.after.endsWith('\n') ? text.after : `${text.after}\n`;
-  return `${found.before}${withLineBreaksOf(found.text, after)}${found.after}`;
+  return `${found.before}${withSameLineBreaks(found.text, after)}${found.after}`;
 };
 
 /**
@@ -203,8 +203,8 @@ export const removeFromManifest = (text: string, ref: ObjectRef): string | undef
   const found = find(text, ref);
   const document = found?.documents[found.index];
   if (found === undefined || document === undefined) return undefined;
-  if (found.itemOf !== undefined && found.itemOf.items.length > 1) {
-    found.itemOf.items.splice(found.itemOf.items.indexOf(found.node), 1);
+  if (found.list !== undefined && found.list.items.length > 1) {
+    found.list.items.splice(found.list.items.indexOf(found.node), 1);
     return replaceDocument(text, found, document);
   }
   const others = slices(text, found.documents).filter((_, index) => index !== found.index);
@@ -216,8 +216,8 @@ export const removeFromManifest = (text: string, ref: ObjectRef): string | undef
 
 const replaceDocument = (text: string, found: Found, document: Document.Parsed): string => {
   if (isJson(text) && found.documents.length === 1)
-    return withLineBreaksOf(text, `${JSON.stringify(document.toJS(), null, 2)}\n`);
+    return withSameLineBreaks(text, `${JSON.stringify(document.toJS(), null, 2)}\n`);
   const parts = slices(text, found.documents);
-  parts[found.index] = withLineBreaksOf(parts[found.index] ?? '', writeYaml(document, writeOptions(text)));
+  parts[found.index] = withSameLineBreaks(parts[found.index] ?? '', writeYaml(document, writeOptions(text)));
   return parts.join('');
 };

@@ -107,7 +107,7 @@ export class ManifestFolder {
   /** Resolves with the file's fingerprint, or with undefined if there is no such file, or if it is a broken link. */
   async fingerprint(file: string): Promise<Fingerprint | undefined> {
     const stats = await stat(join(this.path, file), { bigint: true }).catch(() => undefined);
-    return stats?.isFile() === true ? fingerprintOf(stats) : undefined;
+    return stats?.isFile() === true ? fileFingerprint(stats) : undefined;
   }
 
   /** Resolves with the file's text. Rejects with the file system's error, or if the file is far too large. */
@@ -142,5 +142,5 @@ export class ManifestFolder {
   }
 }
 
-const fingerprintOf = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Fingerprint =>
+const fileFingerprint = ({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): Fingerprint =>
   [dev, ino, size, mtimeNs, ctimeNs].join(':');

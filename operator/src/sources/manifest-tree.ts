@@ -33,8 +33,7 @@ export class ManifestTree {
     return { has: (file) => this.#files.has(file), [Symbol.iterator]: () => this.#files.keys() };
   }
 
-  /** Returns the file that contains an active object. */
-  fileOf(object: ManifestObject | ManifestSecret): string {
+  containingFile(object: ManifestObject | ManifestSecret): string {
     return object.where.slice(0, object.where.lastIndexOf(':'));
   }
 

@@ -11,9 +11,12 @@ import { canonicalJson } from './merge-patch.ts';
 const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
 const MANIFEST_MODE = 0o644;
 
-const contentOf = ({ metadata, spec }: ManifestObject): string => canonicalJson([metadata, spec]);
+const manifestContent = ({ metadata, spec }: ManifestObject): string => canonicalJson([metadata, spec]);
 
-const wantedOf = ({ metadata: { name, namespace, labels = {}, annotations = {} }, spec }: DesiredObject): string => {
+const desiredContent = ({
+  metadata: { name, namespace, labels = {}, annotations = {} },
+  spec,
+}: DesiredObject): string => {
   const maps = {
     ...(Object.keys(labels).length === 0 ? {} : { labels }),
     ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
@@ -27,7 +30,7 @@ const wantedOf = ({ metadata: { name, namespace, labels = {}, annotations = {} }
  */
 const isFaithful = (before: string, after: string, key: string, wanted: string | undefined): boolean => {
   const read = (text: string) =>
-    new Map(readManifest(text, '', KINDS).objects.map((object) => [object.key, contentOf(object)] as const));
+    new Map(readManifest(text, '', KINDS).objects.map((object) => [object.key, manifestContent(object)] as const));
   const expected = read(before);
   if (wanted === undefined) expected.delete(key);
   else expected.set(key, wanted);
@@ -44,7 +47,7 @@ export class ManifestWriter {
   }
 
   /** Resolves with the object's text in its file, if it has one of its own. Rejects with `SourceError`. */
-  async textOf(ref: ObjectRef, file: string): Promise<string | undefined> {
+  async objectText(ref: ObjectRef, file: string): Promise<string | undefined> {
     return manifestText(await this.#read(file), ref);
   }
 
@@ -70,7 +73,7 @@ export class ManifestWriter {
     if (after === undefined)
       throw new SourceError('Conflict', `${file} was changed by another program: read it again, then retry`);
     const key = manifestKey({ kind, ...metadata });
-    if (!isFaithful(before, after, key, wantedOf(desired))) {
+    if (!isFaithful(before, after, key, desiredContent(desired))) {
       throw new SourceError(
         'Invalid',
         `${file} cannot be changed here, because its objects share parts (YAML anchors) or the file is damaged: edit ${file} in a text editor`,

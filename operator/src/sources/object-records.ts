@@ -51,7 +51,7 @@ const sha256 = (value: unknown): string => createHash('sha256').update(canonical
 /**
  * Derives a uid from a key, such as kind, namespace and name, so that the uid is the same on every machine and after every start.
  */
-export const uidOf = (key: string): string => {
+export const derivedUid = (key: string): string => {
   const hash = createHash('sha256').update(`standin.dev/${key}`).digest();
   // A UUID of version 8 (RFC 9562: custom content).
   hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x80;

@@ -25,10 +25,10 @@ test('the Secrets of a deleted owner are removed, and no others', async () => {
   await files.create('a', 'of-its-successor', { owner: owner('team', 'new uid'), data: { key: '4' } });
   await files.create('b', 'first', { owner: owner('team'), data: { key: '5' } });
   await writeFile(join(folder, 'a', 'notes.txt'), '');
-  await files.removeAllOf('a', 'uid of team');
+  await files.removeOwned('a', 'uid of team');
   expect((await readdir(join(folder, 'a'))).sort()).toEqual(['notes.txt', 'of-another.json', 'of-its-successor.json']);
   expect(await text('b', 'first')).toBe('5');
-  await files.removeAllOf('none', 'uid of team');
+  await files.removeOwned('none', 'uid of team');
 });
 
 test('a Secret is replaced once for each mark', async () => {

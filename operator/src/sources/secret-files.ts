@@ -62,7 +62,7 @@ export class SecretFiles {
   }
 
   /** Removes the Secrets of a deleted owner. */
-  async removeAllOf(namespace: string, ownerUid: string): Promise<void> {
+  async removeOwned(namespace: string, ownerUid: string): Promise<void> {
     const folder = dirname(this.#path(namespace, 'any'));
     const files = await readdir(folder).catch(() => []);
     for (const file of files.filter((name) => name.endsWith('.json'))) {

@@ -13,16 +13,16 @@ export const secretStates = (
   objects: readonly ResourceObject[],
   secrets: ReadonlyMap<string, SigningSecret>,
 ): NonNullable<World['secrets']> => {
-  const keysOf = new Map<string, Set<string>>();
+  const keysBySecret = new Map<string, Set<string>>();
   for (const object of objects) {
     const parsed = parseObject(object);
     if (!parsed.ok || parsed.value.kind !== 'Endpoint') continue;
     for (const { name, key } of parsed.value.spec.credential?.signature?.secretRefs ?? []) {
       const id = `${object.metadata.namespace}/${name}`;
-      keysOf.set(id, (keysOf.get(id) ?? new Set()).add(key));
+      keysBySecret.set(id, (keysBySecret.get(id) ?? new Set()).add(key));
     }
   }
-  return [...keysOf].map(([id, keys]) => {
+  return [...keysBySecret].map(([id, keys]) => {
     const [namespace = '', name = ''] = id.split('/');
     return { namespace, name, state: readValues(namespace, name, secrets.get(id) ?? assumed(keys)).state };
   });

@@ -67,7 +67,7 @@ export const translateManifests = (
   for (const located of readFiles(files, findings)) collect(located, { seen, keys, secrets, findings });
 
   const objects = [...seen.values()].map(({ object }) => object);
-  const world = { objects, keys: keysOf(objects, keys), secrets: secretStates(objects, secrets) };
+  const world = { objects, keys: accountKeys(objects, keys), secrets: secretStates(objects, secrets) };
   const { verdicts, objects: configs } = translate(world, settings);
   for (const verdict of verdicts) {
     const located = seen.get(verdict.uid);
@@ -123,11 +123,11 @@ const collect = (located: Located, { seen, keys, secrets, findings }: Collected)
   const { file, document } = located;
   const read = header.safeParse(document.value);
   const found = (path: string, message: string, severity: ManifestFinding['severity'] = 'error'): void => {
-    const object = read.success && read.data.kind !== '' ? titleOf(read.data) : '';
+    const object = read.success && read.data.kind !== '' ? manifestTitle(read.data) : '';
     findings.push({ file, line: document.fieldLine(pathSteps(path)), object, path, message, severity });
   };
   if (read.success && read.data.apiVersion === 'v1' && read.data.kind === 'Secret') {
-    const id = secretId(namespaceOf(read.data), read.data.metadata.name);
+    const id = secretId(namespaceOrDefault(read.data), read.data.metadata.name);
     keys.set(id, keyIn(read.data));
     secrets.set(id, signingSecretIn(read.data));
     return;
@@ -140,22 +140,22 @@ const collect = (located: Located, { seen, keys, secrets, findings }: Collected)
   if (!parsed.ok) for (const { path, message } of parsed.problems) found(path, message);
   if (!read.success || !Object.hasOwn(RESOURCES, read.data.kind) || read.data.metadata.name === '') return;
 
-  const uid = titleOf(read.data);
+  const uid = manifestTitle(read.data);
   const first = seen.get(uid);
   if (first !== undefined) {
     found('metadata.name', `is already defined in ${first.file}:${first.document.line}: rename one of them`);
     return;
   }
-  seen.set(uid, { ...located, object: objectOf(read.data, uid, seen.size), isReported: !parsed.ok });
+  seen.set(uid, { ...located, object: resourceObject(read.data, uid, seen.size), isReported: !parsed.ok });
 };
 
 /** Returns the object with metadata as the API server would set it. Objects in later documents count as newer. */
-const objectOf = (head: Header, uid: string, age: number): ResourceObject => ({
+const resourceObject = (head: Header, uid: string, age: number): ResourceObject => ({
   apiVersion: head.apiVersion,
   kind: head.kind as Kind,
   metadata: {
     name: head.metadata.name,
-    namespace: namespaceOf(head),
+    namespace: namespaceOrDefault(head),
     uid,
     generation: 1,
     resourceVersion: '1',
@@ -164,11 +164,11 @@ const objectOf = (head: Header, uid: string, age: number): ResourceObject => ({
   spec: head.spec,
 });
 
-const namespaceOf = ({ metadata }: Header): string => metadata.namespace || 'default';
+const namespaceOrDefault = ({ metadata }: Header): string => metadata.namespace || 'default';
 /** Returns the object's title. Omits the namespace of an unknown kind, which may not be namespaced. */
-const titleOf = (head: Header): string =>
+const manifestTitle = (head: Header): string =>
   Object.hasOwn(RESOURCES, head.kind) || head.metadata.namespace !== undefined
-    ? `${head.kind} ${namespaceOf(head)}/${head.metadata.name}`
+    ? `${head.kind} ${namespaceOrDefault(head)}/${head.metadata.name}`
     : `${head.kind} ${head.metadata.name}`.trim();
 const secretId = (namespace: string, name: string): string => `${namespace}/${name}`;
 
@@ -200,7 +200,10 @@ const signingSecretIn = (secret: Header): SigningSecret => {
 };
 
 /** Returns the keys of Accounts. A key that is not in the files is assumed to exist and to be unique. */
-const keysOf = (objects: readonly ResourceObject[], keys: ReadonlyMap<string, KeyState>): Map<string, KeyState> => {
+const accountKeys = (
+  objects: readonly ResourceObject[],
+  keys: ReadonlyMap<string, KeyState>,
+): Map<string, KeyState> => {
   const states = new Map<string, KeyState>();
   for (const object of objects) {
     const { uid, namespace } = object.metadata;
