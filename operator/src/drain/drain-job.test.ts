@@ -57,12 +57,12 @@ test('a Job is built from the template with the claim’s name, and the claim ow
 
 test('each use of a claim has its own Job name, which fits in a label', () => {
   const template = parseJobTemplate(TEMPLATE);
-  const nameOf = (options: Partial<typeof OPTIONS>, claim = CLAIM): string =>
+  const jobName = (options: Partial<typeof OPTIONS>, claim = CLAIM): string =>
     (drainJob(template, claim, { ...OPTIONS, ...options }) as { metadata: { name: string } }).metadata.name;
-  expect(nameOf({})).toBe(nameOf({}));
-  expect(nameOf({ use: 'set/6' })).not.toBe(nameOf({}));
-  expect(nameOf({}, { metadata: { ...CLAIM.metadata, uid: 'another' } })).not.toBe(nameOf({}));
-  expect(nameOf({ statefulSet: 'x'.repeat(60) }).length).toBeLessThanOrEqual(63);
+  expect(jobName({})).toBe(jobName({}));
+  expect(jobName({ use: 'set/6' })).not.toBe(jobName({}));
+  expect(jobName({}, { metadata: { ...CLAIM.metadata, uid: 'another' } })).not.toBe(jobName({}));
+  expect(jobName({ statefulSet: 'x'.repeat(60) }).length).toBeLessThanOrEqual(63);
 });
 
 test.for([

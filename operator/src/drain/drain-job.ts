@@ -107,16 +107,15 @@ export const drainJob = (template: JobTemplate, claim: Claim, options: DrainJobO
 const hasCondition = ({ status }: Job, wanted: string): boolean =>
   (status?.conditions ?? []).some(({ type, status: value }) => type === wanted && value === 'True');
 
-const stateOf = (job: Job): JobState =>
+const jobState = (job: Job): JobState =>
   hasCondition(job, 'Complete') ? 'succeeded' : hasCondition(job, 'Failed') ? 'failed' : 'running';
 
-/** Returns the uid of the claim that a Job drains. */
-export const claimUidOf = ({ metadata }: Job): string | undefined => metadata.labels?.[CLAIM_UID_LABEL];
+export const drainedClaimUid = ({ metadata }: Job): string | undefined => metadata.labels?.[CLAIM_UID_LABEL];
 
 export const toDrainJob = (job: Job): DrainJob => ({
   name: job.metadata.name,
   uid: job.metadata.uid ?? '',
   use: job.metadata.annotations?.[USE_ANNOTATION] ?? '',
-  state: stateOf(job),
+  state: jobState(job),
   completedAt: job.status?.completionTime,
 });

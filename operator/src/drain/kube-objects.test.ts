@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasReplica, ordinalOf, type StatefulSet } from './kube-objects.ts';
+import { hasReplica, claimOrdinal, type StatefulSet } from './kube-objects.ts';
 
 const set = (spec: NonNullable<StatefulSet['spec']>, metadata: Partial<StatefulSet['metadata']> = {}): StatefulSet => ({
   metadata: { name: 'standin-gateway', ...metadata },
@@ -28,5 +28,5 @@ test.each([
   ['data-standin-gateway-', undefined],
   ['data-other-gateway-1', undefined],
 ])('the claim %s belongs to the gateway with the ordinal %s', (claim, ordinal) => {
-  expect(ordinalOf(claim, 'standin-gateway')).toBe(ordinal);
+  expect(claimOrdinal(claim, 'standin-gateway')).toBe(ordinal);
 });

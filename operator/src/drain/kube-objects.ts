@@ -30,7 +30,7 @@ export interface Job extends KubeObject {
 type Metadata = KubeObject['metadata'];
 
 /** Omits the fields that are not needed, to save memory. */
-const metadataOf = ({ name, namespace, uid, resourceVersion, generation, ...rest }: Metadata): Metadata => ({
+const trimMetadata = ({ name, namespace, uid, resourceVersion, generation, ...rest }: Metadata): Metadata => ({
   name,
   ...(namespace === undefined ? {} : { namespace }),
   ...(uid === undefined ? {} : { uid }),
@@ -41,10 +41,10 @@ const metadataOf = ({ name, namespace, uid, resourceVersion, generation, ...rest
   ...(rest.annotations === undefined ? {} : { annotations: rest.annotations }),
 });
 
-export const trimClaim = ({ metadata }: Claim): Claim => ({ metadata: metadataOf(metadata) });
+export const trimClaim = ({ metadata }: Claim): Claim => ({ metadata: trimMetadata(metadata) });
 
 export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
-  metadata: { ...metadataOf(metadata), annotations: {} },
+  metadata: { ...trimMetadata(metadata), annotations: {} },
   spec: {
     volumes: (spec?.volumes ?? [])
       .filter(({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined)
@@ -54,23 +54,24 @@ export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
 });
 
 export const trimStatefulSet = ({ metadata, spec }: StatefulSet): StatefulSet => ({
-  metadata: metadataOf(metadata),
+  metadata: trimMetadata(metadata),
   spec: { replicas: spec?.replicas, ordinals: spec?.ordinals },
 });
 
 export const trimJob = ({ metadata, status }: Job): Job => ({
-  metadata: metadataOf(metadata),
+  metadata: trimMetadata(metadata),
   status: { completionTime: status?.completionTime, conditions: status?.conditions },
 });
 
 /** The phases of terminated pods, which no longer use volumes. */
 const ENDED: ReadonlySet<string | undefined> = new Set(['Succeeded', 'Failed']);
 
-/** Returns the names of the claims that the pod uses or waits for. A terminated pod uses none. */
-export const claimsOf = ({ spec, status }: Pod): readonly string[] =>
-  ENDED.has(status?.phase)
-    ? []
-    : (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);
+/** Includes the claims of a terminated pod. */
+export const mountedClaims = ({ spec }: Pod): readonly string[] =>
+  (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);
+
+/** Includes the claims that the pod waits for. A terminated pod uses none. */
+export const usedClaims = (pod: Pod): readonly string[] => (ENDED.has(pod.status?.phase) ? [] : mountedClaims(pod));
 
 /** Returns whether a StatefulSet has a pod with this ordinal, or is about to create one. */
 export const hasReplica = ({ metadata, spec }: StatefulSet, ordinal: number): boolean => {
@@ -83,7 +84,7 @@ export const hasReplica = ({ metadata, spec }: StatefulSet, ordinal: number): bo
  * Returns the ordinal of a claim's gateway, such as 3 for `data-standin-gateway-3`, or undefined if the name is not that of a
  * gateway's claim.
  */
-export const ordinalOf = (claim: string, statefulSet: string): number | undefined => {
+export const claimOrdinal = (claim: string, statefulSet: string): number | undefined => {
   const [, number] = claim.split(`-${statefulSet}-`);
   return number !== undefined && /^\d+$/.test(number) ? Number(number) : undefined;
 };

@@ -119,7 +119,7 @@ export class VolumeController implements Controller {
       this.#states.delete(name);
       return undefined;
     }
-    const unused = this.#unusedOf(claim);
+    const unused = this.#unusedVolume(claim);
     const { use } = this.#volumes;
     const verdict = this.#judge(claim, unused);
     const before = this.#states.get(name);
@@ -166,7 +166,7 @@ export class VolumeController implements Controller {
       drainedFor: drainedFor(claim),
       isKnownDrained: unused.isDrained,
       unusedMs: performance.now() - unused.since,
-      jobs: volumes.jobsOf(claim),
+      jobs: volumes.drainJobs(claim),
       knownJobs: unused.jobs,
     };
     return judgeClaim(facts, {
@@ -175,7 +175,7 @@ export class VolumeController implements Controller {
     });
   }
 
-  #unusedOf({ metadata: { name, uid: claimUid } }: Claim): Unused {
+  #unusedVolume({ metadata: { name, uid: claimUid } }: Claim): Unused {
     const known = this.#unused.get(name);
     if (known !== undefined && known.claimUid === claimUid) return known;
     const unused = { claimUid, since: performance.now(), jobs: new Set<string>(), isDrained: false };

@@ -2,12 +2,13 @@ import { Reflector, resourcePath, type KubeClient, type KubeObject } from '@stan
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { logRefusals } from '../log-refusals.ts';
-import { CLAIM_UID_LABEL, claimUidOf, toDrainJob } from './drain-job.ts';
+import { CLAIM_UID_LABEL, drainedClaimUid, toDrainJob } from './drain-job.ts';
 import type { DrainJob, Use } from './judge-volume-claim.ts';
 import {
-  claimsOf,
+  mountedClaims,
+  usedClaims,
   hasReplica,
-  ordinalOf,
+  claimOrdinal,
   trimClaim,
   trimJob,
   trimPod,
@@ -71,7 +72,7 @@ export class VolumeWatch {
     this.#pods = this.#reflector<Pod>('pods', {
       transform: trimPod,
       put: (pod) => this.#podSeen(pod),
-      remove: (pod) => this.#changed(volumesOf(pod)),
+      remove: (pod) => this.#changed(mountedClaims(pod)),
     });
     this.#statefulSets = this.#reflector<StatefulSet>('statefulsets', {
       group: 'apps',
@@ -117,7 +118,7 @@ export class VolumeWatch {
 
   /** Returns whether a pod uses the claim or waits for it. Ignores pods of drain Jobs. */
   isUsed(claim: string): boolean {
-    return [...this.#pods.list()].some((pod) => !isDrainPod(pod) && claimsOf(pod).includes(claim));
+    return [...this.#pods.list()].some((pod) => !isDrainPod(pod) && usedClaims(pod).includes(claim));
   }
 
   /** Returns whether the StatefulSet has a pod for the claim, or is about to create one. */
@@ -136,8 +137,8 @@ export class VolumeWatch {
     return uid === '' ? NO_STATEFUL_SET : `${uid}/${generation}`;
   }
 
-  jobsOf({ metadata: { uid } }: Claim): readonly DrainJob[] {
-    return [...this.#jobs.list()].filter((job) => claimUidOf(job) === uid).map(toDrainJob);
+  drainJobs({ metadata: { uid } }: Claim): readonly DrainJob[] {
+    return [...this.#jobs.list()].filter((job) => drainedClaimUid(job) === uid).map(toDrainJob);
   }
 
   /** The number of running Jobs, for all claims. */
@@ -169,7 +170,7 @@ export class VolumeWatch {
   }
 
   #ordinal(claim: string): number | undefined {
-    return ordinalOf(claim, this.#options.statefulSet);
+    return claimOrdinal(claim, this.#options.statefulSet);
   }
 
   #changed(claims: readonly string[]): void {
@@ -178,13 +179,9 @@ export class VolumeWatch {
 
   #podSeen(pod: Pod): void {
     // `onUsed` is called immediately, because the pod may be deleted before the claim is reconciled.
-    if (!isDrainPod(pod)) for (const claim of claimsOf(pod)) this.#options.onUsed(claim);
-    this.#changed(volumesOf(pod));
+    if (!isDrainPod(pod)) for (const claim of usedClaims(pod)) this.#options.onUsed(claim);
+    this.#changed(mountedClaims(pod));
   }
 }
 
 const isDrainPod = ({ metadata }: Pod): boolean => metadata.labels?.[CLAIM_UID_LABEL] !== undefined;
-
-/** Returns the names of the claims that the pod mounts, even if it has terminated. */
-const volumesOf = ({ spec }: Pod): readonly string[] =>
-  (spec?.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);

@@ -14,7 +14,7 @@ const NOW = 5;
 const moved = (ref: Parameters<typeof sign>[0], id: string, epoch = NOW) =>
   signedEntry(ref, { id, epoch }, store.installationKey);
 const adopt = (to: Parameters<typeof sign>[0], adopted: Adopted, now = NOW) => adoptIdentity(store, to, adopted, now);
-const entriesOf = (namespace: string) => Object.fromEntries(store.namespaces.get(namespace) ?? []);
+const storedEntries = (namespace: string) => Object.fromEntries(store.namespaces.get(namespace) ?? []);
 
 beforeEach(() => {
   store = new MemoryIdentities();
@@ -23,7 +23,7 @@ beforeEach(() => {
 
 test('an identity moves to another name', async () => {
   expect(await adopt(NEW, { from: OLD })).toEqual({ id: 'uid-1', replaced: undefined });
-  expect(entriesOf('a')).toEqual({ 'Project.new': moved(NEW, 'uid-1') });
+  expect(storedEntries('a')).toEqual({ 'Project.new': moved(NEW, 'uid-1') });
 });
 
 test.each([1, 2, 3])('a move whose step %i failed is completed by the next attempt', async (failing) => {
@@ -35,7 +35,7 @@ test.each([1, 2, 3])('a move whose step %i failed is completed by the next attem
   };
   await expect(adopt(to, { from: OLD })).rejects.toThrow('no connection');
   expect(await adopt(to, { from: OLD }, NOW + 1)).toMatchObject({ id: 'uid-1' });
-  expect([entriesOf('a'), entriesOf('b')]).toEqual([{}, { 'Project.old': moved(to, 'uid-1', NOW + 1) }]);
+  expect([storedEntries('a'), storedEntries('b')]).toEqual([{}, { 'Project.old': moved(to, 'uid-1', NOW + 1) }]);
   expect([...store.epochs]).toEqual([['Project.uid-1', NOW + 1]]);
 });
 
@@ -46,13 +46,13 @@ test('an entry that was restored after its identity was moved is not adopted fro
   await expect(adopt(NEW, { from: OLD })).rejects.toThrow('pass --id uid-1');
   // The clock may be slow.
   await adopt(NEW, { id: 'uid-1' }, NOW - 1);
-  expect(entriesOf('a')).toMatchObject({ 'Project.new': moved(NEW, 'uid-1', NOW + 1) });
+  expect(storedEntries('a')).toMatchObject({ 'Project.new': moved(NEW, 'uid-1', NOW + 1) });
 });
 
 test('an identity is given by its id, and the earlier entry is returned', async () => {
   const adoption = await adopt(OLD, { id: 'uid-2' });
   expect(adoption).toEqual({ id: 'uid-2', replaced: sign(OLD, 'uid-1') });
-  expect(entriesOf('a')).toEqual({ 'Project.old': moved(OLD, 'uid-2') });
+  expect(storedEntries('a')).toEqual({ 'Project.old': moved(OLD, 'uid-2') });
 });
 
 test.each([
@@ -61,7 +61,7 @@ test.each([
 ] as const)('a %s entry is not adopted', async (_what, entries, kind) => {
   store.namespaces.set('a', entries);
   await expect(adopt(NEW, { from: OLD })).rejects.toMatchObject({ kind });
-  expect(entriesOf('a')).toEqual(Object.fromEntries(entries));
+  expect(storedEntries('a')).toEqual(Object.fromEntries(entries));
 });
 
 test("after a conflict, the write is retried on top of the other writer's change", async () => {
@@ -73,7 +73,7 @@ test("after a conflict, the write is retried on top of the other writer's change
     await store.write('a', stored, new Map([...stored.entries, ['Project.third', 'x']]));
   };
   await adopt(NEW, { from: OLD });
-  expect(entriesOf('a')).toEqual({ 'Project.new': moved(NEW, 'uid-1'), 'Project.third': 'x' });
+  expect(storedEntries('a')).toEqual({ 'Project.new': moved(NEW, 'uid-1'), 'Project.third': 'x' });
 });
 
 test('the entry of an object that was created under the old name in the meantime stays', async () => {
@@ -84,5 +84,5 @@ test('the entry of an object that was created under the old name in the meantime
     await store.write('a', stored, new Map([...stored.entries, ['Project.old', sign(OLD, 'uid-2')]]));
   };
   await adopt(NEW, { from: OLD });
-  expect(entriesOf('a')).toEqual({ 'Project.new': moved(NEW, 'uid-1'), 'Project.old': sign(OLD, 'uid-2') });
+  expect(storedEntries('a')).toEqual({ 'Project.new': moved(NEW, 'uid-1'), 'Project.old': sign(OLD, 'uid-2') });
 });

@@ -34,7 +34,7 @@ export const adoptIdentity = async (
   now: number = Date.now(),
 ): Promise<Adoption> => {
   const installation = await store.installation();
-  const id = 'id' in adopted ? adopted.id : await idOf(store, { from: adopted.from, to }, installation);
+  const id = 'id' in adopted ? adopted.id : await currentId(store, { from: adopted.from, to }, installation);
   const epoch = Math.max(now, (installation.epochs.get(movedKey(to.kind, id)) ?? 0) + 1);
   const before = await change(store, to, () => signedEntry(to, { id, epoch }, installation.key));
   await raiseEpoch(store, to.kind, { id, epoch });
@@ -53,7 +53,7 @@ interface Move {
  * Resolves with the identity of `from`. An entry that became void by an interrupted move to the same object counts, so that the move
  * can be completed.
  */
-const idOf = async (store: IdentityStore, { from, to }: Move, installation: Installation): Promise<string> => {
+const currentId = async (store: IdentityStore, { from, to }: Move, installation: Installation): Promise<string> => {
   const name = entryName(from);
   const entry = (await store.read(from.namespace)).entries.get(name);
   const place = `Secret ${from.namespace}/${IDENTITIES_SECRET}`;

@@ -39,8 +39,8 @@ const start = async () => {
   );
   return started;
 };
-const uidOf = (kind: string, name: string): string | undefined => seen.get(`${kind} ${name}`)?.metadata.uid;
-const entriesOf = (namespace = 'default'): Record<string, string> =>
+const seenUid = (kind: string, name: string): string | undefined => seen.get(`${kind} ${name}`)?.metadata.uid;
+const storedEntries = (namespace = 'default'): Record<string, string> =>
   Object.fromEntries(store.namespaces.get(namespace) ?? []);
 const sign = (ref: { kind: 'Account' | 'Project'; namespace: string; name: string }, id: string): string =>
   signedEntry(ref, { id, epoch: 0 }, store.installationKey);
@@ -68,7 +68,7 @@ describe('an object without an entry', () => {
     };
     await start();
     expect(calls).toEqual(['put team uid-1', 'put shop uid-2']);
-    expect(entriesOf()).toEqual({
+    expect(storedEntries()).toEqual({
       'Account.team': sign({ ...SHOP, kind: 'Account', name: 'team' }, 'uid-1'),
       'Project.shop': sign(SHOP, 'uid-2'),
     });
@@ -133,7 +133,7 @@ test('an object that is created again keeps its identity and its later changes',
   raw.put('Project', 'shop', {});
   await start();
   recreate('shop');
-  await vi.waitFor(() => expect(uidOf('Project', 'shop')).toBe('uid-1'));
+  await vi.waitFor(() => expect(seenUid('Project', 'shop')).toBe('uid-1'));
   raw.put('Project', 'shop', { changed: true });
   expect(seen.get('Project shop')).toMatchObject({ spec: { changed: true }, metadata: { uid: 'uid-1' } });
   expect(calls).toEqual(['put shop uid-1', 'remove shop uid-1', 'put shop uid-1', 'put shop uid-1']);
@@ -144,7 +144,7 @@ test("an object that is created again gets a new identity if its namespace's Sec
   await start();
   store.namespaces.clear();
   recreate('shop');
-  await vi.waitFor(() => expect(uidOf('Project', 'shop')).toBe('uid-2'));
+  await vi.waitFor(() => expect(seenUid('Project', 'shop')).toBe('uid-2'));
 });
 
 test('an entry that is removed while its object exists is written again with the same identity', async () => {
@@ -152,7 +152,7 @@ test('an entry that is removed while its object exists is written again with the
   raw.put('Project', 'shop', {});
   await start();
   store.namespaces.delete('default');
-  await vi.waitFor(() => expect(entriesOf()).toEqual({ 'Project.shop': sign(SHOP, 'first') }));
+  await vi.waitFor(() => expect(storedEntries()).toEqual({ 'Project.shop': sign(SHOP, 'first') }));
   expect(calls).toEqual(['put shop first']);
 });
 
@@ -161,7 +161,7 @@ test('entries are signed again with a replaced key while their objects stay in u
   raw.put('Project', 'shop', {});
   await start();
   store.installationKey = Buffer.alloc(32, 2);
-  await vi.waitFor(() => expect(entriesOf()).toEqual({ 'Project.shop': sign(SHOP, 'first') }));
+  await vi.waitFor(() => expect(storedEntries()).toEqual({ 'Project.shop': sign(SHOP, 'first') }));
   expect(calls).toEqual(['put shop first']);
 });
 
@@ -173,7 +173,7 @@ test('an object is accepted as soon as the key that signed its entry is restored
   await start();
   expect(seen.get('Project shop')?.identityFault?.reason).toBe('IdentityInvalid');
   store.installationKey = key;
-  await vi.waitFor(() => expect(uidOf('Project', 'shop')).toBe('first'));
+  await vi.waitFor(() => expect(seenUid('Project', 'shop')).toBe('first'));
 });
 
 test('an object that no longer exists is neither recorded nor reported', async () => {
@@ -186,7 +186,7 @@ test('an object that no longer exists is neither recorded nor reported', async (
   };
   void start().catch(() => undefined);
   await vi.waitFor(() => expect(store.reads).toBeGreaterThan(1));
-  expect([calls, entriesOf()]).toEqual([[], {}]);
+  expect([calls, storedEntries()]).toEqual([[], {}]);
 });
 
 test('an object that was created again after its report is neither recorded nor reported under its earlier uid', async () => {
@@ -200,8 +200,8 @@ test('an object that was created again after its report is neither recorded nor 
     return Promise.resolve();
   };
   void start().catch(() => undefined);
-  await vi.waitFor(() => expect(entriesOf()).toHaveProperty(['Account.team']));
-  expect(entriesOf()).not.toHaveProperty(['Project.shop']);
+  await vi.waitFor(() => expect(storedEntries()).toHaveProperty(['Account.team']));
+  expect(storedEntries()).not.toHaveProperty(['Project.shop']);
   expect(calls.filter((call) => call.includes('shop'))).toEqual([]);
 });
 
@@ -221,10 +221,10 @@ describe('a fault', () => {
     raw.put('Project', 'shop', {});
     await start();
     expect(seen.get('Project shop')).toMatchObject({ identityFault: { reason } });
-    expect(uidOf('Project', 'shop')).not.toBe('uid-9');
-    expect(entriesOf()).toEqual({ 'Project.shop': entry() });
+    expect(seenUid('Project', 'shop')).not.toBe('uid-9');
+    expect(storedEntries()).toEqual({ 'Project.shop': entry() });
     store.namespaces.set('default', new Map([['Project.shop', sign(SHOP, 'first')]]));
-    await vi.waitFor(() => expect(uidOf('Project', 'shop')).toBe('first'));
+    await vi.waitFor(() => expect(seenUid('Project', 'shop')).toBe('first'));
     expect(seen.get('Project shop')?.identityFault).toBeUndefined();
   });
 
@@ -240,10 +240,10 @@ describe('a fault', () => {
     raw.put('Project', 'shop', {});
     raw.put('Project', 'copy', {});
     await start();
-    expect(uidOf('Project', 'shop')).toBe('one');
+    expect(seenUid('Project', 'shop')).toBe('one');
     expect(seen.get('Project copy')).toMatchObject({ identityFault: { reason: 'IdentityInvalid' } });
     raw.remove('Project', 'shop');
-    await vi.waitFor(() => expect(uidOf('Project', 'copy')).toBe('one'));
+    await vi.waitFor(() => expect(seenUid('Project', 'copy')).toBe('one'));
   });
 
   test.each([
@@ -259,7 +259,7 @@ describe('a fault', () => {
     expect(identityFault?.reason).toBe('IdentityNotRecorded');
     expect(identityFault?.message).toContain(error.message);
     store.disturb = () => undefined;
-    await vi.waitFor(() => expect(uidOf('Project', 'shop')).toBe('uid-1'));
+    await vi.waitFor(() => expect(seenUid('Project', 'shop')).toBe('uid-1'));
   });
 
   test.each([
@@ -297,9 +297,9 @@ describe('a fault', () => {
     };
     await start();
     expect(calls).toEqual(['put shop uid-1']);
-    expect(entriesOf()).toEqual({});
+    expect(storedEntries()).toEqual({});
     store.disturb = () => undefined;
-    await vi.waitFor(() => expect(entriesOf()).toEqual({ 'Project.shop': sign(SHOP, 'uid-1') }));
+    await vi.waitFor(() => expect(storedEntries()).toEqual({ 'Project.shop': sign(SHOP, 'uid-1') }));
     expect(calls).toEqual(['put shop uid-1']);
   });
 
@@ -324,8 +324,8 @@ describe('a fault', () => {
     raw.put('Project', 'shop', {});
     await start();
     expect(calls).toEqual(['put last uid-1', 'put shop uid-2']);
-    expect(Object.keys(entriesOf())).toHaveLength(LIMITS.identitiesPerNamespaceMax);
-    expect(entriesOf()).toHaveProperty(['Project.last']);
+    expect(Object.keys(storedEntries())).toHaveLength(LIMITS.identitiesPerNamespaceMax);
+    expect(storedEntries()).toHaveProperty(['Project.last']);
   });
 });
 

@@ -11,13 +11,14 @@ import {
   type ResourceObject,
   type ResourceSource,
   type SourceListener,
+  objectRef,
 } from '@standin/contract';
 import { Turns, WorkQueue } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { IdentityStore } from './identity-secrets.ts';
 import { entryName, IDENTITIES_SECRET, type CheckedEntry } from './resolve-identity.ts';
-import { faulty, recordIdentities, refOf, type Candidate, type Known } from './record-identities.ts';
+import { faulty, recordIdentities, type Candidate, type Known } from './record-identities.ts';
 
 export interface IdentifiedSourceOptions {
   readonly source: ResourceSource;
@@ -127,7 +128,7 @@ class IdentifiedObjects implements Objects {
       const options = { namespace, isFinal: false, checked: new WeakMap() };
       return (await recordIdentities(store, options, [{ object, known: undefined }])).identities[0];
     };
-    const known = this.#liveOf(object)?.known ?? (await resolve());
+    const known = this.#liveObject(object)?.known ?? (await resolve());
     return known && withIdentity(object, known);
   }
 
@@ -149,13 +150,13 @@ class IdentifiedObjects implements Objects {
 
   async writeStatus(...given: Parameters<Objects['writeStatus']>): Promise<ResourceObject> {
     const written = await this.#objects.writeStatus(...given);
-    const known = this.#liveOf(written)?.known;
+    const known = this.#liveObject(written)?.known;
     return known === undefined ? written : withIdentity(written, known);
   }
 
   /** Returns the object with the uid that the API server assigned to it. */
   withOwnUid(object: ResourceObject): ResourceObject {
-    const live = this.#live.get(object.metadata.namespace)?.get(entryName(refOf(object)));
+    const live = this.#live.get(object.metadata.namespace)?.get(entryName(objectRef(object)));
     const isSame = live?.known?.uid === object.metadata.uid;
     return isSame ? { ...object, metadata: { ...object.metadata, uid: live.object.metadata.uid } } : object;
   }
@@ -166,7 +167,7 @@ class IdentifiedObjects implements Objects {
       return;
     }
     const { namespace } = object.metadata;
-    const live = this.#liveOf(object);
+    const live = this.#liveObject(object);
     if (live !== undefined) {
       live.object = object;
       if (live.known !== undefined) this.#listener?.put(withIdentity(object, live.known));
@@ -175,7 +176,7 @@ class IdentifiedObjects implements Objects {
     // Even if the name is known, an object with a new uid is reported only after the Secret has been read again.
     const objects = this.#live.get(namespace) ?? new Map<string, Live>();
     const added: Live = { object, known: undefined, settled: Promise.withResolvers() };
-    this.#live.set(namespace, objects.set(entryName(refOf(object)), added));
+    this.#live.set(namespace, objects.set(entryName(objectRef(object)), added));
     const waiting = this.#waiting.get(namespace) ?? { objects: new Set(), sinceMs: performance.now() };
     waiting.objects.add(added);
     this.#waiting.set(namespace, waiting);
@@ -187,11 +188,11 @@ class IdentifiedObjects implements Objects {
       this.#listener?.remove(object);
       return;
     }
-    const live = this.#liveOf(object);
+    const live = this.#liveObject(object);
     if (live === undefined) return;
     const { namespace } = object.metadata;
     const objects = this.#live.get(namespace);
-    objects?.delete(entryName(refOf(object)));
+    objects?.delete(entryName(objectRef(object)));
     if (objects?.size === 0) this.#live.delete(namespace);
     live.object = object;
     this.#withdraw(live);
@@ -199,9 +200,9 @@ class IdentifiedObjects implements Objects {
   }
 
   /** Returns the live object with this name, if it has the same uid. */
-  #liveOf(object: ResourceObject): Live | undefined {
+  #liveObject(object: ResourceObject): Live | undefined {
     if (!isIdentified(object.kind)) return undefined;
-    const live = this.#live.get(object.metadata.namespace)?.get(entryName(refOf(object)));
+    const live = this.#live.get(object.metadata.namespace)?.get(entryName(objectRef(object)));
     return live?.object.metadata.uid === object.metadata.uid ? live : undefined;
   }
 
@@ -222,7 +223,7 @@ class IdentifiedObjects implements Objects {
       await turns.pause();
       const known = identities[index];
       // An object that fails this check was deleted or replaced in the meantime.
-      if (known !== undefined && this.#liveOf(live.object) === live) this.#report(live, known);
+      if (known !== undefined && this.#liveObject(live.object) === live) this.#report(live, known);
     }
     const intervalMs = problem === undefined ? pollMs : pollMs * FAILED_INTERVALS;
     // The intervals vary, so that the Secrets of all namespaces are not read at the same time.
@@ -246,7 +247,7 @@ class IdentifiedObjects implements Objects {
     live.known = known;
     this.#holders.set(`${kind} ${known.uid}`, live);
     if (known.fault !== undefined) {
-      const { kind: ofKind, namespace, name } = refOf(live.object);
+      const { kind: ofKind, namespace, name } = objectRef(live.object);
       this.#options.logger.warn({ kind: ofKind, namespace, name, ...known.fault }, 'object has no usable identity');
     }
     this.#listener?.put(withIdentity(live.object, known));

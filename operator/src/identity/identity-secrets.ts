@@ -63,7 +63,7 @@ const epochsIn = ({ data = {} }: Secret): Installation['epochs'] =>
       }),
   );
 
-const pathOf = (namespace: string, name?: string): string => {
+const secretPath = (namespace: string, name?: string): string => {
   const secrets = { group: '', version: 'v1', plural: 'secrets', namespace };
   return resourcePath(name === undefined ? secrets : { ...secrets, name });
 };
@@ -83,12 +83,12 @@ export const identitySecrets = (
   { createsKey = true }: IdentitySecretsOptions = {},
 ): IdentityStore => {
   const readSecret = (namespace: string, name: string): Promise<Secret | undefined> =>
-    client.get<Secret>(pathOf(namespace, name)).catch((error: unknown) => {
+    client.get<Secret>(secretPath(namespace, name)).catch((error: unknown) => {
       if (isNotFound(error)) return undefined;
       throw error;
     });
   const createSecret = (namespace: string, name: string, data: Readonly<Record<string, string>>): Promise<Secret> =>
-    client.create<Secret>(pathOf(namespace), {
+    client.create<Secret>(secretPath(namespace), {
       apiVersion: 'v1',
       kind: 'Secret',
       type: 'Opaque',
@@ -147,7 +147,7 @@ export const identitySecrets = (
       const replaced = { ...secret, data };
       await asSecretError(
         systemNamespace,
-        client.replace(pathOf(systemNamespace, INSTALLATION_SECRET), replaced, objectVersion(replaced)),
+        client.replace(secretPath(systemNamespace, INSTALLATION_SECRET), replaced, objectVersion(replaced)),
       );
     },
     read: async (namespace) => {
@@ -174,7 +174,7 @@ export const identitySecrets = (
         Array.from(entries, ([name, entry]) => [name, Buffer.from(entry).toString('base64')]),
       );
       const replace = (replaced: Secret): Promise<Secret> =>
-        client.replace(pathOf(namespace, IDENTITIES_SECRET), replaced, objectVersion(replaced));
+        client.replace(secretPath(namespace, IDENTITIES_SECRET), replaced, objectVersion(replaced));
       await asSecretError(
         namespace,
         secret === undefined ? createSecret(namespace, IDENTITIES_SECRET, data) : replace({ ...secret, data }),

@@ -1,4 +1,4 @@
-import { LIMITS, SourceError, type IdentityFault, type ObjectRef, type ResourceObject } from '@standin/contract';
+import { LIMITS, SourceError, type IdentityFault, type ResourceObject, objectRef } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import { Turns } from '@standin/kube';
 import type { IdentityStore } from './identity-secrets.ts';
@@ -29,12 +29,6 @@ export interface Candidate {
 }
 
 const FULL = `Secret ${IDENTITIES_SECRET} has reached the maximum of ${LIMITS.identitiesPerNamespaceMax} entries: delete the entries of objects that no longer exist`;
-
-export const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({
-  kind,
-  namespace,
-  name,
-});
 
 /**
  * Returns the fault, with a uid that no other object has. Two objects must never have the same uid, even if the identity of one of
@@ -74,7 +68,7 @@ export const recordIdentities = async (
   candidates: readonly Candidate[],
 ): Promise<Resolved> => {
   const orRefusal = <T>(read: Promise<T>): Promise<T | string> =>
-    read.catch((error: unknown) => refusalOf(error, isFinal));
+    read.catch((error: unknown) => refusalMessage(error, isFinal));
   const unreadable = (refusal: string, installation: Installation | undefined): Resolved => {
     const problem = `Secret ${IDENTITIES_SECRET} cannot be read: ${refusal}`;
     return { identities: candidates.map((candidate) => unverified(candidate, installation, problem)), problem };
@@ -91,11 +85,11 @@ export const recordIdentities = async (
   const hasRoom = stored.entries.size < LIMITS.identitiesPerNamespaceMax;
   for (const [index, candidate] of candidates.entries()) {
     await turns.pause();
-    const ref = refOf(candidate.object);
+    const ref = objectRef(candidate.object);
     const entry = stored.entries.get(entryName(ref));
     const check = entry === undefined ? undefined : checkEntry(ref, entry, installation.key, checked.get(candidate));
     if (check !== undefined) checked.set(candidate, check);
-    const inUse = isInUse(candidate.known) ? assertionOf(candidate.known) : undefined;
+    const inUse = isInUse(candidate.known) ? assertionInUse(candidate.known) : undefined;
     const identity = resolveIdentity(candidate.object, { checked: check, inUse }, installation);
     known.push(
       identity.kind === 'fault' ? faulty(candidate.object, identity) : { uid: identity.id, epoch: identity.epoch },
@@ -117,7 +111,7 @@ export const recordIdentities = async (
         known[one.index] = undefined;
         continue;
       }
-      const ref = refOf(one.candidate.object);
+      const ref = objectRef(one.candidate.object);
       const name = entryName(ref);
       if (!entries.has(name) && entries.size >= LIMITS.identitiesPerNamespaceMax) {
         isFull = true;
@@ -131,7 +125,7 @@ export const recordIdentities = async (
   } catch (error) {
     return {
       identities: known,
-      problem: `Secret ${IDENTITIES_SECRET} cannot be written: ${refusalOf(error, true)}`,
+      problem: `Secret ${IDENTITIES_SECRET} cannot be written: ${refusalMessage(error, true)}`,
     };
   }
 };
@@ -162,7 +156,7 @@ const findExisting = async (
   return new Set((await Promise.all(existing)).flat());
 };
 
-const assertionOf = ({ uid, epoch }: Known): Assertion => ({ id: uid, epoch });
+const assertionInUse = ({ uid, epoch }: Known): Assertion => ({ id: uid, epoch });
 
 const isInUse = (known: Known | undefined): known is Known => known !== undefined && known.fault === undefined;
 
@@ -174,7 +168,7 @@ const isInUse = (known: Known | undefined): known is Known => known !== undefine
 const unverified = ({ object, known }: Candidate, installation: Installation | undefined, problem: string): Known => {
   const { kind, metadata } = object;
   const { uid } = metadata;
-  const asserted = isInUse(known) ? assertionOf(known) : ownIdentity(uid);
+  const asserted = isInUse(known) ? assertionInUse(known) : ownIdentity(uid);
   if (installation !== undefined && isMovedAway(kind, asserted, installation))
     return faulty(object, { reason: 'IdentityNotRecorded', message: `${problem}.` });
   if (isInUse(known)) return known;
@@ -187,7 +181,7 @@ const unverified = ({ object, known }: Candidate, installation: Installation | u
  * Returns the message of an error that affects only this Secret or, if `isFinal`, of any error except a conflict. Rethrows all
  * other errors.
  */
-const refusalOf = (error: unknown, isFinal: boolean): string => {
+const refusalMessage = (error: unknown, isFinal: boolean): string => {
   const refusals: readonly string[] = ['Forbidden', 'Invalid', 'NotFound'];
   const isConflict = error instanceof SourceError && error.kind === 'Conflict';
   const isRefusal = error instanceof SourceError && refusals.includes(error.kind);

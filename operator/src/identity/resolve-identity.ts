@@ -43,14 +43,14 @@ export const entryName = ({ kind, name }: Pick<ObjectRef, 'kind' | 'name'>): str
   return plain.length <= DATA_KEY_LENGTH_MAX ? plain : `${kind}.${createHash('sha256').update(name).digest('hex')}`;
 };
 
-const signatureOf = ({ kind, namespace, name }: ObjectRef, { id, epoch }: Assertion, key: Uint8Array): string =>
+const entrySignature = ({ kind, namespace, name }: ObjectRef, { id, epoch }: Assertion, key: Uint8Array): string =>
   createHmac('sha256', key)
     .update(JSON.stringify(['standin identity', kind, namespace, name, id, epoch]))
     .digest('base64url');
 
 /** Returns the value of an object's entry, in the form `ID EPOCH SIGNATURE`. */
 export const signedEntry = (ref: ObjectRef, assertion: Assertion, key: Uint8Array): string =>
-  `${assertion.id} ${assertion.epoch} ${signatureOf(ref, assertion, key)}`;
+  `${assertion.id} ${assertion.epoch} ${entrySignature(ref, assertion, key)}`;
 
 /** An entry of an object, and what it asserts according to `verifiedEntry`. */
 export interface CheckedEntry {
@@ -74,7 +74,7 @@ export const checkEntry = (
 export const verifiedEntry = (ref: ObjectRef, entry: string, key: Uint8Array): Assertion | undefined => {
   const [id = '', epoch, signature = ''] = entry.split(' ');
   const assertion = { id, epoch: Number(epoch) };
-  const [expected, given] = [signatureOf(ref, assertion, key), signature].map((text) =>
+  const [expected, given] = [entrySignature(ref, assertion, key), signature].map((text) =>
     createHash('sha256').update(text).digest(),
   );
   return expected !== undefined && given !== undefined && timingSafeEqual(expected, given) ? assertion : undefined;

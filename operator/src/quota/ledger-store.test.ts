@@ -6,14 +6,14 @@ import { newLedger } from './ledger.ts';
 
 const failure = (status: number, reason: string): ApiError => new ApiError(reason, { status, reason, request: '' });
 
-/** Returns a store whose API server gives this response to reads and removals. */
-const storeOf = (respond: () => Promise<unknown>) =>
+/** Its API server gives this response to reads and removals. */
+const respondingStore = (respond: () => Promise<unknown>) =>
   ledgerConfigMaps({ get: respond, remove: respond } as Partial<KubeClient> as KubeClient, 'standin-system');
 const configMap = (data: Record<string, string>): KubeObject & { data: object } => ({
   metadata: { name: 'standin-quota-a', uid: 'uid', resourceVersion: '1' },
   data,
 });
-const reading = (respond: () => Promise<unknown>) => storeOf(respond).read('a');
+const reading = (respond: () => Promise<unknown>) => respondingStore(respond).read('a');
 
 test('an account without a ledger has had no permits', async () => {
   expect(await reading(() => Promise.reject(failure(404, 'NotFound')))).toBeUndefined();
@@ -35,7 +35,7 @@ test.each([
   ['is in use again', 409, 'Conflict', true],
   ['must not be removed', 403, 'Forbidden', false],
 ])('the removal of a ledger that %s', async (_, status, reason, isDone) => {
-  const removing = storeOf(() => Promise.reject(failure(status, reason))).remove('a', 'uid/1');
+  const removing = respondingStore(() => Promise.reject(failure(status, reason))).remove('a', 'uid/1');
   await (isDone ? removing : expect(removing).rejects.toThrow(reason));
 });
 

@@ -86,22 +86,22 @@ const URGENT = { lane: 'urgent' } as const;
  */
 export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerStore => {
   const configMaps = { group: '', version: 'v1', plural: 'configmaps', namespace };
-  const nameOf = (accountUid: string): string => `${NAME_PREFIX}${accountUid}`;
-  const pathOf = (accountUid: string): string => resourcePath({ ...configMaps, name: nameOf(accountUid) });
+  const ledgerName = (accountUid: string): string => `${NAME_PREFIX}${accountUid}`;
+  const ledgerPath = (accountUid: string): string => resourcePath({ ...configMaps, name: ledgerName(accountUid) });
   const orUndefined = (error: unknown): undefined => {
     if (!isNotFound(error)) throw error;
   };
   return {
     read: async (accountUid) => {
-      const configMap = await client.get<ConfigMap>(pathOf(accountUid), URGENT).catch(orUndefined);
+      const configMap = await client.get<ConfigMap>(ledgerPath(accountUid), URGENT).catch(orUndefined);
       return configMap && storedIn(configMap);
     },
     write: async (accountUid, ledger, version) => {
-      const metadata = { namespace, name: nameOf(accountUid), labels: LABELS };
+      const metadata = { namespace, name: ledgerName(accountUid), labels: LABELS };
       const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { [DATA_KEY]: JSON.stringify(ledger) } };
       const written = await (version === undefined
         ? client.create<ConfigMap>(resourcePath(configMaps), configMap, URGENT)
-        : client.replace<ConfigMap>(pathOf(accountUid), configMap, parseVersion(version), URGENT));
+        : client.replace<ConfigMap>(ledgerPath(accountUid), configMap, parseVersion(version), URGENT));
       return formatVersion(objectVersion(written));
     },
     list: async (onUnreadable) => {
@@ -117,7 +117,7 @@ export const ledgerConfigMaps = (client: KubeClient, namespace: string): LedgerS
       );
     },
     remove: async (accountUid, version) => {
-      const removed = client.remove(pathOf(accountUid), { preconditions: parseVersion(version) });
+      const removed = client.remove(ledgerPath(accountUid), { preconditions: parseVersion(version) });
       await removed.catch((error: unknown) => {
         if (!isNotFound(error) && !isConflict(error)) throw error;
       });
@@ -135,13 +135,13 @@ const storedIn = (configMap: ConfigMap): StoredLedger => ({
  * sufficient that writes run one at a time, and that each checks the version first.
  */
 export const ledgerFiles = (dir: string): LedgerStore => {
-  const fileOf = (accountUid: string): string => path.join(dir, `${encodeURIComponent(accountUid)}${FILE_SUFFIX}`);
-  const textOf = async (accountUid: string): Promise<string | undefined> => {
-    const [text] = await readFile(fileOf(accountUid), 'utf8').then((whole) => [whole], noneIfAbsent);
+  const ledgerFile = (accountUid: string): string => path.join(dir, `${encodeURIComponent(accountUid)}${FILE_SUFFIX}`);
+  const readText = async (accountUid: string): Promise<string | undefined> => {
+    const [text] = await readFile(ledgerFile(accountUid), 'utf8').then((whole) => [whole], noneIfAbsent);
     return text;
   };
   const read = async (accountUid: string): Promise<StoredLedger | undefined> => {
-    const text = await textOf(accountUid);
+    const text = await readText(accountUid);
     return text === undefined ? undefined : storedText(text);
   };
   /** The last write. Each write must end before the next one compares versions. */
@@ -149,8 +149,8 @@ export const ledgerFiles = (dir: string): LedgerStore => {
   const write = async (accountUid: string, ledger: Ledger, version: string | undefined): Promise<string> => {
     if ((await read(accountUid))?.version !== version) throw new Error('the ledger has changed since it was read');
     const text = `${JSON.stringify(ledger)}\n`;
-    await replaceFile(fileOf(accountUid), text, { mode: 0o600 });
-    return versionOf(text);
+    await replaceFile(ledgerFile(accountUid), text, { mode: 0o600 });
+    return textVersion(text);
   };
   return {
     read,
@@ -163,7 +163,7 @@ export const ledgerFiles = (dir: string): LedgerStore => {
       const uids = (await readdir(dir).catch(noneIfAbsent))
         .filter((name) => name.endsWith(FILE_SUFFIX))
         .map((name) => decodeURIComponent(name.slice(0, -FILE_SUFFIX.length)));
-      const texts = await Promise.all(uids.map(async (uid) => [uid, await textOf(uid)] as const));
+      const texts = await Promise.all(uids.map(async (uid) => [uid, await readText(uid)] as const));
       return readable(
         texts.flatMap(([uid, text]) => (text === undefined ? [] : [[uid, () => storedText(text)] as const])),
         onUnreadable,
@@ -181,9 +181,9 @@ const noneIfAbsent = (error: unknown): never[] => {
   throw error;
 };
 
-const versionOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+const textVersion = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-const storedText = (text: string): StoredLedger => ({ ledger: parseLedger(text), version: versionOf(text) });
+const storedText = (text: string): StoredLedger => ({ ledger: parseLedger(text), version: textVersion(text) });
 
 const readable = (
   ledgers: readonly (readonly [accountUid: string, parse: () => StoredLedger])[],

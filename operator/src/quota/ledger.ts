@@ -59,12 +59,12 @@ export const settle = (
   request: Pick<PermitRequest, 'instance' | 'serial' | 'held' | 'closed'>,
 ): Ledger => {
   const { instance, serial, held, closed } = request;
-  const usedOf = new Map(closed.map(({ block, used }) => [block, used]));
+  const usedByBlock = new Map(closed.map(({ block, used }) => [block, used]));
   const blocks: Block[] = [];
   let { used } = ledger;
   for (const block of ledger.blocks) {
     const isOwn = block.instance === instance;
-    const spent = isOwn ? usedOf.get(block.id) : undefined;
+    const spent = isOwn ? usedByBlock.get(block.id) : undefined;
     if (spent !== undefined) used += Math.min(spent, block.permits);
     // Keeps blocks of other processes, blocks that this process holds, and blocks that it did not have yet when it sent the
     // request.

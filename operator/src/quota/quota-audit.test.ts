@@ -33,7 +33,7 @@ interface Options {
   readonly onRead: () => Promise<unknown>;
 }
 
-const auditOf = async (spent: { requests: number; permits: number }, options?: Options) => {
+const runAudit = async (spent: { requests: number; permits: number }, options?: Options) => {
   const store = options?.store ?? (await granted15());
   const registry = new Registry();
   const lines: string[] = [];
@@ -62,7 +62,7 @@ test.each([
   ['more requests than granted is a mismatch', { requests: 16, permits: 16 }, 1],
   ['two requests for one permit is a mismatch', { requests: 8, permits: 7 }, 1],
 ])('a log with %s', async (_name, spent, wanted) => {
-  const { lines, mismatches, audit, changed } = await auditOf(spent);
+  const { lines, mismatches, audit, changed } = await runAudit(spent);
   expect([mismatches, lines.length]).toEqual([wanted, wanted]);
   expect(changed).toEqual(['uid']);
   const { mismatch } = audit.audited('uid') ?? {};
@@ -112,7 +112,7 @@ test('an account whose requests cannot be counted keeps its last result, and oth
 test('a month that begins during the audit is not a mismatch', async () => {
   const store = new MemoryLedgers();
   const version = await store.write('uid', { period: PERIOD, used: 5, blocks: [] }, undefined);
-  const { lines, mismatches } = await auditOf(
+  const { lines, mismatches } = await runAudit(
     { requests: 9, permits: 9 },
     {
       store,

@@ -48,7 +48,7 @@ const request = (instance: string, serial: number, more: Partial<PermitRequest> 
   ...more,
 });
 
-const blockOf = (answer: PermitAnswer): string => {
+const grantedBlock = (answer: PermitAnswer): string => {
   if (answer.kind !== 'granted') throw new Error(`the response is ${answer.kind}`);
   return answer.block;
 };
@@ -82,7 +82,7 @@ test('a grant is written to the ledger before the response is sent', async () =>
 test('concurrent requests share a write', async () => {
   const controller = newController();
   const answers = await Promise.all(['a', 'b', 'c'].map((instance) => controller.request(request(instance, 1))));
-  expect(new Set(answers.map(blockOf)).size).toBe(3);
+  expect(new Set(answers.map(grantedBlock)).size).toBe(3);
   expect(store.writes).toHaveLength(1);
 });
 
@@ -130,7 +130,7 @@ describe('when all permits are granted', () => {
   const exhaust = async (controller: QuotaController, instance: string): Promise<string[]> => {
     const blocks: string[] = [];
     for (let serial = 1; committed(store.writes.at(-1) ?? newLedger('')) < (limit ?? 0); serial++) {
-      blocks.push(blockOf(await controller.request(request(instance, serial, { want: 100, held: blocks }))));
+      blocks.push(grantedBlock(await controller.request(request(instance, serial, { want: 100, held: blocks }))));
     }
     return blocks;
   };
@@ -195,7 +195,7 @@ describe('the usage', () => {
   test('is the sum of closed blocks and reported open ones, in the current month', async () => {
     const controller = newController();
     expect(controller.usage('account-1')).toBeUndefined();
-    const first = blockOf(await controller.request(request('a', 1)));
+    const first = grantedBlock(await controller.request(request('a', 1)));
     const usage = { period: '2026-11', accepted: 0, granted: 10, quota: 100, isExhausted: false };
     expect(controller.usage('account-1')).toEqual(usage);
     report(controller, first, 4);
@@ -211,7 +211,7 @@ describe('the usage', () => {
   });
 
   test('is available to a new leader when a gateway reports', async () => {
-    const block = blockOf(await newController().request(request('a', 1)));
+    const block = grantedBlock(await newController().request(request('a', 1)));
     const next = newController();
     report(next, block, 7);
     await vi.waitFor(() => expect(next.usage('account-1')).toMatchObject({ accepted: 7 }), WITHIN);
@@ -222,7 +222,7 @@ describe('the usage', () => {
   test('shows whether a gateway was refused permits, until the quota changes or permits are given back', async () => {
     limit = 1;
     const controller = newController();
-    const block = blockOf(await controller.request(request('a', 1)));
+    const block = grantedBlock(await controller.request(request('a', 1)));
     connected.clear();
     await controller.request(request('b', 1));
     expect(controller.usage('account-1')).toMatchObject({ isExhausted: true });
@@ -287,7 +287,7 @@ describe('when many accounts of a namespace request permits', () => {
       controller.request(request('c', 1, { account: last })),
     ]);
     expect(store.ledgers.get(last)?.ledger.blocks.map(({ id }) => id)).toEqual(
-      expect.arrayContaining([blockOf(next), blockOf(repeated)]),
+      expect.arrayContaining([grantedBlock(next), grantedBlock(repeated)]),
     );
     await many;
     expect(store.writes).toHaveLength(MANY);
@@ -296,7 +296,7 @@ describe('when many accounts of a namespace request permits', () => {
   test('permits that are given back are recorded if the account is deleted before its turn', async () => {
     const account = `many-${MANY - 1}`;
     const controller = newController({ cache, limit: (uid) => (uid === account ? limit : 100) });
-    const block = blockOf(await controller.request(request('b', 1, { account })));
+    const block = grantedBlock(await controller.request(request('b', 1, { account })));
     const many = requestMany(controller);
     const closed = [{ block, used: 3 }];
     const returning = controller.request(request('b', 2, { account, want: 0, closed }));
@@ -383,8 +383,8 @@ describe('the permits of a stopped process', () => {
   /** Grants two blocks to `a`, and lets `a` disappear. */
   const stopHolder = async (controller: QuotaController): Promise<string[]> => {
     asked = [];
-    const first = blockOf(await controller.request(request('a', 1)));
-    const second = blockOf(await controller.request(request('a', 2, { held: [first] })));
+    const first = grantedBlock(await controller.request(request('a', 1)));
+    const second = grantedBlock(await controller.request(request('a', 2, { held: [first] })));
     await controller.request(request('b', 1));
     connected.delete('a');
     return [first, second];

@@ -17,7 +17,7 @@ import type { CachedObjects } from '../object-cache.ts';
 import type { LedgerStore, StoredLedger } from './ledger-store.ts';
 import { committed, grant, inPeriod, newLedger, settle, type Ledger } from './ledger.ts';
 import { settleLost, type CountPermits } from './settle-lost-permits.ts';
-import { acceptedOf, type QuotaUsage } from './usage.ts';
+import { acceptedRequests, type QuotaUsage } from './usage.ts';
 
 export interface QuotaControllerOptions {
   readonly store: LedgerStore;
@@ -122,7 +122,7 @@ export class QuotaController implements Controller {
     // Returned permits are recorded even if the account no longer has a quota. Without a quota, other requests need no ledger.
     const holdsNothing = held.length + closed.length === 0;
     if (holdsNothing && this.#options.limit(uid) === undefined) return Promise.resolve({ kind: 'no_quota' });
-    const account = this.#accountOf(uid);
+    const account = this.#account(uid);
     const { promise, resolve, reject } = Promise.withResolvers<PermitAnswer>();
     account.pending.push({ request, answer: resolve, fail: reject, waitsUntil: undefined });
     this.#queue.add(uid);
@@ -140,7 +140,7 @@ export class QuotaController implements Controller {
   report({ gateway, instance, accounts }: UsageReport): void {
     for (const { account: uid, blocks } of accounts) {
       if (this.#isStopped || this.#options.limit(uid) === undefined) continue;
-      const account = this.#accountOf(uid);
+      const account = this.#account(uid);
       for (const { block, used } of blocks) account.spent.set(block, used);
       if (account.stored === undefined) this.#readLedger(uid, { gateway, instance });
       else this.#options.onUsage(uid);
@@ -159,7 +159,7 @@ export class QuotaController implements Controller {
     const { spent, exhausted } = account;
     const isExhausted = exhausted === undefined ? undefined : exhausted === exhaustedMark(period, quota);
     const granted = committed(inPeriod(ledger, period));
-    return { period, accepted: acceptedOf(ledger, spent, period), granted, quota, isExhausted };
+    return { period, accepted: acceptedRequests(ledger, spent, period), granted, quota, isExhausted };
   }
 
   /**
@@ -199,7 +199,7 @@ export class QuotaController implements Controller {
     }
   }
 
-  #accountOf(uid: string): Account {
+  #account(uid: string): Account {
     const account = this.#accounts.get(uid) ?? newAccount();
     this.#accounts.set(uid, account);
     return account;
@@ -208,7 +208,7 @@ export class QuotaController implements Controller {
   /** Schedules a read of the ledger, as a request that wants no permits. */
   #readLedger(uid: string, holder: { readonly gateway: string; readonly instance: string }): void {
     const request = { ...holder, account: uid, serial: 0, want: 0, held: [], closed: [] };
-    const account = this.#accountOf(uid);
+    const account = this.#account(uid);
     account.pending.push({ request, answer: () => undefined, fail: () => undefined, waitsUntil: undefined });
     this.#queue.add(uid);
   }
@@ -242,7 +242,7 @@ export class QuotaController implements Controller {
   /** Decides, writes the ledger, and returns the responses that may be sent. Waiting requests are kept for later. */
   async #serve(uid: string, account: Account, batch: readonly Pending[]): Promise<readonly Verdict[]> {
     for (let attempt = 1; ; attempt++) {
-      const { stored, ledger } = await this.#ledgerOf(uid, account);
+      const { stored, ledger } = await this.#currentLedger(uid, account);
       const { after, verdicts, awaitingRecall } = this.#decide(uid, ledger, batch);
       try {
         if (after !== ledger) await this.#write(uid, account, after, stored?.version);
@@ -257,7 +257,7 @@ export class QuotaController implements Controller {
     }
   }
 
-  async #ledgerOf(uid: string, account: Account): Promise<{ stored: StoredLedger | undefined; ledger: Ledger }> {
+  async #currentLedger(uid: string, account: Account): Promise<{ stored: StoredLedger | undefined; ledger: Ledger }> {
     const { store, clock = Date.now } = this.#options;
     account.stored ??= await store.read(uid);
     const period = periodAt(clock());
@@ -271,8 +271,8 @@ export class QuotaController implements Controller {
   }
 
   #decide(uid: string, before: Ledger, batch: readonly Pending[]) {
-    const { gatewayCount, isConnected, limit: limitOf, clock = Date.now } = this.#options;
-    const limit = limitOf(uid);
+    const { gatewayCount, isConnected, clock = Date.now } = this.#options;
+    const limit = this.#options.limit(uid);
     const gateways = gatewayCount();
     const verdicts: Verdict[] = [];
     const awaitingRecall: Pending[] = [];

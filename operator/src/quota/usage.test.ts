@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { acceptedOf, quotaFinding, shownUsage, type QuotaUsage } from './usage.ts';
+import { acceptedRequests, quotaFinding, shownUsage, type QuotaUsage } from './usage.ts';
 
 test('accepted requests are those in closed blocks and those reported for open blocks, up to their permits', () => {
   const block = { gateway: 'a', instance: 'a', serial: 1, permits: 10, grantedAtMs: 0 };
@@ -8,8 +8,8 @@ test('accepted requests are those in closed blocks and those reported for open b
     ['b1', 4],
     ['b2', 99],
   ]);
-  expect(acceptedOf(ledger, spent, '2026-11')).toBe(19);
-  expect(acceptedOf(ledger, spent, '2026-12')).toBe(0);
+  expect(acceptedRequests(ledger, spent, '2026-11')).toBe(19);
+  expect(acceptedRequests(ledger, spent, '2026-12')).toBe(0);
 });
 
 test.each([

@@ -28,7 +28,7 @@ const NEARLY = 0.8;
  * again.
  * @param period the current month
  */
-export const acceptedOf = (ledger: Ledger, spent: ReadonlyMap<string, number>, period: string): number => {
+export const acceptedRequests = (ledger: Ledger, spent: ReadonlyMap<string, number>, period: string): number => {
   const { used, blocks } = inPeriod(ledger, period);
   return blocks.reduce((sum, { id, permits }) => sum + Math.min(spent.get(id) ?? 0, permits), used);
 };
