@@ -28,18 +28,18 @@ const controller = (name: string, more: Partial<Controller> = {}): Controller =>
     ...more,
   };
 };
-const managerOf = (...controllers: Controller[]): ControllerManager =>
+const createManager = (...controllers: Controller[]): ControllerManager =>
   new ControllerManager(controllers, pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) }));
 const never = new AbortController().signal;
 const account = new MemorySource().put('Account', 'a', {});
 
 test('all controllers prepare, in the order of the list, before the first one starts', async () => {
-  await managerOf(controller('a'), { name: 'none' }, controller('b')).start(never);
+  await createManager(controller('a'), { name: 'none' }, controller('b')).start(never);
   expect(calls).toEqual(['a prepare', 'b prepare', 'a start', 'b start']);
 });
 
 test('before the start, controllers are notified only of removals and gateway changes', async () => {
-  const manager = managerOf(controller('a', { prepare: () => Promise.resolve() }));
+  const manager = createManager(controller('a', { prepare: () => Promise.resolve() }));
   const passAll = (): void => {
     manager.changed(account);
     manager.removed(account);
@@ -54,15 +54,15 @@ test('before the start, controllers are notified only of removals and gateway ch
 });
 
 test('nothing starts if the term ends first or a controller fails to prepare', async () => {
-  const ended = managerOf(controller('a'));
+  const ended = createManager(controller('a'));
   await ended.start(AbortSignal.abort());
-  const failed = managerOf(controller('b', { prepare: () => Promise.reject(new Error('no API server')) }));
+  const failed = createManager(controller('b', { prepare: () => Promise.reject(new Error('no API server')) }));
   await expect(failed.start(never)).rejects.toThrow('no API server');
   expect([ended.isStarted, failed.isStarted, calls]).toEqual([false, false, ['a prepare']]);
 });
 
 test('a hanging controller does not prevent the term from ending', async () => {
-  const manager = managerOf(controller('a', { stop: () => new Promise(() => undefined) }), controller('b'));
+  const manager = createManager(controller('a', { stop: () => new Promise(() => undefined) }), controller('b'));
   await manager.start(never);
   await manager.stop();
   expect([manager.isStarted, calls.slice(4)]).toEqual([false, ['b stop']]);

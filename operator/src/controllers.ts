@@ -30,7 +30,7 @@ export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: C
   const { store, prepareStore } = parts.replays;
   const { objects, secrets, events } = source;
   const context = { cache: desired.cache, translator, registry, logger };
-  const log = new ConfigLog(epoch, (id) => signingSecrets.valueOf(id));
+  const log = new ConfigLog(epoch, (id) => signingSecrets.secretValue(id));
   const since = (key: ConfigKey): number | undefined => log.since(key);
   const gateways = new GatewayController({
     ...context,
@@ -124,7 +124,7 @@ export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: C
       store,
       prepareStore,
       replays,
-      acceptedOf: (uid) => translator.verdict(uid)?.accepted,
+      acceptedFinding: (uid) => translator.verdict(uid)?.accepted,
       undelivered: (wanted) => undelivered(gateways, volumes, wanted),
     }),
     endedOperationsController({ ...context, objects }),

@@ -1,5 +1,5 @@
-import type { Objects, ResourceObject } from '@standin/contract';
-import { isOutdated, refOf } from './status/status-writer.ts';
+import { objectRef, type Objects, type ResourceObject } from '@standin/contract';
+import { isOutdated } from './status/status-writer.ts';
 
 /** Labels set by tools that recreate deleted objects. */
 const TRACKING_LABELS = [
@@ -21,7 +21,7 @@ export const isTracked = ({ metadata: { labels = {}, annotations = {} } }: Resou
 /** Deletes this version of an object. Does nothing if the object was deleted or changed, which the source is about to report. */
 export const deleteObject = async (objects: Pick<Objects, 'delete'>, object: ResourceObject): Promise<void> => {
   const { uid, resourceVersion } = object.metadata;
-  await objects.delete(refOf(object), { uid, resourceVersion }).catch((error: unknown) => {
+  await objects.delete(objectRef(object), { uid, resourceVersion }).catch((error: unknown) => {
     if (!isOutdated(error)) throw error;
   });
 };

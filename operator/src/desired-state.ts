@@ -1,11 +1,11 @@
 import {
   LIMITS,
-  type ObjectRef,
   type ResourceObject,
   type ServiceListener,
   type ServiceObject,
   type SourceListener,
   type SourceProblem,
+  objectRef,
 } from '@standin/contract';
 import type { Logger } from 'pino';
 import { ObjectCache, type CachedObjects } from './object-cache.ts';
@@ -87,7 +87,7 @@ export class DesiredState implements SourceListener, ServiceListener {
     const known = this.#cache.put(object);
     // Generations decrease only when the API server's database is restored. Without this removal, the translator would ignore the
     // object as outdated.
-    if (known !== undefined && generation < known.metadata.generation) translator.remove(refOf(known), uid);
+    if (known !== undefined && generation < known.metadata.generation) translator.remove(objectRef(known), uid);
     const change = { namespace, id: uid, apply: () => translator.put(object) };
     if (object.isBeyondLimit === true) this.#changeNow(change);
     else if (known?.metadata.generation !== generation || known.isBeyondLimit === true) this.#change(change);
@@ -98,7 +98,7 @@ export class DesiredState implements SourceListener, ServiceListener {
   remove(object: ResourceObject): void {
     const { uid, namespace } = object.metadata;
     this.#cache.remove(object);
-    this.#changeNow({ namespace, id: uid, apply: () => this.#options.translator.remove(refOf(object), uid) });
+    this.#changeNow({ namespace, id: uid, apply: () => this.#options.translator.remove(objectRef(object), uid) });
     this.#options.onRemoved(object);
   }
 
@@ -206,8 +206,6 @@ export class DesiredState implements SourceListener, ServiceListener {
     }, this.#options.holdOffMs);
   }
 }
-
-const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({ kind, namespace, name });
 
 /**
  * Counts, for each namespace, the objects that were translated again because another object changed. The counts decrease by

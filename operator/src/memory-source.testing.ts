@@ -13,6 +13,7 @@ import {
   type SigningSecret,
   type SourceEvent,
   type SourceListener,
+  objectKey,
 } from '@standin/contract';
 import type { Controller } from './controller.ts';
 import { ObjectCache } from './object-cache.ts';
@@ -24,8 +25,6 @@ interface Stored {
 
 type Disturbed =
   'get' | 'delete' | 'writeStatus' | 'readSecret' | 'readSigningSecret' | 'createSecret' | 'replaceSecret';
-
-const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 
 /** An in-memory source that tests can disturb. test/integration/source-conformance.test.ts defines the port's rules. */
 export class MemorySource implements ResourceSource {
@@ -122,7 +121,7 @@ export class MemorySource implements ResourceSource {
 
   /** Creates an object, or replaces its spec and increases its generation. Keeps an earlier status unless a new one is passed. */
   put(kind: Kind, name: string, spec: unknown, status?: unknown): ResourceObject {
-    const key = keyOf({ kind, namespace: 'default', name });
+    const key = objectKey({ kind, namespace: 'default', name });
     const before = this.#stored.get(key)?.object;
     const { uid, generation, creationTimestamp } = before?.metadata ?? {
       uid: `uid-${++this.#uids}`,
@@ -143,11 +142,11 @@ export class MemorySource implements ResourceSource {
   label(kind: Kind, name: string, labels: Pick<ObjectMeta, 'labels' | 'annotations'>): void {
     const object = this.object(kind, name);
     const metadata = { ...object.metadata, ...labels, resourceVersion: String(++this.#version) };
-    this.#store(keyOf({ kind, namespace: 'default', name }), { ...object, metadata });
+    this.#store(objectKey({ kind, namespace: 'default', name }), { ...object, metadata });
   }
 
   remove(kind: Kind, name: string): void {
-    const key = keyOf({ kind, namespace: 'default', name });
+    const key = objectKey({ kind, namespace: 'default', name });
     const object = this.#stored.get(key)?.object;
     this.#stored.delete(key);
     if (object !== undefined) this.#later(() => this.#listener?.remove(object));
@@ -159,12 +158,12 @@ export class MemorySource implements ResourceSource {
   }
 
   has(kind: Kind, name: string): boolean {
-    return this.#stored.has(keyOf({ kind, namespace: 'default', name }));
+    return this.#stored.has(objectKey({ kind, namespace: 'default', name }));
   }
 
   /** Returns the stored object, whether or not the listener has received it. */
   object(kind: Kind, name: string): ResourceObject {
-    const stored = this.#stored.get(keyOf({ kind, namespace: 'default', name }));
+    const stored = this.#stored.get(objectKey({ kind, namespace: 'default', name }));
     if (stored === undefined) throw new Error(`there is no ${kind} ${name}`);
     return stored.object;
   }
@@ -177,12 +176,12 @@ export class MemorySource implements ResourceSource {
 
   async #get(ref: ObjectRef): Promise<ResourceObject | undefined> {
     await this.disturb('get', ref.name);
-    return this.#stored.get(keyOf(ref))?.object;
+    return this.#stored.get(objectKey(ref))?.object;
   }
 
   async #delete(ref: ObjectRef, version?: ObjectVersion): Promise<void> {
     await this.disturb('delete', ref.name);
-    const stored = this.#stored.get(keyOf(ref));
+    const stored = this.#stored.get(objectKey(ref));
     if (stored === undefined) throw new SourceError('NotFound', `${ref.name} not found`);
     const { uid, resourceVersion } = stored.object.metadata;
     if (version !== undefined && (version.uid !== uid || version.resourceVersion !== resourceVersion))
@@ -196,7 +195,7 @@ export class MemorySource implements ResourceSource {
     resourceVersion?: string,
   ): Promise<ResourceObject> {
     await this.disturb('writeStatus', ref.name);
-    const stored = this.#stored.get(keyOf(ref));
+    const stored = this.#stored.get(objectKey(ref));
     if (stored === undefined) throw new SourceError('NotFound', `${ref.name} not found`);
     const { object } = stored;
     if (resourceVersion !== undefined && resourceVersion !== object.metadata.resourceVersion) {
@@ -204,7 +203,7 @@ export class MemorySource implements ResourceSource {
     }
     this.statusWrites.push({ ref, status });
     const metadata = { ...object.metadata, resourceVersion: String(++this.#version) };
-    return this.#store(keyOf(ref), { ...object, metadata, status: mergePatch(object.status, status) });
+    return this.#store(objectKey(ref), { ...object, metadata, status: mergePatch(object.status, status) });
   }
 
   #store(key: string, object: ResourceObject): ResourceObject {

@@ -164,13 +164,13 @@ const connectGateway = async (name: string) => {
   return gateway;
 };
 
-const conditionOf = (kind: 'Account' | 'Project' | 'Endpoint', name: string, type = 'Ready'): string => {
+const conditionText = (kind: 'Account' | 'Project' | 'Endpoint', name: string, type = 'Ready'): string => {
   const found = conditionsIn(source.object(kind, name).status).find((condition) => condition.type === type);
   return found === undefined ? 'none' : `${found.status} ${found.reason}`;
 };
 const untilReady = (name: string): Promise<void> =>
-  vi.waitFor(() => expect(conditionOf('Endpoint', name)).toBe('True Ready'), { timeout: 5_000 });
-const responseOf = async (path: string): Promise<unknown> => {
+  vi.waitFor(() => expect(conditionText('Endpoint', name)).toBe('True Ready'), { timeout: 5_000 });
+const fetchJson = async (path: string): Promise<unknown> => {
   const response = await call('GET', path);
   return JSON.parse((await response.toArray()).join('')) as unknown;
 };
@@ -194,12 +194,12 @@ describe('a leader', () => {
   test('reports that no gateway is connected, and which gateways it is waiting for', async () => {
     await start();
     await leadership.lead();
-    await vi.waitFor(() => expect(conditionOf('Endpoint', 'orders')).toBe('False NoGateway'));
+    await vi.waitFor(() => expect(conditionText('Endpoint', 'orders')).toBe('False NoGateway'));
     const slow = await connectGateway('slow');
     await untilReady('orders');
     slow.acks = false;
     source.put('Endpoint', 'orders', endpoint('/orders', '{"v": 2}'));
-    await vi.waitFor(() => expect(conditionOf('Endpoint', 'orders')).toBe('False NotProgrammed'));
+    await vi.waitFor(() => expect(conditionText('Endpoint', 'orders')).toBe('False NotProgrammed'));
   });
 
   test('does not write a status after a restart without changes, even if its gateways connect late', async () => {
@@ -243,7 +243,7 @@ describe('a leader', () => {
     await connectGateway('g');
     await untilReady('orders');
     await source.objects.writeStatus({ kind: 'Endpoint', namespace: 'default', name: 'orders' }, { conditions: [] });
-    expect(conditionOf('Endpoint', 'orders')).toBe('none');
+    expect(conditionText('Endpoint', 'orders')).toBe('none');
     await untilReady('orders');
   });
 });
@@ -256,7 +256,7 @@ describe('when a key is replaced while a gateway is disconnected', () => {
     admin: { host: '127.0.0.1', port: 0 },
     secretPollMs: 500,
   });
-  const messageOf = () =>
+  const readyMessage = () =>
     conditionsIn(source.object('Account', 'own').status).find(({ type }) => type === 'Ready')?.message;
   const untilForgotten = async (count: number): Promise<void> => {
     await vi.waitFor(async () => expect((await metricLines('gateway_revision')).length).toBe(count), 5_000);
@@ -264,7 +264,7 @@ describe('when a key is replaced while a gateway is disconnected', () => {
   const metricLines = async (name: string): Promise<string[]> =>
     (await registry.metrics()).split('\n').filter((line) => line.startsWith(`standin_publish_${name}{`));
   const untilCondition = (condition: string): Promise<void> =>
-    vi.waitFor(() => expect(conditionOf('Account', 'own')).toBe(condition), { timeout: 5_000 });
+    vi.waitFor(() => expect(conditionText('Account', 'own')).toBe(condition), { timeout: 5_000 });
 
   beforeEach(async () => {
     isGone = false;
@@ -288,7 +288,7 @@ describe('when a key is replaced while a gateway is disconnected', () => {
       await untilForgotten(1);
       source.secretData.set('default/own-key', { 'api-key': NEW });
       await untilCondition('False PartiallyProgrammed');
-      expect(messageOf()).toBe('Some gateways have not acknowledged the object yet: waiting for b.');
+      expect(readyMessage()).toBe('Some gateways have not acknowledged the object yet: waiting for b.');
       // A change to another Account does not wait for gateway b.
       source.put('Account', 'team', { plan: 'Pro' });
       await vi.waitFor(() => {
@@ -302,7 +302,7 @@ describe('when a key is replaced while a gateway is disconnected', () => {
         const { metadata, status } = source.object('Account', 'own');
         expect((status as { observedGeneration?: number }).observedGeneration).toBe(metadata.generation);
       });
-      expect(conditionOf('Account', 'own')).toBe('False PartiallyProgrammed');
+      expect(conditionText('Account', 'own')).toBe('False PartiallyProgrammed');
       isGone = true;
       await untilCondition('True Ready');
     },
@@ -384,9 +384,9 @@ describe('a problem with one object does not affect others', () => {
     await leadership.lead();
     await connectGateway('g');
     await untilReady('orders');
-    expect(conditionOf('Account', 'closed')).toBe('False SecretInvalid');
+    expect(conditionText('Account', 'closed')).toBe('False SecretInvalid');
     source.disturb = () => undefined;
-    await vi.waitFor(() => expect(conditionOf('Account', 'closed')).toBe('True Ready'), { timeout: 5_000 });
+    await vi.waitFor(() => expect(conditionText('Account', 'closed')).toBe('True Ready'), { timeout: 5_000 });
   });
 
   test('an error in a listener does not affect the statuses', async () => {
@@ -427,9 +427,9 @@ describe('when leadership changes', () => {
     leadership.announce('https://other:9443');
     await first.end();
     const path = '/v1/config?gateway=g&instance=i';
-    expect(await responseOf(path)).toEqual({ error: 'not_leader', leader: 'https://other:9443' });
+    expect(await fetchJson(path)).toEqual({ error: 'not_leader', leader: 'https://other:9443' });
     leadership.announce('https://self:9443');
-    expect(await responseOf(path)).toEqual({ error: 'not_leader', leader: null });
+    expect(await fetchJson(path)).toEqual({ error: 'not_leader', leader: null });
   });
 });
 

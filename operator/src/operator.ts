@@ -119,7 +119,7 @@ export const runOperator = async (parts: OperatorParts): Promise<Operator> => {
     server.setCertificate(changed);
   };
   const renewing = renewCertificate(parts.certificates, certificate, onCertificate, { logger, signal });
-  const ended = endOf([leading, renewing], signal, logger);
+  const ended = allEnded([leading, renewing], signal, logger);
 
   return {
     streamUrl,
@@ -175,7 +175,7 @@ const translateSources = (parts: OperatorParts, controllers: () => Controllers |
 /**
  * Resolves when all of `works` have ended. Rejects on an error before the stop, and logs it even if no caller awaits the result.
  */
-const endOf = (works: readonly Promise<void>[], signal: AbortSignal, logger: Logger): Promise<void> => {
+const allEnded = (works: readonly Promise<void>[], signal: AbortSignal, logger: Logger): Promise<void> => {
   const ended = Promise.all(works).then(
     () => undefined,
     (error: unknown) => {

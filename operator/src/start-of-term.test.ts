@@ -47,7 +47,7 @@ const shares = (): Controller =>
 const purges = (): Controller =>
   purgeController({
     ...context(namespaceWith('Project', 'Purge', (name) => ({ projectRef: { name } }))),
-    acceptedOf: () => undefined,
+    acceptedFinding: () => undefined,
     undelivered: () => [],
     replays: { storing: () => [] },
   });

@@ -6,26 +6,21 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { ProgrammedState } from '../../operator/src/gateways/gateway-record.ts';
 import {
   pending,
-  progressOf,
+  regenerationFacts,
   refused,
-  statusOf as regenerationStatus,
+  regenerationStatus,
   WRITING,
 } from '../../operator/src/keys/regeneration-report.ts';
 import * as purge from '../../operator/src/purge/purge-report.ts';
-import {
-  NO_PLACE,
-  PAUSED,
-  statusOf as replayStatus,
-  type ReplayFacts,
-} from '../../operator/src/replay/replay-report.ts';
+import { NO_PLACE, PAUSED, replayStatus, type ReplayFacts } from '../../operator/src/replay/replay-report.ts';
 import {
   notAccepted,
   requestNotFound,
-  statusOf as shareStatus,
+  shareStatus,
   WORKING,
   type Readiness,
 } from '../../operator/src/share/judge-share.ts';
-import { conditionsOf, programmedFinding, type ConditionContext } from '../../operator/src/status/conditions.ts';
+import { nextConditions, programmedFinding, type ConditionContext } from '../../operator/src/status/conditions.ts';
 import { ACCEPTED, fails, holds, NOT_CHECKED } from '../../operator/src/translate/findings.ts';
 import type { ConfigRef, Finding } from '../../operator/src/translate/types.ts';
 import { buildGoProgram } from '../cluster/go-program.ts';
@@ -39,7 +34,7 @@ import { sharedCluster } from '../harness/shared-cluster.ts';
  * initial status, and the operator's own functions set all other statuses.
  */
 
-const { statusOf: purgeStatus } = purge;
+const { purgeStatus } = purge;
 const NOW = '2026-11-21T12:00:00Z';
 const EXAMPLES = path.join(import.meta.dirname, '../../crds/examples');
 const FILES: Readonly<Record<Kind, string>> = {
@@ -101,7 +96,7 @@ const served =
     const ref: ConfigRef = { kind, namespace: 'shop', name: 'a' };
     const verdict = { ref, uid: 'uid', generation: 1, accepted, resolvedRefs, configKey: undefined, status: {} };
     const isSent = accepted.ok && resolvedRefs.ok;
-    const conditions = conditionsOf(verdict, programmedFinding(isSent ? state : undefined), before, NOW);
+    const conditions = nextConditions(verdict, programmedFinding(isSent ? state : undefined), before, NOW);
     return { observedGeneration: 1, conditions };
   };
 
@@ -178,13 +173,13 @@ const OPERATIONS: readonly State[] = [
     'KeyRegeneration',
     'that waits for a gateway',
     'InProgress',
-    (context) => regenerationStatus(progressOf(WAITING, 3, NOW), context),
+    (context) => regenerationStatus(regenerationFacts(WAITING, 3, NOW), context),
   ],
   [
     'KeyRegeneration',
     'that succeeded',
     'Current',
-    (context) => regenerationStatus(progressOf(PROGRAMMED, 3, NOW), context),
+    (context) => regenerationStatus(regenerationFacts(PROGRAMMED, 3, NOW), context),
   ],
   [
     'KeyRegeneration',

@@ -64,7 +64,7 @@ export class AccountKeys {
   async #readFor(accountUid: string, owner: KeyOwner, create: () => Promise<KeyState>): Promise<void> {
     const { secretName } = owner;
     const key = await this.#read(owner, create).catch((error: unknown) => {
-      const refusal = refusalOf(error);
+      const refusal = readRefusal(error);
       // An active key stays active while a permission is missing.
       if (refusal === undefined || this.#hasKey(accountUid, secretName)) throw error;
       return { kind: 'invalid', secretName, message: refusal } as const;
@@ -117,7 +117,7 @@ export class AccountKeys {
 }
 
 /** Returns an error that concerns only this Secret, as text for the condition, or undefined if a retry may help. */
-export const refusalOf = (error: unknown): string | undefined => {
+export const readRefusal = (error: unknown): string | undefined => {
   if (!(error instanceof SourceError)) return undefined;
   switch (error.kind) {
     case 'Unauthorized':

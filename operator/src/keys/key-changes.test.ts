@@ -124,7 +124,7 @@ test('a deleted Account does not wait for gateways', () => {
 
 describe('an Endpoint’s signing secret', () => {
   const ENDPOINT = 'Endpoint/e';
-  const idOf = (version: string): string => `n/gh/current@${version}`;
+  const signingSecretId = (version: string): string => `n/gh/current@${version}`;
   const endpoint = (...versions: string[]): EndpointConfig => ({
     kind: 'Endpoint',
     uid: 'e',
@@ -135,7 +135,7 @@ describe('an Endpoint’s signing secret', () => {
     slug: '/',
     method: 'POST',
     action: { kind: 'JSON', status: 200, headers: [], body: '{}' },
-    credential: { kind: 'Signature', signature: { scheme: 'GitHub' }, secretIds: versions.map(idOf) },
+    credential: { kind: 'Signature', signature: { scheme: 'GitHub' }, secretIds: versions.map(signingSecretId) },
   });
   const reporting = (versions: readonly string[], programmed: 'True' | 'False'): ResourceObject => {
     const { status, metadata, ...rest } = resource(undefined, programmed);

@@ -33,7 +33,7 @@ export const secretId = ({ namespace, name, key, version }: SecretVersion): stri
   `${namespace}/${name}/${key}@${version}`;
 
 /** Returns what authenticates requests: the digest of an Account's key, or the ids of an Endpoint's signing secrets. */
-const credentialsOf = (object: ConfigObject): readonly string[] => {
+const credentialIds = (object: ConfigObject): readonly string[] => {
   switch (object.kind) {
     case 'Account':
       return object.keySha256 === undefined ? [] : [object.keySha256];
@@ -75,7 +75,7 @@ export class KeyChanges implements Controller {
 
   translated({ put, remove }: Pick<Changes, 'put' | 'remove'>): void {
     for (const key of remove) this.#published(key, []);
-    for (const object of put) this.#published(configKey(object), credentialsOf(object));
+    for (const object of put) this.#published(configKey(object), credentialIds(object));
   }
 
   removed({ kind, metadata: { uid } }: ResourceObject): void {
@@ -100,7 +100,7 @@ const isSettled = (object: ResourceObject, published: ConfigObject | undefined):
   const isProgrammed = conditionsIn(object.status).some(
     ({ type, status }) => type === 'Programmed' && status === 'True',
   );
-  const current = published === undefined ? [] : credentialsOf(published);
+  const current = published === undefined ? [] : credentialIds(published);
   const shown = object.kind === 'Account' ? current.map(keyFingerprint) : current;
   return isProgrammed && reported.every((one) => shown.includes(one));
 };

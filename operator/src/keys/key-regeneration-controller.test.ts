@@ -59,12 +59,12 @@ const begin = (): Controller => {
 
 const key = (): string => source.secretData.get('default/team-api-key')?.['api-key'] ?? '';
 const digest = (): string => createHash('sha256').update(key()).digest('hex');
-const statusOf = (name: string): Record<string, unknown> =>
+const readStatus = (name: string): Record<string, unknown> =>
   (source.object('KeyRegeneration', name).status ?? {}) as Record<string, unknown>;
 const apiKey = (): { regenerations?: string[]; regenerating?: unknown; windowResetsAt?: string } =>
   (source.object('Account', 'team').status as { apiKey?: object } | undefined)?.apiKey ?? {};
 const expectPhase = (name: string, phase: string): Promise<void> =>
-  expect.poll(() => statusOf(name)['phase'], { timeout: 5_000 }).toBe(phase);
+  expect.poll(() => readStatus(name)['phase'], { timeout: 5_000 }).toBe(phase);
 const progress = (name: string) => progressIn(conditionsIn(source.object('KeyRegeneration', name).status));
 
 beforeEach(async () => {
@@ -97,7 +97,7 @@ describe('a KeyRegeneration', () => {
     await expectPhase('one', 'Completed');
     expect(key()).toMatch(/^standin_[0-9A-Za-z]{49}$/);
     expect(published).toBe(digest());
-    expect(statusOf('one')).toMatchObject({ acknowledged: '3/3', completedAt: '2026-11-21T12:00:00Z' });
+    expect(readStatus('one')).toMatchObject({ acknowledged: '3/3', completedAt: '2026-11-21T12:00:00Z' });
     expect(progress('one')).toMatchObject({ type: 'Complete', status: 'True', reason: 'Succeeded' });
     await expect.poll(() => apiKey().regenerating).toBeUndefined();
     expect(apiKey()).toMatchObject({
@@ -123,24 +123,24 @@ describe('a KeyRegeneration', () => {
   it('waits for every gateway, and names those it is waiting for', async () => {
     waiting = ['gateway-1', 'gateway-2'];
     source.put('KeyRegeneration', 'one', SPEC);
-    await expect.poll(() => statusOf('one')['waitingFor']).toEqual(['gateway-1', 'gateway-2']);
-    expect(statusOf('one')).toMatchObject({ phase: 'Running', acknowledged: '1/3' });
+    await expect.poll(() => readStatus('one')['waitingFor']).toEqual(['gateway-1', 'gateway-2']);
+    expect(readStatus('one')).toMatchObject({ phase: 'Running', acknowledged: '1/3' });
     expect(progress('one')?.message).toBe('The old key may still be accepted by gateway-1 and gateway-2.');
     const replaced = key();
     waiting = ['gateway-2'];
     regenerations?.gatewaysChanged?.([]);
-    await expect.poll(() => statusOf('one')['acknowledged']).toBe('2/3');
+    await expect.poll(() => readStatus('one')['acknowledged']).toBe('2/3');
     waiting = [];
     regenerations?.gatewaysChanged?.([]);
     await expectPhase('one', 'Completed');
-    expect(statusOf('one')['waitingFor']).toBeUndefined();
+    expect(readStatus('one')['waitingFor']).toBeUndefined();
     expect(key()).toBe(replaced);
   });
 
   it('completes once, even before the source reports it', async () => {
     waiting = ['gateway-1'];
     source.put('KeyRegeneration', 'one', SPEC);
-    await expect.poll(() => statusOf('one')['acknowledged']).toBe('2/3');
+    await expect.poll(() => readStatus('one')['acknowledged']).toBe('2/3');
     source.isQuick = false;
     waiting = [];
     regenerations?.gatewaysChanged?.([]);
@@ -148,7 +148,7 @@ describe('a KeyRegeneration', () => {
     now += 1_000;
     regenerations?.changed?.(account);
     await expect.poll(() => apiKey().regenerating).toBeUndefined();
-    expect(statusOf('one')['completedAt']).toBe('2026-11-21T12:00:00Z');
+    expect(readStatus('one')['completedAt']).toBe('2026-11-21T12:00:00Z');
     expect(source.recorded).toMatchObject([{ name: 'team', type: 'Normal', reason: 'KeyRegenerated' }]);
   });
 
@@ -156,7 +156,7 @@ describe('a KeyRegeneration', () => {
     isGenerated = false;
     source.put('KeyRegeneration', 'one', SPEC);
     await expectPhase('one', 'Refused');
-    expect(conditionsIn(statusOf('one'))[0]).toMatchObject({ status: 'False', reason: 'ManagedElsewhere' });
+    expect(conditionsIn(readStatus('one'))[0]).toMatchObject({ status: 'False', reason: 'ManagedElsewhere' });
     expect(key()).toBe(OLD);
     expect(apiKey().regenerations).toBeUndefined();
   });
@@ -171,7 +171,7 @@ describe('a KeyRegeneration', () => {
     };
     source.put('KeyRegeneration', 'two', SPEC);
     await expectPhase('two', 'Refused');
-    expect(conditionsIn(statusOf('two'))[0]).toMatchObject({ status: 'False', reason: 'ManagedElsewhere' });
+    expect(conditionsIn(readStatus('two'))[0]).toMatchObject({ status: 'False', reason: 'ManagedElsewhere' });
     expect(key()).toBe(before);
     expect(apiKey()).toMatchObject({ regenerations: counted, windowResetsAt: '2026-11-21T13:00:00.000Z' });
     expect(apiKey().regenerating).toBeUndefined();
@@ -184,7 +184,7 @@ describe('a KeyRegeneration', () => {
     now += LIMITS.keyRegenerationWaitMsMax + 60_000;
     regenerations?.changed?.(source.object('KeyRegeneration', 'one'));
     await expectPhase('one', 'Refused');
-    expect(conditionsIn(statusOf('one'))).toMatchObject([
+    expect(conditionsIn(readStatus('one'))).toMatchObject([
       { type: 'Accepted', status: 'False', reason: 'AccountNotFound' },
       { type: 'Failed', status: 'True' },
       { type: 'Stalled', status: 'True' },
@@ -195,7 +195,7 @@ describe('a KeyRegeneration', () => {
     now = CREATED;
     source.put('KeyRegeneration', 'one', { accountRef: { name: 'later' } });
     await expectPhase('one', 'Pending');
-    expect(conditionsIn(statusOf('one'))[0]).toMatchObject({ reason: 'AccountNotFound' });
+    expect(conditionsIn(readStatus('one'))[0]).toMatchObject({ reason: 'AccountNotFound' });
     account = source.put('Account', 'later', {});
     await expectPhase('one', 'Completed');
   });
@@ -209,8 +209,8 @@ describe('a KeyRegeneration', () => {
     const sixth = key();
     source.put('KeyRegeneration', 'seventh', SPEC);
     await expectPhase('seventh', 'Refused');
-    expect(statusOf('seventh')['windowResetsAt']).toBe('2026-11-21T13:00:00.000Z');
-    expect(conditionsIn(statusOf('seventh'))[0]).toMatchObject({ reason: 'LimitReached' });
+    expect(readStatus('seventh')['windowResetsAt']).toBe('2026-11-21T13:00:00.000Z');
+    expect(conditionsIn(readStatus('seventh'))[0]).toMatchObject({ reason: 'LimitReached' });
     expect(source.recorded.at(-1)).toMatchObject({ name: 'team', type: 'Warning', reason: 'LimitReached' });
     expect(key()).toBe(sixth);
     expect(apiKey().regenerations).toHaveLength(6);
@@ -228,7 +228,7 @@ describe('a KeyRegeneration', () => {
     };
     for (let number = 1; number <= 20; number += 1) source.put('KeyRegeneration', `at-once-${number}`, SPEC);
     const phases = (): unknown[] =>
-      Array.from({ length: 20 }, (_, index) => statusOf(`at-once-${index + 1}`)['phase']).toSorted();
+      Array.from({ length: 20 }, (_, index) => readStatus(`at-once-${index + 1}`)['phase']).toSorted();
     await expect
       .poll(phases, { timeout: 20_000 })
       .toEqual([...Array<string>(6).fill('Completed'), ...Array<string>(14).fill('Refused')]);
@@ -249,7 +249,7 @@ describe('a KeyRegeneration', () => {
           if (calls >= crashAt) throw new SourceError('Unavailable', 'the operator crashed');
         };
         source.put('KeyRegeneration', name, SPEC);
-        await expect.poll(() => calls >= crashAt || statusOf(name)['phase'] === 'Completed').toBe(true);
+        await expect.poll(() => calls >= crashAt || readStatus(name)['phase'] === 'Completed').toBe(true);
         await regenerations?.stop?.();
         source.disturb = () => undefined;
         regenerations = begin();
@@ -276,7 +276,7 @@ describe('a KeyRegeneration', () => {
     // The first KeyRegeneration checks its gateways once a second. Only the second KeyRegeneration would read the first.
     for (const names of [['gateway-2'], ['gateway-1', 'gateway-2']]) {
       waiting = names;
-      await expect.poll(() => statusOf('one')['waitingFor'], { timeout: 5_000 }).toEqual(names);
+      await expect.poll(() => readStatus('one')['waitingFor'], { timeout: 5_000 }).toEqual(names);
     }
     expect(reads.team).toBeGreaterThan(1);
     expect(reads.one).toBe(0);
@@ -289,7 +289,7 @@ describe('a KeyRegeneration', () => {
   it('reads nothing when gateways change, unless its own progress does', async () => {
     waiting = ['gateway-1'];
     source.put('KeyRegeneration', 'running', SPEC);
-    await expect.poll(() => statusOf('running')['waitingFor']).toEqual(['gateway-1']);
+    await expect.poll(() => readStatus('running')['waitingFor']).toEqual(['gateway-1']);
     source.put('KeyRegeneration', 'waiting', SPEC);
     await expectPhase('waiting', 'Pending');
     // The source reports the last status, and the queue becomes idle.
@@ -325,7 +325,7 @@ describe('a KeyRegeneration', () => {
   it('that is deleted while its status is written releases the account, although its gateways do not change', async () => {
     waiting = ['gateway-1'];
     const remove = (object: ResourceObject): void => {
-      if (object.kind !== 'KeyRegeneration' || statusOf('one')['waitingFor'] === undefined) return;
+      if (object.kind !== 'KeyRegeneration' || readStatus('one')['waitingFor'] === undefined) return;
       onPut = () => undefined;
       source.remove('KeyRegeneration', 'one');
     };
@@ -338,7 +338,7 @@ describe('a KeyRegeneration', () => {
   it('that is deleted at its end releases the account', async () => {
     source.disturb = (call, name) => {
       if (call !== 'writeStatus' || name !== 'team' || !source.has('KeyRegeneration', 'one')) return;
-      if (statusOf('one')['phase'] !== 'Completed') return;
+      if (readStatus('one')['phase'] !== 'Completed') return;
       source.remove('KeyRegeneration', 'one');
       throw new SourceError('Unavailable', 'the API server is unavailable');
     };

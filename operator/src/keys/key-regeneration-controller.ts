@@ -8,14 +8,15 @@ import {
   type Objects,
   type ResourceObject,
   type Secrets,
+  objectRef,
 } from '@standin/contract';
 import { parseObject, regenerationWindow, type KeyRegenerationSpec } from '@standin/crds';
 import type { ReconcileResult } from '@standin/kube';
 import type { Controller } from '../controller.ts';
 import type { ProgrammedState } from '../gateways/gateway-record.ts';
 import { reconciler, type ReconcilerParts, type Run } from '../reconciler.ts';
-import { contextOf, secondsOf } from '../status/conditions.ts';
-import { isOutdated, refOf, StatusWriter, type StatusFields } from '../status/status-writer.ts';
+import { conditionContext, formatSeconds } from '../status/conditions.ts';
+import { isOutdated, StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import { fails, invalid } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 import type { KeyOwner } from './account-keys.ts';
@@ -23,9 +24,9 @@ import { apiKeySha256, generateApiKey } from './api-key.ts';
 import {
   isOver,
   pending,
-  progressOf,
+  regenerationFacts,
   refused,
-  statusOf,
+  regenerationStatus,
   WRITING,
   type RegenerationFacts,
 } from './regeneration-report.ts';
@@ -208,7 +209,7 @@ class Regenerations {
     const apiKey = { regenerations, windowResetsAt, regenerating: { name, uid } };
     const outdated = await this.#writeAccount(account, { apiKey });
     if (outdated !== undefined) return outdated;
-    logger.info({ ...refOf(account), regeneration: name, left: left - 1 }, 'regenerating API key');
+    logger.info({ ...objectRef(account), regeneration: name, left: left - 1 }, 'regenerating API key');
     return true;
   }
 
@@ -243,7 +244,7 @@ class Regenerations {
       return this.#readAgain(regeneration.metadata.uid);
     }
     this.#unpublished.delete(regeneration.metadata.uid);
-    const facts = progressOf(state, gatewayCount(), secondsOf(new Date(this.#now)));
+    const facts = regenerationFacts(state, gatewayCount(), formatSeconds(new Date(this.#now)));
     const outdated = await this.#report(current, facts);
     if (outdated !== undefined) return outdated;
     if (facts.phase !== 'Completed') {
@@ -264,7 +265,7 @@ class Regenerations {
 
   /** Writes the status. Resolves with `SOON` if the object was deleted or changed, because the next attempt reads it again. */
   async #report({ regeneration, writeStatus }: Current, facts: RegenerationFacts): Promise<typeof SOON | undefined> {
-    const written = await writeStatus(statusOf(facts, contextOf(regeneration, new Date(this.#now))));
+    const written = await writeStatus(regenerationStatus(facts, conditionContext(regeneration, new Date(this.#now))));
     return written === 'outdated' ? SOON : undefined;
   }
 

@@ -7,7 +7,7 @@ import type { StatusFields } from '../status/status-writer.ts';
 import { ACCEPTED, fails } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 
-/** The facts from which `statusOf` computes the status of a KeyRegeneration. */
+/** The facts from which `regenerationStatus` computes the status of a KeyRegeneration. */
 export interface RegenerationFacts {
   readonly phase: RegenerationPhase;
   readonly accepted: Finding;
@@ -54,7 +54,7 @@ export const WRITING = running('The new key is being written.');
  * @param known the number of gateways that may answer callers
  * @param now the current time in RFC 3339 format
  */
-export const progressOf = (state: ProgrammedState, known: number, now: string): RegenerationFacts => {
+export const regenerationFacts = (state: ProgrammedState, known: number, now: string): RegenerationFacts => {
   switch (state.kind) {
     case 'programmed':
     case 'no-gateway': {
@@ -89,8 +89,7 @@ export const isOver = ({ status }: Pick<ResourceObject, 'status'>): boolean => {
   return phase === 'Completed' || phase === 'Refused';
 };
 
-/** Returns the status fields for these facts. */
-export const statusOf = (facts: RegenerationFacts, context: ConditionContext): StatusFields => {
+export const regenerationStatus = (facts: RegenerationFacts, context: ConditionContext): StatusFields => {
   const { phase, accepted, progress, acknowledged, waitingFor, completedAt, windowResetsAt } = facts;
   const refusedAt = phase === 'Refused' ? context.now : undefined;
   return {

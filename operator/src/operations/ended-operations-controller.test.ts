@@ -18,7 +18,7 @@ const SPECS = {
 };
 type OperationKind = keyof typeof SPECS;
 
-const statusOf = (type: string, reason: string, status = 'True') => ({
+const endedStatus = (type: string, reason: string, status = 'True') => ({
   observedGeneration: 1,
   conditions: [
     {
@@ -32,7 +32,7 @@ const statusOf = (type: string, reason: string, status = 'True') => ({
     { type, status, reason, message: 'why', observedGeneration: 1, lastTransitionTime: ENDED_AT },
   ],
 });
-const SUCCEEDED = statusOf('Complete', 'Succeeded');
+const SUCCEEDED = endedStatus('Complete', 'Succeeded');
 
 let source: MemorySource;
 let controller: Controller;
@@ -94,7 +94,7 @@ describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
   });
 
   it('that has not ended is not deleted', async () => {
-    put(kind, { spec: { ttlSecondsAfterFinished: 0 }, status: statusOf('Reconciling', 'Running') });
+    put(kind, { spec: { ttlSecondsAfterFinished: 0 }, status: endedStatus('Reconciling', 'Running') });
     await passDays(10);
     await controller.stop?.();
     expect(source.has(kind, 'once')).toBe(true);
@@ -134,7 +134,7 @@ describe.each(['Replay', 'KeyRegeneration'] as const)('a %s', (kind) => {
     // From here on, the listener does not receive changes, so the controller still knows the predecessor.
     source.isQuick = false;
     source.remove(kind, 'once');
-    const { uid } = put(kind, { status: statusOf('Reconciling', 'Running') }).metadata;
+    const { uid } = put(kind, { status: endedStatus('Reconciling', 'Running') }).metadata;
     let reads = 0;
     source.disturb = (call) => {
       if (call === 'get' || call === 'delete') reads += 1;

@@ -12,7 +12,7 @@ export interface EndedOperationsControllerOptions extends ReconcilerParts {
 }
 
 /** Returns how many seconds an operation is kept after its end. */
-const ttlSecondsOf = (operation: ResourceObject): number => {
+const operationTtlSeconds = (operation: ResourceObject): number => {
   const parsed = parseObject(operation);
   const ttlSeconds =
     parsed.ok && 'ttlSecondsAfterFinished' in parsed.value.spec ? parsed.value.spec.ttlSecondsAfterFinished : undefined;
@@ -39,7 +39,7 @@ export const endedOperationsController = (options: EndedOperationsControllerOpti
       // The API server accepts invalid times, for example times with the offset +99:99. Such a time is replaced with the current
       // time, so the operation is kept unless its time to live is 0.
       const endedAt = Date.parse(ended.endedAt);
-      const leftMs = (Number.isNaN(endedAt) ? clock() : endedAt) + ttlSecondsOf(operation) * 1_000 - clock();
+      const leftMs = (Number.isNaN(endedAt) ? clock() : endedAt) + operationTtlSeconds(operation) * 1_000 - clock();
       if (leftMs <= 0 && !isTracked(operation)) {
         await deleteObject(objects, operation);
         return undefined;

@@ -14,7 +14,7 @@ const metadata = {
   creationTimestamp: BEFORE,
 };
 
-const summaryOf = (conditions: readonly Condition[] = []): string[] =>
+const conditionTexts = (conditions: readonly Condition[] = []): string[] =>
   conditions.map(({ type, status, reason, lastTransitionTime }) => `${type}=${status} ${reason} ${lastTransitionTime}`);
 
 describe('the conditions of an operation', () => {
@@ -29,7 +29,7 @@ describe('the conditions of an operation', () => {
       { type, reason, message: '' },
       { generation: 1, before: [], now: NOW },
     );
-    expect(summaryOf(conditions)).toEqual(['Accepted=True Accepted', ...expected].map((line) => `${line} ${NOW}`));
+    expect(conditionTexts(conditions)).toEqual(['Accepted=True Accepted', ...expected].map((line) => `${line} ${NOW}`));
   });
 
   it('have the time of the first write, not that of the initial status', () => {
@@ -62,7 +62,7 @@ describe('the end of an operation', () => {
     ['Failed', 'True', 'Cancelled', ['Failed=True Cancelled']],
   ])('is read from %s=%s %s', (type, status, reason, expected) => {
     const ended = readEnd(type, status, reason);
-    expect(summaryOf(ended?.conditions)).toEqual(
+    expect(conditionTexts(ended?.conditions)).toEqual(
       ['Accepted=True Accepted', ...expected].map((line) => `${line} ${BEFORE}`),
     );
     expect(ended?.conditions.map(({ observedGeneration }) => observedGeneration)).toEqual(

@@ -1,6 +1,6 @@
 import type { Condition, ConditionReason, ConditionType, ResourceObject } from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
-import { conditionOf, type ConditionContext } from '../status/conditions.ts';
+import { nextCondition, type ConditionContext } from '../status/conditions.ts';
 import type { Finding } from '../translate/index.ts';
 
 /** How far a Replay, KeyRegeneration or Purge has progressed: not ended, succeeded, or failed. Cancelled counts as failed. */
@@ -22,9 +22,9 @@ export const operationConditions = (accepted: Finding, progress: Progress, conte
   const { type, reason, message } = progress;
   const finding = { ok: true, reason, message };
   return [
-    conditionOf('Accepted', accepted, context),
-    conditionOf(type, finding, context),
-    ...(isStalled(progress) ? [conditionOf('Stalled', finding, context)] : []),
+    nextCondition('Accepted', accepted, context),
+    nextCondition(type, finding, context),
+    ...(isStalled(progress) ? [nextCondition('Stalled', finding, context)] : []),
   ];
 };
 

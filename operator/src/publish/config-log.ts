@@ -89,7 +89,7 @@ export class ConfigLog {
   readonly #entries = new Map<ConfigKey, Entry>();
   /** The features that endpoints need and that some gateways may not support, by endpoint. */
   readonly #features = new Map<ConfigKey, readonly string[]>();
-  readonly #valueOf: (secretId: string) => Uint8Array | undefined;
+  readonly #secretValue: (secretId: string) => Uint8Array | undefined;
   readonly #known: ConfigFeatures;
   readonly #secrets = new PublishedSecrets();
   /** The published secrets by id. */
@@ -97,14 +97,14 @@ export class ConfigLog {
   readonly #followers = new Set<(transaction: Transaction) => void>();
   #number = 0;
 
-  /** @param valueOf returns the value of a signing secret that an endpoint refers to */
+  /** @param secretValue returns the value of a signing secret that an endpoint refers to */
   constructor(
     epoch: number,
-    valueOf: (secretId: string) => Uint8Array | undefined = () => undefined,
+    secretValue: (secretId: string) => Uint8Array | undefined = () => undefined,
     known: ConfigFeatures = CONFIG_FEATURES,
   ) {
     this.#epoch = epoch;
-    this.#valueOf = valueOf;
+    this.#secretValue = secretValue;
     this.#known = known;
   }
 
@@ -141,7 +141,7 @@ export class ConfigLog {
       lines.push(put);
       this.#secrets.set(key, object);
     }
-    for (const message of this.#secrets.take(this.#valueOf)) {
+    for (const message of this.#secrets.take(this.#secretValue)) {
       const secret = line(message);
       lines.push(secret);
       if (message.type === 'secret') this.#secretLines.set(message.id, secret);

@@ -1,7 +1,6 @@
 import type { ConfigKey, ConfigObject, StreamMessage } from '@standin/contract';
 
-/** Returns the ids of the signing secrets that an object refers to. */
-const secretIdsOf = (object: ConfigObject): readonly string[] =>
+const signingSecretIds = (object: ConfigObject): readonly string[] =>
   object.kind === 'Endpoint' ? (object.credential?.secretIds ?? []) : [];
 
 type SecretMessage = Extract<StreamMessage, { type: 'secret' | 'forget' }>;
@@ -9,7 +8,7 @@ type SecretMessage = Extract<StreamMessage, { type: 'secret' | 'forget' }>;
 /** Decides which signing secrets the gateways need: those that published endpoints refer to. */
 export class PublishedSecrets {
   /** The ids that each object refers to. */
-  readonly #idsOf = new Map<ConfigKey, readonly string[]>();
+  readonly #idsByObject = new Map<ConfigKey, readonly string[]>();
   /** The number of references to each id. */
   readonly #references = new Map<string, number>();
   readonly #published = new Set<string>();
@@ -17,18 +16,18 @@ export class PublishedSecrets {
 
   /** Records that an object is published, or no longer published. */
   set(key: ConfigKey, object: ConfigObject | undefined): void {
-    const ids = object === undefined ? [] : secretIdsOf(object);
-    for (const id of this.#idsOf.get(key) ?? []) this.#count(id, -1);
+    const ids = object === undefined ? [] : signingSecretIds(object);
+    for (const id of this.#idsByObject.get(key) ?? []) this.#count(id, -1);
     for (const id of ids) this.#count(id, 1);
-    if (ids.length > 0) this.#idsOf.set(key, ids);
-    else this.#idsOf.delete(key);
+    if (ids.length > 0) this.#idsByObject.set(key, ids);
+    else this.#idsByObject.delete(key);
   }
 
   /** Returns the messages that the calls since the last one require. Omits secrets without a value. */
-  take(valueOf: (id: string) => Uint8Array | undefined): readonly SecretMessage[] {
+  take(secretValue: (id: string) => Uint8Array | undefined): readonly SecretMessage[] {
     const messages: SecretMessage[] = [];
     for (const id of this.#touched) {
-      const value = this.#references.has(id) ? valueOf(id) : undefined;
+      const value = this.#references.has(id) ? secretValue(id) : undefined;
       if (value !== undefined && !this.#published.has(id)) {
         this.#published.add(id);
         messages.push({ type: 'secret', id, value: Buffer.from(value).toString('base64') });

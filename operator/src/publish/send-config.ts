@@ -35,12 +35,12 @@ export const sendConfig = async (log: ConfigLog, { response, features }: ConfigR
   response.on('close', () => wake());
   try {
     response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });
-    for (const piece of piecesOf(snapshot)) await write(response, piece);
+    for (const piece of joinLines(snapshot)) await write(response, piece);
     while (!response.destroyed) {
       if (waiting.size === 0) await new Promise<void>((resolve) => (wake = resolve));
       const lines = inOrder(waiting);
       waiting = new Map();
-      for (const piece of piecesOf(lines)) await write(response, piece);
+      for (const piece of joinLines(lines)) await write(response, piece);
     }
   } finally {
     clearInterval(heartbeat);
@@ -60,7 +60,7 @@ const inOrder = (lines: Map<string, string>): readonly string[] => {
 };
 
 /** Joins lines into larger chunks of text. */
-export function* piecesOf(lines: readonly string[]): Generator<string> {
+export function* joinLines(lines: readonly string[]): Generator<string> {
   let piece: string[] = [];
   let chars = 0;
   for (const line of lines) {

@@ -296,8 +296,8 @@ export class StreamServer {
   }
 }
 
-/** Returns the peer's address and port, which are the same for a connection's TLS socket and its TCP socket. */
-const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
+/** The address and port are the same for a connection's TLS socket and its TCP socket. */
+const peerAddress = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
 
 /**
  * Ends the oldest handshake when there are too many. A gateway normally completes its handshake before a flood of silent
@@ -306,7 +306,7 @@ const peerOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddre
 const boundHandshakes = (server: Server, max: number): void => {
   const handshaking = new Map<string, Socket>();
   server.on('connection', (socket: Socket) => {
-    const peer = peerOf(socket);
+    const peer = peerAddress(socket);
     handshaking.set(peer, socket);
     socket.once('close', () => {
       if (handshaking.get(peer) === socket) handshaking.delete(peer);
@@ -317,5 +317,5 @@ const boundHandshakes = (server: Server, max: number): void => {
     handshaking.delete(oldest[0]);
     oldest[1].destroy();
   });
-  server.on('secureConnection', (socket: TLSSocket) => handshaking.delete(peerOf(socket)));
+  server.on('secureConnection', (socket: TLSSocket) => handshaking.delete(peerAddress(socket)));
 };

@@ -5,7 +5,7 @@ import { ACCEPTED, fails } from '../translate/findings.ts';
 import { planPurge } from './plan-purge.ts';
 
 const CREATED_AT = '2026-11-21T09:00:00Z';
-const objectOf = (kind: Kind, name: string, spec: object, namespace = 'default'): ResourceObject => ({
+const testObject = (kind: Kind, name: string, spec: object, namespace = 'default'): ResourceObject => ({
   apiVersion: GROUP_VERSION,
   kind,
   spec,
@@ -19,19 +19,19 @@ const objectOf = (kind: Kind, name: string, spec: object, namespace = 'default')
     creationTimestamp: CREATED_AT,
   },
 });
-const PROJECT = objectOf('Project', 'shop', { accountRef: { name: 'team' } });
+const PROJECT = testObject('Project', 'shop', { accountRef: { name: 'team' } });
 const NOW = { filter: { to: CREATED_AT }, requests: 'All' };
 const micros = (time: string): number => Date.parse(time) * 1_000;
-const planOf = (spec: object, objects = [PROJECT], accepted = ACCEPTED) => {
+const planOne = (spec: object, objects = [PROJECT], accepted = ACCEPTED) => {
   const cache = new ObjectCache();
   for (const object of objects) cache.put(object);
-  const purge = objectOf('Purge', 'x', { projectRef: { name: 'shop' }, reason: 'r', ...spec });
+  const purge = testObject('Purge', 'x', { projectRef: { name: 'shop' }, reason: 'r', ...spec });
   return planPurge(purge, cache, () => accepted);
 };
 
 describe('planPurge', () => {
   it('selects what was received before filter.to', () => {
-    expect(planOf(NOW)).toEqual({
+    expect(planOne(NOW)).toEqual({
       kind: 'ready',
       project: PROJECT,
       filter: {
@@ -50,7 +50,7 @@ describe('planPurge', () => {
     // The user's clock is ahead. The creation time has a precision of seconds.
     ['2026-11-21T09:00:59Z', '2026-11-21T09:00:01Z'],
   ])('with filter.to %s selects what was received before %s', (to, before) => {
-    const plan = planOf({ filter: { from: '2026-11-20T00:00:00Z', to, search: 'method:POST' } });
+    const plan = planOne({ filter: { from: '2026-11-20T00:00:00Z', to, search: 'method:POST' } });
     expect(plan).toMatchObject({
       filter: { sinceUs: micros('2026-11-20T00:00:00Z'), untilUs: micros(before), search: { kind: 'method' } },
     });
@@ -58,7 +58,7 @@ describe('planPurge', () => {
 
   it('selects the microsecond of a range of less than a microsecond', () => {
     const second = '2024-02-29T00:00:00';
-    const plan = planOf({ filter: { from: `${second}.123456Z`, to: `${second}.123456001Z` } });
+    const plan = planOne({ filter: { from: `${second}.123456Z`, to: `${second}.123456001Z` } });
     const us = micros(`${second}Z`) + 123_456;
     expect(plan).toMatchObject({ filter: { sinceUs: us, untilUs: us + 1 } });
   });
@@ -72,17 +72,17 @@ describe('planPurge', () => {
       /^spec\.filter\.to: must not be later than the creation of the Purge\.$/,
     ],
   ])('refuses %j', (spec, message) => {
-    const plan = planOf(spec);
+    const plan = planOne(spec);
     expect(plan).toMatchObject({ kind: 'refused', finding: { ok: false, reason: 'Invalid' } });
     expect(plan.kind === 'refused' && plan.finding.message).toMatch(message);
   });
 
   it('waits a day for a Project that is missing, is in another namespace, or is not valid', () => {
     const untilMs = Date.parse('2026-11-22T09:00:00Z');
-    const elsewhere = objectOf('Project', 'shop', {}, 'other');
-    expect(planOf(NOW, [])).toMatchObject({ kind: 'waiting', finding: { reason: 'ProjectNotFound' }, untilMs });
-    expect(planOf(NOW, [elsewhere])).toMatchObject({ kind: 'waiting', finding: { reason: 'ProjectNotFound' } });
-    const broken = planOf(NOW, [PROJECT], fails('IdentityInvalid', 'no'));
+    const elsewhere = testObject('Project', 'shop', {}, 'other');
+    expect(planOne(NOW, [])).toMatchObject({ kind: 'waiting', finding: { reason: 'ProjectNotFound' }, untilMs });
+    expect(planOne(NOW, [elsewhere])).toMatchObject({ kind: 'waiting', finding: { reason: 'ProjectNotFound' } });
+    const broken = planOne(NOW, [PROJECT], fails('IdentityInvalid', 'no'));
     expect(broken).toMatchObject({ kind: 'waiting', finding: { reason: 'ProjectNotReady' } });
   });
 });

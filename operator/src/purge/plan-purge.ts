@@ -23,7 +23,7 @@ const CLOCK_SKEW_US_MAX = 60_000_000;
 export const planPurge = (
   purge: ResourceObject,
   cache: Pick<CachedObjects, 'find'>,
-  acceptedOf: (projectUid: string) => Finding | undefined,
+  acceptedFinding: (projectUid: string) => Finding | undefined,
 ): PurgePlan => {
   const parsed = parseObject(purge);
   if (!parsed.ok) return { kind: 'refused', finding: invalid(parsed.problems) };
@@ -56,7 +56,7 @@ export const planPurge = (
           'ProjectNotFound',
           `There is no Project ${projectRef.name} in this namespace: check projectRef. To delete the requests of a deleted Project, create the Project again.`,
         )
-      : notReady(acceptedOf(project.metadata.uid), projectRef.name);
+      : notReady(acceptedFinding(project.metadata.uid), projectRef.name);
   if (project === undefined || finding !== undefined)
     return {
       kind: 'waiting',

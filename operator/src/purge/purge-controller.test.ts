@@ -56,7 +56,7 @@ const begin = ({ hasStore = true } = {}): void => {
     clock: () => now,
     store: hasStore ? { purges } : undefined,
     prepareStore: () => Promise.resolve(),
-    acceptedOf: () => accepted,
+    acceptedFinding: () => accepted,
     undelivered: () => undelivered,
     replays: { storing: (project, readBefore) => storing(project, readBefore) },
   });
@@ -66,7 +66,7 @@ const begin = ({ hasStore = true } = {}): void => {
 const status = () => readStatus('Purge', source.object('Purge', 'erase').status);
 const summary = (): string[] =>
   conditionsIn(source.object('Purge', 'erase').status).map(({ type, reason }) => `${type} ${reason}`);
-const messageOf = (type: string): string | undefined =>
+const conditionMessage = (type: string): string | undefined =>
   conditionsIn(source.object('Purge', 'erase').status).find((condition) => condition.type === type)?.message;
 const passSeconds = async (seconds: number): Promise<void> => {
   now += seconds * 1_000;
@@ -98,7 +98,7 @@ describe('a Purge', () => {
     source.put('Purge', 'erase', SPEC);
     await passSeconds(0);
     expect(status()).toMatchObject({ phase: 'Running', matched: 3 });
-    expect(messageOf('Reconciling')).toBe('Deleting 3 requests.');
+    expect(conditionMessage('Reconciling')).toBe('Deleting 3 requests.');
     // A small deletion is noticed soon.
     await passSeconds(0.5);
     expect(calls).toEqual(['count', 'requests', 'requests', 'results']);
@@ -117,7 +117,7 @@ describe('a Purge', () => {
     await passSeconds(100);
     expect(calls).toEqual([]);
     expect(status()).toMatchObject({ phase: 'Waiting', waitingFor: undelivered });
-    expect(messageOf('Reconciling')).toBe(
+    expect(conditionMessage('Reconciling')).toBe(
       'Matching requests may still arrive. Waiting for gateway a, which is unreachable; volume b; gateway c; and 1 more.',
     );
     undelivered = [];
@@ -134,9 +134,11 @@ describe('a Purge', () => {
     requests = [error, 'failing', 'failing', 'done'];
     source.put('Purge', 'erase', SPEC);
     await passSeconds(2);
-    expect(messageOf('Reconciling')).toBe('Could not delete requests: no connection. The operator tries again.');
+    expect(conditionMessage('Reconciling')).toBe('Could not delete requests: no connection. The operator tries again.');
     await passSeconds(8.2);
-    expect(messageOf('Reconciling')).toMatch(/ClickHouse reports an error and tries again: see system\.mutations\.$/);
+    expect(conditionMessage('Reconciling')).toMatch(
+      /ClickHouse reports an error and tries again: see system\.mutations\.$/,
+    );
     await passSeconds(10);
     expect(status().phase).toBe('Completed');
   });
@@ -165,7 +167,9 @@ describe('a Purge', () => {
     await passSeconds(10);
     expect(calls).not.toContain('results');
     expect(status()).toMatchObject({ phase: 'Waiting', waitingFor: ['Replay earlier'] });
-    expect(messageOf('Reconciling')).toBe('A replay may be sending deleted requests. Waiting for Replay earlier.');
+    expect(conditionMessage('Reconciling')).toBe(
+      'A replay may be sending deleted requests. Waiting for Replay earlier.',
+    );
     reading.set('later', performance.now());
     reading.delete('earlier');
     await passSeconds(10);

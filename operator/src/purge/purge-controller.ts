@@ -7,11 +7,20 @@ import type { Controller } from '../controller.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
 import { reconciler, type ReconcilerParts, type Run } from '../reconciler.ts';
 import type { ReplayController } from '../replay/replay-controller.ts';
-import { contextOf } from '../status/conditions.ts';
+import { conditionContext } from '../status/conditions.ts';
 import { fails } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 import { planPurge } from './plan-purge.ts';
-import { completed, pending, refused, requests, running, statusOf, waiting, type PurgeFacts } from './purge-report.ts';
+import {
+  completed,
+  pending,
+  refused,
+  requests,
+  running,
+  purgeStatus,
+  waiting,
+  type PurgeFacts,
+} from './purge-report.ts';
 
 export interface PurgeControllerOptions extends ReconcilerParts {
   readonly events: Events;
@@ -20,7 +29,7 @@ export interface PurgeControllerOptions extends ReconcilerParts {
   /** Resolves when the store's tables exist. */
   readonly prepareStore: () => Promise<void>;
   /** Returns the finding for a Project's `Accepted` condition, or undefined if it is not known. */
-  readonly acceptedOf: (projectUid: string) => Finding | undefined;
+  readonly acceptedFinding: (projectUid: string) => Finding | undefined;
   /** See `undelivered`. */
   readonly undelivered: (wanted: Parameters<GatewayController['undelivered']>[0]) => readonly string[];
   readonly replays: Pick<ReplayController, 'storing'>;
@@ -90,12 +99,12 @@ class Purges {
   }
 
   async reconcile(purge: ResourceObject, { writeStatus }: Run): Promise<ReconcileResult | undefined> {
-    const { cache, acceptedOf } = this.#options;
+    const { cache, acceptedFinding } = this.#options;
     const { uid } = purge.metadata;
     if (endedOperation(purge) !== undefined) return undefined;
     const seenAt = this.#seenAt.get(uid) ?? systemClock.now();
     this.#seenAt.set(uid, seenAt);
-    const plan = planPurge(purge, cache, acceptedOf);
+    const plan = planPurge(purge, cache, acceptedFinding);
     const report = (facts: PurgeFacts) => this.#report(purge, facts, writeStatus);
     if (plan.kind === 'refused') return report(refused(plan.finding));
     if (plan.kind === 'waiting') {
@@ -150,7 +159,7 @@ class Purges {
       return running(`Deleting ${requests(count)}.`, count);
     }
     const step = await purges.requests(filter);
-    if (step !== 'done') return running(this.#progressOf(step, `Deleting ${requests(matched)}.`));
+    if (step !== 'done') return running(this.#progress(step, `Deleting ${requests(matched)}.`));
     const goneAt = this.#goneAt.get(uid) ?? systemClock.now();
     this.#goneAt.set(uid, goneAt);
     const { namespace, project } = filter;
@@ -161,11 +170,11 @@ class Purges {
         'A replay may be sending deleted requests.',
       );
     const results = await purges.results(filter);
-    if (results !== 'done') return running(this.#progressOf(results, 'Deleting the results of replays.'));
+    if (results !== 'done') return running(this.#progress(results, 'Deleting the results of replays.'));
     return completed(matched);
   }
 
-  #progressOf(step: 'running' | 'failing', message: string): string {
+  #progress(step: 'running' | 'failing', message: string): string {
     return step === 'running'
       ? message
       : `${message} ClickHouse reports an error and tries again: see system.mutations.`;
@@ -186,7 +195,7 @@ class Purges {
     facts: PurgeFacts,
     writeStatus: Run['writeStatus'],
   ): Promise<ReconcileResult | undefined> {
-    const written = await writeStatus(statusOf(facts, contextOf(purge, new Date(this.#nowMs))));
+    const written = await writeStatus(purgeStatus(facts, conditionContext(purge, new Date(this.#nowMs))));
     if (written === 'written' && facts.phase === 'Refused') {
       const { reason, message } = facts.accepted;
       await this.#options.events.record(purge, { type: 'Warning', reason, message });

@@ -5,7 +5,7 @@ import type { StatusFields } from '../status/status-writer.ts';
 import { ACCEPTED } from '../translate/findings.ts';
 import type { Finding } from '../translate/index.ts';
 
-/** The facts from which `statusOf` computes the status of a Purge. */
+/** The facts from which `purgeStatus` computes the status of a Purge. */
 export interface PurgeFacts {
   readonly phase: PurgePhase;
   readonly accepted: Finding;
@@ -65,8 +65,7 @@ export const completed = (matched: number): PurgeFacts => ({
 
 export const requests = (count: number): string => (count === 1 ? '1 request' : `${count} requests`);
 
-/** Returns the status fields for these facts. */
-export const statusOf = (facts: PurgeFacts, context: ConditionContext): StatusFields => {
+export const purgeStatus = (facts: PurgeFacts, context: ConditionContext): StatusFields => {
   const { phase, accepted, progress, matched, waitingFor, beforeUs } = facts;
   return {
     observedGeneration: context.generation,

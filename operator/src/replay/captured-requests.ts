@@ -32,7 +32,7 @@ export async function* capturedRequests(options: CapturedOptions): AsyncGenerato
     const page = await retry(() =>
       store.summaries({ ...filter, after, order: 'oldest-first', limit: Math.min(PAGE, left) }),
     );
-    for (const part of partsOf(page)) yield* fetch(part, options);
+    for (const part of fetchableParts(page)) yield* fetch(part, options);
     after = page.at(-1);
     left -= page.length;
     if (after === undefined) return;
@@ -50,7 +50,7 @@ async function* fetch(part: readonly LogSummary[], options: CapturedOptions): As
   for (const summary of part) yield { summary, entry: entries.get(summary.id) };
 }
 
-const partsOf = function* (page: readonly LogSummary[]): Generator<LogSummary[]> {
+const fetchableParts = function* (page: readonly LogSummary[]): Generator<LogSummary[]> {
   let part: LogSummary[] = [];
   let bytes = 0;
   for (const summary of page) {

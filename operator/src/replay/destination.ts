@@ -5,7 +5,7 @@ import type { LogEntry } from '@standin/exchange';
 import { expandUrlFor } from '@standin/responses';
 import type { CachedObjects } from '../object-cache.ts';
 import { upstreamOf, type Translator } from '../translate/index.ts';
-import { specOf, type ReplayPlan } from './replay-plan.ts';
+import { validSpec, type ReplayPlan } from './replay-plan.ts';
 
 type ReplayedEntry = Pick<LogEntry, 'endpoint' | 'endpointUid' | 'path'>;
 
@@ -69,7 +69,7 @@ export class Destinations {
   }
 
   #upstream({ endpoint, endpointUid, path }: ReplayedEntry): Destination | string {
-    const spec = specOf(this.#endpoint(endpoint, endpointUid), 'Endpoint');
+    const spec = validSpec(this.#endpoint(endpoint, endpointUid), 'Endpoint');
     const { forward } = spec ?? {};
     if (spec === undefined || forward === undefined)
       return `Endpoint ${endpoint} has no upstream: it was deleted, or its spec.forward is missing.`;
@@ -78,7 +78,7 @@ export class Destinations {
     const { serviceRef } = forward;
     const isTrusted = serviceRef !== undefined && translator.serviceFault(namespace, serviceRef) === undefined;
     const { url: template, timeoutMs, viaService } = upstreamOf(forward, { namespace, clusterDomain, isTrusted });
-    const sentPath = pathOf(this.#plan.spec.edit?.target) ?? path;
+    const sentPath = pathInProject(this.#plan.spec.edit?.target) ?? path;
     const url = serviceRef === undefined ? expandUrlFor(spec.slug, template, sentPath) : template;
     if (url === undefined)
       return `The path of the request does not match the slug ${spec.slug} of Endpoint ${endpoint}, so the URL of its upstream is unknown.`;
@@ -108,7 +108,7 @@ export class Destinations {
 }
 
 /** Returns the path below the project's URI of a target such as `/PROJECT-URI/v1/orders?a=1`. */
-const pathOf = (target: string | undefined): string | undefined =>
+const pathInProject = (target: string | undefined): string | undefined =>
   target?.replace(/\?.*$/s, '').replace(/^\/[^/]*/, '');
 
 const WITHOUT_KEY = { apiKey: '', keyShown: '' };

@@ -51,7 +51,7 @@ export class MemoryLog {
         this.#call('summaries', () => {
           const entries = this.#within(filter);
           const start = after === undefined ? 0 : entries.findIndex(({ id }) => id === after.id) + 1;
-          return entries.slice(start, start + limit).map(summaryOf);
+          return entries.slice(start, start + limit).map(logSummary);
         }),
       entries: (summaries) => this.#read(summaries),
       replays: {
@@ -102,4 +102,4 @@ export class MemoryLog {
   }
 }
 
-const summaryOf = (entry: LogEntry): LogSummary => ({ ...entry, bodyBytes: 0, insertedAtMs: 0 });
+const logSummary = (entry: LogEntry): LogSummary => ({ ...entry, bodyBytes: 0, insertedAtMs: 0 });

@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
 import { objectQueue } from '../reconciler.ts';
 import { ReplaySlots } from './replay-slots.ts';
-import { specOf } from './replay-plan.ts';
+import { validSpec } from './replay-plan.ts';
 import { ReplayRun, type ReplayParts } from './replay-run.ts';
 import { RunControl } from './run-control.ts';
 
@@ -27,7 +27,7 @@ interface Run {
   readonly ended: Promise<void>;
 }
 
-const keyOf = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
+const projectKey = ({ namespace, name }: { readonly namespace: string; readonly name: string }): string =>
   `${namespace}/${name}`;
 
 /** Starts Replays that have not ended, and notifies runs of changes, for one leader's term. */
@@ -81,7 +81,7 @@ export class ReplayController implements Controller {
     const { uid } = object.metadata;
     const run = this.#runs.get(uid);
     if (run === undefined) this.#queue.add(uid);
-    else run.control.set(specOf(object, 'Replay')?.state ?? run.control.state);
+    else run.control.set(validSpec(object, 'Replay')?.state ?? run.control.state);
   }
 
   removed({ metadata: { uid } }: ResourceObject): void {
@@ -94,7 +94,7 @@ export class ReplayController implements Controller {
    * time. Asks the runs, because a status is written later and may have been deleted. The time is in milliseconds of `clock.now()`.
    */
   storing(project: { readonly namespace: string; readonly name: string }, readBefore: number): readonly string[] {
-    const key = keyOf(project);
+    const key = projectKey(project);
     return [...this.#runs.values()].flatMap((one) => {
       const { readingSince = Infinity } = one.run;
       return one.project === key && readingSince <= readBefore ? [one.name] : [];
@@ -117,9 +117,9 @@ export class ReplayController implements Controller {
 
   #start(object: ResourceObject): void {
     const { uid, namespace, name } = object.metadata;
-    const spec = specOf(object, 'Replay');
+    const spec = validSpec(object, 'Replay');
     const control = new RunControl(spec?.state ?? 'Running', this.#parts.remainingMs);
-    const project = keyOf({ namespace, name: spec?.projectRef.name ?? '' });
+    const project = projectKey({ namespace, name: spec?.projectRef.name ?? '' });
     const writeLater = (): void => this.#waitingQueue.addAfter(uid, WAIT_SHOWN_MS);
     const run = new ReplayRun({ ...this.#parts, places: this.#places, writeLater }, object, control);
     const ended = run

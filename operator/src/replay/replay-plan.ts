@@ -21,8 +21,8 @@ export type Resolution =
   /** The Project may be created or corrected later. */
   | { readonly kind: 'waiting'; readonly finding: Finding };
 
-/** Returns an object's spec if the spec is valid and the object is of that kind. */
-export const specOf = <K extends Kind>(object: ResourceObject | undefined, kind: K): Specs[K] | undefined => {
+/** Undefined if the spec is invalid or the object is of another kind. */
+export const validSpec = <K extends Kind>(object: ResourceObject | undefined, kind: K): Specs[K] | undefined => {
   if (object?.kind !== kind) return undefined;
   const parsed = parseObject(object);
   return parsed.ok && parsed.value.kind === kind ? (parsed.value.spec as Specs[K]) : undefined;
@@ -50,7 +50,7 @@ export const resolveReplay = (
   const { namespace } = replay.metadata;
   const { name } = spec.projectRef;
   const project = cache.find({ kind: 'Project', namespace, name });
-  const projectSpec = specOf(project, 'Project');
+  const projectSpec = validSpec(project, 'Project');
   if (project === undefined)
     return waiting({ reason: 'ProjectNotFound', message: `There is no Project ${name} in this namespace: create it.` });
   if (projectSpec === undefined)
@@ -61,7 +61,7 @@ export const resolveReplay = (
     plan: {
       spec,
       project: { uid: project.metadata.uid, namespace, name },
-      retentionDays: retentionInForce(projectSpec, specOf(account, 'Account')?.plan, settings),
+      retentionDays: retentionInForce(projectSpec, validSpec(account, 'Account')?.plan, settings),
       accountUid: account?.metadata.uid ?? '',
       search: search?.filter,
     },

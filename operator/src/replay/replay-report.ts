@@ -3,12 +3,12 @@ import type { StatusCount } from '@standin/logstore';
 import type { Clock } from '@standin/kube';
 import type { Logger } from 'pino';
 import { operationConditions, type Progress } from '../operations/operation-conditions.ts';
-import { contextOf, type ConditionContext } from '../status/conditions.ts';
+import { conditionContext, type ConditionContext } from '../status/conditions.ts';
 import { StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
 import { PLACES_IN_NAMESPACE_MAX, PLACES_MAX } from './replay-slots.ts';
 
-/** The facts from which `statusOf` computes a Replay's status. */
+/** The facts from which `replayStatus` computes a Replay's status. */
 export interface ReplayFacts {
   readonly phase: ReplayPhase;
   readonly accepted: Finding;
@@ -62,8 +62,7 @@ const BY_STATUS_MAX = 64;
 
 const sum = (counts: readonly StatusCount[]): number => counts.reduce((total, { count }) => total + count, 0);
 
-/** Returns the status fields for these facts. */
-export const statusOf = (facts: ReplayFacts, context: ConditionContext): StatusFields => {
+export const replayStatus = (facts: ReplayFacts, context: ConditionContext): StatusFields => {
   const { phase, accepted, progress, planned, counts, cursor, startedAt, completedAt, result } = facts;
   const sent = sum(counts);
   const failed = counts.find(({ status }) => status === 0)?.count ?? 0;
@@ -201,7 +200,7 @@ export class ReplayReport {
       return;
     }
     const newest = this.#writer.newest(object);
-    const status = statusOf(this.#facts, contextOf(newest, this.#options.clock.date()));
+    const status = replayStatus(this.#facts, conditionContext(newest, this.#options.clock.date()));
     if ((await this.#writer.write(newest, status)) === 'outdated') this.#writeSoon();
   }
 }

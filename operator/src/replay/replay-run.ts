@@ -11,7 +11,7 @@ import { readStatus } from '@standin/crds';
 import type { Clock } from '@standin/kube';
 import { LogStoreError, type LogStore, type ReplayResult } from '@standin/logstore';
 import type { Logger } from 'pino';
-import { secondsOf } from '../status/conditions.ts';
+import { formatSeconds } from '../status/conditions.ts';
 import { NO_LOG_STORE, type Progress } from '../operations/operation-conditions.ts';
 import type { Finding, RetentionSettings } from '../translate/index.ts';
 import { findEntry } from './captured-requests.ts';
@@ -181,7 +181,7 @@ export class ReplayRun {
     this.#report.set({
       phase: 'Running',
       progress: RUNNING,
-      startedAt: startedAt ?? secondsOf(this.#parts.clock.date()),
+      startedAt: startedAt ?? formatSeconds(this.#parts.clock.date()),
     });
     const { requestId } = resolution.plan.spec;
     const turn = { plan: resolution.plan, store, ticket };
@@ -306,7 +306,7 @@ export class ReplayRun {
     if (this.#control.stopped.aborted) return 'stopped';
     const { planned } = this.#report.facts;
     const message = why ?? `${phase === 'Cancelled' ? 'Cancelled. ' : ''}${this.#counts.describe(planned)}`;
-    const completedAt = secondsOf(this.#parts.clock.date());
+    const completedAt = formatSeconds(this.#parts.clock.date());
     const progress: Progress = { type: phase === 'Succeeded' ? 'Complete' : 'Failed', reason: phase, message };
     this.#report.set({ phase, progress, completedAt, counts: this.#counts.list() });
     if (!(await this.#report.flush(this.#control.stopped))) return 'stopped';

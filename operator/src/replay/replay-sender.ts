@@ -23,16 +23,13 @@ export interface SenderOptions {
   readonly captureBytesMax: number;
 }
 
-const pairsOf = (headers: readonly { readonly name: string; readonly value: string }[]): HeaderPair[] =>
-  headers.map(({ name, value }): HeaderPair => [name, value]);
-
-const editOf = ({ edit }: ReplaySpec): RequestEdit =>
+const requestEdit = ({ edit }: ReplaySpec): RequestEdit =>
   edit === undefined
     ? {}
     : {
         method: edit.method,
         target: edit.target,
-        headers: edit.headers && pairsOf(edit.headers),
+        headers: edit.headers?.map(({ name, value }): HeaderPair => [name, value]),
         body: edit.body === undefined ? undefined : Buffer.from(edit.body, edit.bodyEncoding),
       };
 
@@ -59,7 +56,7 @@ export class ReplaySender {
     this.#parts = parts;
     this.#options = options;
     this.#destinations = new Destinations(parts, options.plan);
-    this.#edit = editOf(options.plan.spec);
+    this.#edit = requestEdit(options.plan.spec);
   }
 
   /** Resolves with the reason why this request cannot be sent, or with undefined if it can. */
@@ -74,7 +71,7 @@ export class ReplaySender {
     if (typeof to === 'string') return this.#result(entry, noAnswer(to));
     let request: ReplayRequest;
     try {
-      request = replayRequest(capturedOf(entry), this.#edit, to);
+      request = replayRequest(capturedRequest(entry), this.#edit, to);
     } catch (error) {
       return this.#result(entry, noAnswer(`The request cannot be sent: ${(error as Error).message}.`));
     }
@@ -132,7 +129,7 @@ export class ReplaySender {
   }
 }
 
-const capturedOf = ({ id, method, request }: LogEntry) => ({
+const capturedRequest = ({ id, method, request }: LogEntry) => ({
   id,
   method,
   target: request.target,

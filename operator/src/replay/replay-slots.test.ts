@@ -10,16 +10,17 @@ beforeEach(() => {
 });
 
 const join = (namespace: string, count = 1): Ticket[] => Array.from({ length: count }, () => places.join(namespace));
-const takenOf = (tickets: readonly Ticket[]): number => tickets.filter(({ takenAt }) => takenAt !== undefined).length;
+const takenCount = (tickets: readonly Ticket[]): number =>
+  tickets.filter(({ takenAt }) => takenAt !== undefined).length;
 /** Gives back the slots of the tickets whose turn is over. */
 const giveBack = (tickets: readonly Ticket[]): void => {
   for (const ticket of tickets.filter((candidate) => places.mustLeave(candidate))) places.leave(ticket);
 };
 
 test('up to 16 Replays have a slot, and up to 4 in one namespace', () => {
-  expect(takenOf(join('a', 10))).toBe(4);
+  expect(takenCount(join('a', 10))).toBe(4);
   for (const namespace of ['b', 'c', 'd']) join(namespace, 10);
-  expect([places.taken, takenOf(join('e'))]).toEqual([16, 0]);
+  expect([places.taken, takenCount(join('e'))]).toEqual([16, 0]);
 });
 
 // If turns did not end, long Replays in four namespaces could block all other Replays.
@@ -28,12 +29,12 @@ test('when turns end, each waiting Replay gets a slot, and no further slots are 
   const late = ['e', 'f'].flatMap((namespace) => join(namespace));
   now = TURN_MS - 1;
   giveBack(busy);
-  expect(takenOf(late)).toBe(0);
+  expect(takenCount(late)).toBe(0);
   now = TURN_MS;
   const leaving = busy.filter((ticket) => places.mustLeave(ticket));
   expect(leaving).toHaveLength(2);
   for (const ticket of leaving) places.leave(ticket);
-  expect([takenOf(late), places.taken]).toEqual([2, 16]);
+  expect([takenCount(late), places.taken]).toEqual([2, 16]);
 });
 
 test('a turn lasts as long as no other Replay can use the slot', () => {
@@ -65,7 +66,7 @@ test('within a namespace, Replays get slots in order, but a Replay that only nee
   const ending = places.join('a', 'first');
   if (running === undefined || second === undefined || third === undefined) throw new Error('there are six');
   places.leave(running);
-  expect(takenOf([ending, second, third])).toBe(1);
+  expect(takenCount([ending, second, third])).toBe(1);
   places.leave(ending);
   expect([second.takenAt, third.takenAt]).toEqual([0, undefined]);
 });

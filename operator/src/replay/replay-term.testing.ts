@@ -28,7 +28,7 @@ class QuickClock implements Clock {
   };
 }
 
-const entriesOf = (projectUid: string) => Array.from({ length: COUNT }, (_, n) => capturedEntry(projectUid, n));
+const capturedEntries = (projectUid: string) => Array.from({ length: COUNT }, (_, n) => capturedEntry(projectUid, n));
 
 const untilAborted = (signal: AbortSignal | undefined): Promise<never> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
@@ -41,7 +41,7 @@ export const setUp = ({ withStore = true } = {}) => {
   const source = new MemorySource();
   source.put('Account', 'team', {});
   const project = source.put('Project', 'shop', { accountRef: { name: 'team' } });
-  const entries = entriesOf(project.metadata.uid);
+  const entries = capturedEntries(project.metadata.uid);
   const log = new MemoryLog(entries);
   const sent: string[] = [];
   /** The paths of the targets' URLs, in the order of `sent`. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { UNAVAILABLE } from './memory-log.testing.ts';
 import { ALL, COUNT, FAST, setUp } from './replay-term.testing.ts';
 
-const conditionOf = (
+const findCondition = (
   { conditions = [] }: { conditions?: { type: string; reason: string; message: string }[] },
   wanted: string,
 ) => conditions.find(({ type }) => type === wanted);
@@ -90,7 +90,7 @@ test('a Replay reports that it is waiting for a slot, and can be deleted, cancel
   for (const name of ['e', 'f', 'g']) replay({ ...FAST, ...to(name) }, name);
   const waits = (name: string) =>
     expect
-      .poll(() => [status(name).phase, conditionOf(status(name), 'Reconciling')])
+      .poll(() => [status(name).phase, findCondition(status(name), 'Reconciling')])
       .toMatchObject([
         'Pending',
         {
@@ -118,22 +118,22 @@ test('a Replay reports that it is waiting for a slot, and can be deleted, cancel
 test('hundreds of waiting Replays do not need timers', async () => {
   const { lead, replay, source, status, target } = setUp();
   target.holds = () => true;
-  const namesOf = (what: string): string[] => Array.from({ length: 300 }, (_, n) => `${what}-${n}`);
-  const reasonsOf = (names: readonly string[], type: string): unknown[] => [
-    ...new Set(names.map((name) => conditionOf(status(name), type)?.reason)),
+  const numberedNames = (what: string): string[] => Array.from({ length: 300 }, (_, n) => `${what}-${n}`);
+  const distinctReasons = (names: readonly string[], type: string): unknown[] => [
+    ...new Set(names.map((name) => findCondition(status(name), type)?.reason)),
   ];
   const controller = await lead();
-  const [paused, lost] = [namesOf('paused'), namesOf('lost')];
+  const [paused, lost] = [numberedNames('paused'), numberedNames('lost')];
   for (const name of paused) replay({ ...FAST, state: 'Suspended' }, name);
   for (const name of lost) replay({ ...FAST, projectRef: { name: 'missing' } }, name);
-  await expect.poll(() => reasonsOf(paused, 'Reconciling'), { timeout: 20_000 }).toEqual(['Suspended']);
-  await expect.poll(() => reasonsOf(lost, 'Accepted'), { timeout: 20_000 }).toEqual(['ProjectNotFound']);
+  await expect.poll(() => distinctReasons(paused, 'Reconciling'), { timeout: 20_000 }).toEqual(['Suspended']);
+  await expect.poll(() => distinctReasons(lost, 'Accepted'), { timeout: 20_000 }).toEqual(['ProjectNotFound']);
   for (const name of FOUR) replay({ ...FAST, order: 'Original' }, name);
   await expect.poll(() => FOUR.map((name) => status(name).phase)).toEqual(FOUR.map(() => 'Running'));
   const timers = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
-  const waiting = namesOf('waiting');
+  const waiting = numberedNames('waiting');
   for (const name of waiting) replay(FAST, name);
-  await expect.poll(() => reasonsOf(waiting, 'Reconciling'), { timeout: 20_000 }).toEqual(['Waiting']);
+  await expect.poll(() => distinctReasons(waiting, 'Reconciling'), { timeout: 20_000 }).toEqual(['Waiting']);
   const writes = source.statusWrites.length;
   // The limit allows for the timers of the test runner and of the pending requests.
   await expect.poll(timers).toBeLessThan(50);

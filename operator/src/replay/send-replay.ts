@@ -49,7 +49,7 @@ const sendOnce = async (request: ReplayRequest, to: Destination, options: SendOp
   const failed = (failure: unknown): Attempt => {
     signal.throwIfAborted();
     const isUnreachable = failure instanceof EgressError && failure.code === 'upstream_unreachable';
-    return { ...got, error: reasonOf(failure), isUnreachable, sentAtUs, durationUs: elapsedUs() };
+    return { ...got, error: failureReason(failure), isUnreachable, sentAtUs, durationUs: elapsedUs() };
   };
   // Limits the total duration of a response, even if data keeps arriving.
   const cut = new AbortController();
@@ -85,7 +85,7 @@ class ResponseCut extends Error {
   override readonly name = 'ResponseCut';
 }
 
-const reasonOf = (failure: unknown): string =>
+const failureReason = (failure: unknown): string =>
   failure instanceof EgressError || failure instanceof ResponseCut
     ? failure.message
     : `The request cannot be sent: ${(failure as Error).message}.`;

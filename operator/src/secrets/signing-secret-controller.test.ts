@@ -58,8 +58,8 @@ const verdict = (uid: string, ...secretNames: string[]): Verdict => ({
   resolvedRefs: { ok: true, reason: 'ResolvedRefs', message: '' },
   ...(secretNames.length > 0 && { secretNames }),
 });
-const textOf = (id: string): string | undefined => {
-  const value = secrets.valueOf(id);
+const secretText = (id: string): string | undefined => {
+  const value = secrets.secretValue(id);
   return value && Buffer.from(value).toString();
 };
 const lead = async (): Promise<void> => {
@@ -87,11 +87,11 @@ describe('the values of a Secret', () => {
         ['previous', { id: 'team/gh/previous@7' }],
       ]),
     });
-    expect([textOf('team/gh/current@7'), textOf('team/gh/previous@7'), textOf('team/gh/current@6')]).toEqual([
-      'sesame',
-      'open',
-      undefined,
-    ]);
+    expect([
+      secretText('team/gh/current@7'),
+      secretText('team/gh/previous@7'),
+      secretText('team/gh/current@6'),
+    ]).toEqual(['sesame', 'open', undefined]);
   });
 
   test.each([
@@ -109,7 +109,7 @@ describe('the values of a Secret', () => {
     const state = await read({ current: value });
     const judged = state?.kind === 'found' ? state.values.get('current') : undefined;
     expect(judged).toEqual(problem === undefined ? expect.objectContaining({ id: 'team/gh/current@7' }) : { problem });
-    expect(textOf('team/gh/current@7')).toBe(problem === undefined ? value : undefined);
+    expect(secretText('team/gh/current@7')).toBe(problem === undefined ? value : undefined);
   });
 });
 
@@ -148,11 +148,11 @@ describe('a term', () => {
     await lead();
     source.signingSecrets.set('gh', secret('2', { k: 'two' }));
     await poll();
-    expect([textOf('team/gh/k@1'), textOf('team/gh/k@2')]).toEqual([undefined, 'two']);
+    expect([secretText('team/gh/k@1'), secretText('team/gh/k@2')]).toEqual([undefined, 'two']);
     source.signingSecrets.set('gh', secret('3', {}, false));
     await poll();
     expect(states.get('team/gh')).toMatchObject({ isLabelled: false });
-    expect(textOf('team/gh/k@2')).toBeUndefined();
+    expect(secretText('team/gh/k@2')).toBeUndefined();
     source.signingSecrets.delete('gh');
     await poll();
     expect(states.get('team/gh')).toEqual({ kind: 'missing' });
@@ -164,7 +164,7 @@ describe('a term', () => {
       throw new SourceError('Forbidden', 'no verb get');
     };
     await poll();
-    expect(textOf('team/gh/k@1')).toBe('one');
+    expect(secretText('team/gh/k@1')).toBe('one');
     expect(states.get('team/gh')).toMatchObject({ kind: 'found' });
   });
 
@@ -180,13 +180,13 @@ describe('a term', () => {
     await lead();
     secrets.translated({ verdicts: [verdict('a')] });
     await vi.advanceTimersByTimeAsync(0);
-    expect(textOf('team/gh/k@1')).toBe('one');
+    expect(secretText('team/gh/k@1')).toBe('one');
     secrets.removed({
       ...source.put('Endpoint', 'b', {}),
       metadata: { ...source.object('Endpoint', 'b').metadata, uid: 'b' },
     });
     await vi.advanceTimersByTimeAsync(0);
-    expect([textOf('team/gh/k@1'), states.size]).toEqual([undefined, 0]);
+    expect([secretText('team/gh/k@1'), states.size]).toEqual([undefined, 0]);
     reads = [];
     await poll();
     expect(reads).toEqual([]);
@@ -195,6 +195,6 @@ describe('a term', () => {
   test('forgets all Secrets at its end', async () => {
     await lead();
     await secrets.stop();
-    expect([textOf('team/gh/k@1'), states.size]).toEqual([undefined, 0]);
+    expect([secretText('team/gh/k@1'), states.size]).toEqual([undefined, 0]);
   });
 });

@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Controller } from '../controller.ts';
 import type { DesiredState } from '../desired-state.ts';
-import { refusalOf } from '../keys/account-keys.ts';
+import { readRefusal } from '../keys/account-keys.ts';
 import { inParallel, READERS } from '../keys/in-parallel.ts';
 import type { Changes, Translator, Verdict } from '../translate/index.ts';
 import { readValues, type ReadSecret } from './signing-values.ts';
@@ -27,7 +27,7 @@ export class SigningSecretController implements Controller {
   readonly #options: SigningSecretControllerOptions;
   readonly #queue: WorkQueue;
   /** The Secrets of each Endpoint, by the Endpoint's uid. */
-  readonly #secretsOf = new Map<string, readonly string[]>();
+  readonly #secretsByUser = new Map<string, readonly string[]>();
   /** The uids of the Endpoints that refer to each Secret. */
   readonly #users = new Map<string, Set<string>>();
   /** The Secrets that have been read in this term. */
@@ -43,7 +43,7 @@ export class SigningSecretController implements Controller {
       registry,
       logger: logger.child({ stage: 'secrets' }),
       about: (secret) => {
-        const [namespace, name] = placeOf(secret);
+        const [namespace, name] = namespaceAndName(secret);
         return { kind: 'Secret', namespace, name };
       },
       reconcile: async (secret) => ((await this.#refresh(secret)) ? { requeueAfterMs: pollMs } : undefined),
@@ -81,7 +81,7 @@ export class SigningSecretController implements Controller {
   }
 
   /** Returns the value with this id from the last read of its Secret. */
-  valueOf(id: string): Uint8Array | undefined {
+  secretValue(id: string): Uint8Array | undefined {
     return this.#read.get(id.slice(0, id.indexOf('/', id.indexOf('/') + 1)))?.values.get(id);
   }
 
@@ -102,9 +102,9 @@ export class SigningSecretController implements Controller {
 
   /** Records which Secrets an Endpoint refers to. Returns these and the earlier ones. */
   #use(uid: string, secrets: readonly string[]): readonly string[] {
-    const before = this.#secretsOf.get(uid) ?? [];
-    if (secrets.length > 0) this.#secretsOf.set(uid, secrets);
-    else this.#secretsOf.delete(uid);
+    const before = this.#secretsByUser.get(uid) ?? [];
+    if (secrets.length > 0) this.#secretsByUser.set(uid, secrets);
+    else this.#secretsByUser.delete(uid);
     for (const secret of before) {
       const users = this.#users.get(secret);
       users?.delete(uid);
@@ -119,8 +119,8 @@ export class SigningSecretController implements Controller {
 
   /** Reads a Secret, and passes its state on. Resolves with false if no Endpoint refers to the Secret. */
   async #refresh(secret: string): Promise<boolean> {
-    const [namespace, name] = placeOf(secret);
-    const read = this.#users.has(secret) ? await this.#readOf(secret) : undefined;
+    const [namespace, name] = namespaceAndName(secret);
+    const read = this.#users.has(secret) ? await this.#readSecret(secret) : undefined;
     if (read === undefined || !this.#users.has(secret)) {
       this.#forget(secret);
       return false;
@@ -130,12 +130,12 @@ export class SigningSecretController implements Controller {
     return true;
   }
 
-  async #readOf(secret: string): Promise<ReadSecret> {
-    const [namespace, name] = placeOf(secret);
+  async #readSecret(secret: string): Promise<ReadSecret> {
+    const [namespace, name] = namespaceAndName(secret);
     try {
       return readValues(namespace, name, await this.#options.secrets.readSigning(namespace, name));
     } catch (error) {
-      const refusal = refusalOf(error);
+      const refusal = readRefusal(error);
       // What has been read stays active while a permission is missing.
       if (refusal === undefined || this.#read.get(secret)?.state.kind === 'found') throw error;
       return { state: { kind: 'unreadable', message: refusal }, values: new Map() };
@@ -144,12 +144,12 @@ export class SigningSecretController implements Controller {
 
   #forget(secret: string): void {
     if (!this.#read.delete(secret)) return;
-    const [namespace, name] = placeOf(secret);
+    const [namespace, name] = namespaceAndName(secret);
     this.#options.desired.setSecret(namespace, name, undefined);
   }
 }
 
-const placeOf = (secret: string): [namespace: string, name: string] => {
+const namespaceAndName = (secret: string): [namespace: string, name: string] => {
   const slash = secret.indexOf('/');
   return [secret.slice(0, slash), secret.slice(slash + 1)];
 };

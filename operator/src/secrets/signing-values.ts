@@ -17,7 +17,7 @@ export const readValues = (namespace: string, name: string, secret: SigningSecre
   const judged = new Map<string, SecretValue>();
   const values = new Map<string, Uint8Array>();
   for (const [key, value] of data) {
-    const problem = problemOf(value);
+    const problem = valueProblem(value);
     const id = secretId({ namespace, name, key, version });
     judged.set(key, problem === undefined ? { id, ...unusableFor(value) } : { problem });
     if (problem === undefined) values.set(id, value);
@@ -34,7 +34,7 @@ const unusableFor = (value: Uint8Array): { readonly unusableFor?: readonly Signa
 const ENDS_WITH_LINE_BREAK = /^[\x20-\x7e]*[\r\n]+$/;
 
 /** Returns why a value cannot be a signing secret, or undefined if it can. Only text can end with a line break by mistake. */
-const problemOf = (value: Uint8Array): string | undefined => {
+const valueProblem = (value: Uint8Array): string | undefined => {
   const { signingSecretBytesMax: max } = LIMITS;
   if (value.length === 0) return 'is empty';
   if (value.length > max) return `has ${value.length} bytes, more than the maximum of ${max}`;

@@ -1,7 +1,7 @@
 import type { ConditionReason, ResourceObject } from '@standin/contract';
 import { parseObject, shareRefusal, type ShareSpec, type ShareSurroundings } from '@standin/crds';
 import { fails, holds, invalid } from '../translate/findings.ts';
-import { conditionOf, type ConditionContext } from '../status/conditions.ts';
+import { nextCondition, type ConditionContext } from '../status/conditions.ts';
 import type { StatusFields } from '../status/status-writer.ts';
 import type { Finding } from '../translate/index.ts';
 
@@ -69,16 +69,15 @@ export const unknownRequest = (error: Error): Readiness => ({
   isStalled: false,
 });
 
-/** Returns the status fields for these findings. */
-export const statusOf = (
+export const shareStatus = (
   accepted: Finding,
   { ready, isStalled }: Readiness,
   context: ConditionContext,
 ): StatusFields => ({
   observedGeneration: context.generation,
   conditions: [
-    conditionOf('Accepted', accepted, context),
-    conditionOf('Ready', ready, context),
-    ...(isStalled ? [conditionOf('Stalled', { ...ready, ok: true }, context)] : []),
+    nextCondition('Accepted', accepted, context),
+    nextCondition('Ready', ready, context),
+    ...(isStalled ? [nextCondition('Stalled', { ...ready, ok: true }, context)] : []),
   ],
 });

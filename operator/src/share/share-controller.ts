@@ -6,12 +6,12 @@ import type { Controller } from '../controller.ts';
 import { deleteObject, isTracked } from '../delete-object.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
 import { isSpecChanged, reconciler, type Change, type ReconcilerParts, type Run } from '../reconciler.ts';
-import { contextOf } from '../status/conditions.ts';
+import { conditionContext } from '../status/conditions.ts';
 import {
   judgeShare,
   notAccepted,
   requestNotFound,
-  statusOf,
+  shareStatus,
   unknownRequest,
   WORKING,
   type Readiness,
@@ -95,7 +95,7 @@ class Shares {
     }
     const { readiness, againMs = Infinity } =
       entry === undefined ? { readiness: notAccepted(accepted) } : await this.#look(share, entry);
-    const written = await writeStatus(statusOf(accepted, readiness, contextOf(share, new Date(now))));
+    const written = await writeStatus(shareStatus(accepted, readiness, conditionContext(share, new Date(now))));
     if (written === 'written') await this.#announce(share, readiness);
     const expiryMs = expiresAtMs !== undefined && now < expiresAtMs ? expiresAtMs : deletedAtMs;
     const nextMs = Math.min(againMs, expiryMs - now);

@@ -2,7 +2,7 @@ import type { Condition } from '@standin/contract';
 import { expect, test } from 'vitest';
 import type { ProgrammedState } from '../gateways/gateway-record.ts';
 import type { Verdict } from '../translate/index.ts';
-import { conditionsOf, programmedFinding } from './conditions.ts';
+import { nextConditions, programmedFinding } from './conditions.ts';
 
 const NOW = '2026-11-21T10:00:00Z';
 const EARLIER = '2026-11-20T10:00:00Z';
@@ -23,12 +23,12 @@ const short = (conditions: readonly Condition[]): string[] =>
 
 test('a message with untrusted text is one printable line', () => {
   const accepted = { ok: false, reason: 'Invalid', message: 'there is no project "a\x1b[2J\nb\u202e"' } as const;
-  const [condition] = conditionsOf(verdict({ accepted }), programmedFinding(undefined), [], NOW);
+  const [condition] = nextConditions(verdict({ accepted }), programmedFinding(undefined), [], NOW);
   expect(condition?.message).toBe(String.raw`there is no project "a\x1b[2J\x0ab\u202e"`);
 });
 
 test('an object that is valid, resolved and acknowledged is Ready, at the generation that was checked', () => {
-  const conditions = conditionsOf(verdict(), programmedFinding({ kind: 'programmed' }), [], NOW);
+  const conditions = nextConditions(verdict(), programmedFinding({ kind: 'programmed' }), [], NOW);
   expect(short(conditions)).toEqual([
     'Accepted=True Accepted',
     'ResolvedRefs=True ResolvedRefs',
@@ -40,7 +40,7 @@ test('an object that is valid, resolved and acknowledged is Ready, at the genera
 
 test('Ready reports the first problem, and Stalled exists only for problems that do not resolve by themselves', () => {
   const invalid = { ok: false, reason: 'Invalid', message: 'spec.slug: must begin with /' } as const;
-  const refused = conditionsOf(
+  const refused = nextConditions(
     verdict({ accepted: invalid, configKey: undefined }),
     programmedFinding(undefined),
     [],
@@ -55,13 +55,13 @@ test('Ready reports the first problem, and Stalled exists only for problems that
   ]);
   expect(refused[3]?.message).toBe('spec.slug: must begin with /');
   const partial = programmedFinding({ kind: 'waiting', gateways: ['gateway-2'], known: 3, unheard: false });
-  const waiting = conditionsOf(verdict(), partial, [], NOW);
+  const waiting = nextConditions(verdict(), partial, [], NOW);
   expect(short(waiting).slice(2)).toEqual(['Programmed=False PartiallyProgrammed', 'Ready=False PartiallyProgrammed']);
 });
 
 test('the transition time changes only with the status', () => {
-  const before = conditionsOf(verdict(), programmedFinding({ kind: 'programmed' }), [], EARLIER);
-  const after = conditionsOf(verdict({ generation: 5 }), programmedFinding({ kind: 'no-gateway' }), before, NOW);
+  const before = nextConditions(verdict(), programmedFinding({ kind: 'programmed' }), [], EARLIER);
+  const after = nextConditions(verdict({ generation: 5 }), programmedFinding({ kind: 'no-gateway' }), before, NOW);
   expect(after.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])).toEqual([
     ['Accepted', EARLIER],
     ['ResolvedRefs', EARLIER],

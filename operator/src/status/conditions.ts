@@ -91,20 +91,20 @@ export interface ConditionContext {
 }
 
 /** Formats a time in RFC 3339 with seconds, as Kubernetes does. */
-export const secondsOf = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
+export const formatSeconds = (date: Date): string => `${date.toISOString().slice(0, 19)}Z`;
 
-/** Returns the context of conditions that describe this version of an object. */
-export const contextOf = (
+/** For conditions that describe this version of an object. */
+export const conditionContext = (
   { metadata: { generation }, status }: Pick<ResourceObject, 'metadata' | 'status'>,
   date: Date,
-): ConditionContext => ({ generation, before: conditionsIn(status), now: secondsOf(date) });
+): ConditionContext => ({ generation, before: conditionsIn(status), now: formatSeconds(date) });
 
 /**
  * Converts a finding into a condition. The transition time stays the same if the condition's status is unchanged, unless the
  * earlier condition has no generation. The message is made printable, because it may contain untrusted text and is shown in
  * terminals.
  */
-export const conditionOf = (
+export const nextCondition = (
   type: ConditionType,
   { ok, reason, message }: Finding,
   { generation, before, now }: ConditionContext,
@@ -129,7 +129,7 @@ export const conditionOf = (
  * @param before the conditions in the object's current status
  * @param now the current time in RFC 3339 format
  */
-export const conditionsOf = (
+export const nextConditions = (
   verdict: Verdict,
   programmed: Finding,
   before: readonly Condition[],
@@ -137,7 +137,7 @@ export const conditionsOf = (
 ): Condition[] => {
   const ready = readyFinding([verdict.accepted, verdict.resolvedRefs, programmed]);
   const condition = (type: ConditionType, finding: Finding): Condition =>
-    conditionOf(type, finding, { generation: verdict.generation, before, now });
+    nextCondition(type, finding, { generation: verdict.generation, before, now });
   return [
     condition('Accepted', verdict.accepted),
     condition('ResolvedRefs', verdict.resolvedRefs),

@@ -54,7 +54,7 @@ export class LastRequests implements Controller {
    * unknown or the log has no requests for the project.
    */
   at(project: LogOwner): string | undefined {
-    return this.#times.get(keyOf(project))?.toISOString().replace(/\.\d+/, '');
+    return this.#times.get(ownerKey(project))?.toISOString().replace(/\.\d+/, '');
   }
 
   async #poll(logStore: Pick<LogStore, 'lastRequests'>): Promise<void> {
@@ -83,7 +83,7 @@ export class LastRequests implements Controller {
 
   #note({ receivedAt, ...project }: LastRequest): void {
     if (this.#stopping.signal.aborted) return;
-    const key = keyOf(project);
+    const key = ownerKey(project);
     const known = this.#times.get(key);
     if (known !== undefined && receivedAt.getTime() - known.getTime() < LAST_REQUEST_RESOLUTION_MS) return;
     this.#times.set(key, receivedAt, project.namespace);
@@ -91,4 +91,4 @@ export class LastRequests implements Controller {
   }
 }
 
-const keyOf = ({ uid, namespace, name }: LogOwner): string => `${uid} ${namespace}/${name}`;
+const ownerKey = ({ uid, namespace, name }: LogOwner): string => `${uid} ${namespace}/${name}`;

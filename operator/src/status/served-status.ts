@@ -17,9 +17,9 @@ import type { Audited } from '../quota/quota-audit.ts';
 import { quotaFinding, shownUsage, type QuotaUsage } from '../quota/usage.ts';
 import type { Verdict } from '../translate/index.ts';
 import {
-  conditionOf,
-  conditionsOf,
-  contextOf,
+  nextCondition,
+  nextConditions,
+  conditionContext,
   isReady,
   programmedFinding,
   STALLING,
@@ -27,7 +27,7 @@ import {
   type ConditionContext,
 } from './conditions.ts';
 import { isSameKey, keptSecrets } from './status-fields.ts';
-import { StatusWriter, statusFieldsOf, type StatusFields } from './status-writer.ts';
+import { StatusWriter, currentStatus, type StatusFields } from './status-writer.ts';
 
 /** The facts that the other parts of the operator know, all of them in memory. */
 interface StatusInputs {
@@ -100,8 +100,8 @@ export class ServedStatus {
     const newest = this.#writer.newest(object);
     const { ref, generation } = verdict;
     const now = clock();
-    const context = { ...contextOf(newest, now), generation };
-    const before = statusFieldsOf(newest);
+    const context = { ...conditionContext(newest, now), generation };
+    const before = currentStatus(newest);
     const { conditions, fields } = this.#desired(verdict, before, context);
     const result = await this.#writer.write(newest, {
       ...fields,
@@ -142,7 +142,7 @@ export class ServedStatus {
     const programmed = verdict.configKey === undefined ? withdrawnFinding(state) : programmedFinding(state, standing);
     const kept = programmed.ok || state === undefined ? {} : keptSecrets(before);
     const quota = this.#quotaConditions(verdict, before, context);
-    const conditions = conditionsOf(verdict, programmed, context.before, context.now);
+    const conditions = nextConditions(verdict, programmed, context.before, context.now);
     return { conditions: [...conditions, ...quota], fields: { ...fields, ...kept } };
   }
 
@@ -156,9 +156,9 @@ export class ServedStatus {
     return [
       ...(usage === undefined
         ? standing('QuotaAvailable')
-        : [conditionOf('QuotaAvailable', quotaFinding(usage), context)]),
+        : [nextCondition('QuotaAvailable', quotaFinding(usage), context)]),
       ...(audited === undefined ? standing('QuotaMismatch') : []),
-      ...(audited?.mismatch === undefined ? [] : [conditionOf('QuotaMismatch', audited.mismatch, context)]),
+      ...(audited?.mismatch === undefined ? [] : [nextCondition('QuotaMismatch', audited.mismatch, context)]),
     ];
   }
 

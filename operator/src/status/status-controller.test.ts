@@ -13,8 +13,8 @@ const WITHIN = { timeout: 15_000 };
 let controller: StatusController | undefined;
 afterEach(() => controller?.stop());
 
-/** Returns options for a controller of one Account, and a function that reads the Account again. */
-const standOf = (source: MemorySource) => {
+/** For a controller of one Account, with a function that reads the Account again. */
+const testOptions = (source: MemorySource) => {
   const cache = new ObjectCache();
   const translator = new Translator({
     gatewayUrl: 'http://gateway',
@@ -58,7 +58,7 @@ test('the log line of a failed write has the kind, namespace and name of the obj
   source.disturb = () => Promise.reject(new Error('refused'));
   const lines: string[] = [];
   const logger = pino({}, { write: (line: string) => void lines.push(line) });
-  controller = new StatusController({ ...standOf(source).options, logger });
+  controller = new StatusController({ ...testOptions(source).options, logger });
   controller.start();
   await vi.waitFor(() => expect(lines.length).toBeGreaterThan(0), WITHIN);
   const { namespace } = source.object('Account', 'a').metadata;
@@ -68,7 +68,7 @@ test('the log line of a failed write has the kind, namespace and name of the obj
 test('an account without traffic starts the new month without usage, and without the old month’s condition', async () => {
   const source = new MemorySource();
   source.put('Account', 'a', { plan: 'Free', monthlyQuota: 100 });
-  const { options, read } = standOf(source);
+  const { options, read } = testOptions(source);
   const startedAt = performance.now();
   const beginning = periodEndMs('2026-11') - 500;
   let usage: { period: string; accepted: number } | undefined = { period: '2026-11', accepted: 100 };

@@ -158,7 +158,7 @@ export class StatusController implements Controller {
       if (number !== observed) this.#options.metrics.programmedSeconds.observe((now - at) / 1_000);
       observed = number;
     }
-    for (const key of keys) this.#queue.add(uidOf(key));
+    for (const key of keys) this.#queue.add(keyUid(key));
     if (this.#waiting.size > 0) this.#refreshTimer ??= setTimeout(() => this.#enqueueWaiting(), WAITING_REFRESH_MS);
   }
 
@@ -233,4 +233,4 @@ export class StatusController implements Controller {
 const untilMonthCheckMs = (now: number): number =>
   Math.min(MONTH_CHECK_MS_MAX, Math.max(1, periodEndMs(periodAt(now)) - now));
 
-const uidOf = (key: ConfigKey): string => key.slice(key.indexOf('/') + 1);
+const keyUid = (key: ConfigKey): string => key.slice(key.indexOf('/') + 1);

@@ -18,7 +18,7 @@ const verdict = (kind: Verdict['ref']['kind']): Verdict => ({
   resolvedRefs: { ok: true, reason: 'ResolvedRefs', message: '' },
 });
 
-const fieldsOf = (
+const resultingFields = (
   kind: Verdict['ref']['kind'],
   key?: KnownKey['key'],
   before: Record<string, unknown> = {},
@@ -37,15 +37,17 @@ const fieldsOf = (
   );
 
 test('an Account shows its key’s fingerprint and time of issue, but never the digest', () => {
-  const fields = fieldsOf('Account', { kind: 'key', sha256: SHA256 });
+  const fields = resultingFields('Account', { kind: 'key', sha256: SHA256 });
   expect(fields).toMatchObject({ apiKey: { secretName: 'own', fingerprint: keyFingerprint(SHA256), issuedAt: NOW } });
   expect(JSON.stringify(fields)).not.toContain(SHA256);
 });
 
 test('an unchanged key keeps its time of issue, and a different key gets a new one', () => {
   const before = { apiKey: { fingerprint: keyFingerprint(SHA256), issuedAt: EARLIER } };
-  expect(fieldsOf('Account', { kind: 'key', sha256: SHA256 }, before)).toMatchObject({ apiKey: { issuedAt: EARLIER } });
-  const other = fieldsOf('Account', { kind: 'key', sha256: 'cd'.repeat(32) }, before);
+  expect(resultingFields('Account', { kind: 'key', sha256: SHA256 }, before)).toMatchObject({
+    apiKey: { issuedAt: EARLIER },
+  });
+  const other = resultingFields('Account', { kind: 'key', sha256: 'cd'.repeat(32) }, before);
   expect(other).toMatchObject({ apiKey: { issuedAt: NOW } });
   expect(isSameKey(before, other)).toBe(false);
   expect(isSameKey({}, {})).toBe(true);
@@ -54,17 +56,17 @@ test('an unchanged key keeps its time of issue, and a different key gets a new o
 test.each([{ kind: 'missing', secretName: 'own' } as const, undefined])(
   'an Account without a key (%j) does not show a fingerprint',
   (key) => {
-    expect(fieldsOf('Account', key)['apiKey']).toBeUndefined();
+    expect(resultingFields('Account', key)['apiKey']).toBeUndefined();
   },
 );
 
 test('an Account counts its projects', () => {
-  expect(fieldsOf('Account')).toMatchObject({ projects: 3 });
+  expect(resultingFields('Account')).toMatchObject({ projects: 3 });
 });
 
 test('a Project shows the time of its last request, which changes every ten minutes', () => {
   const shown = (lastRequestAt: string | undefined, before: Record<string, unknown>) =>
-    fieldsOf('Project', undefined, before, { lastRequestAt })['lastRequestAt'];
+    resultingFields('Project', undefined, before, { lastRequestAt })['lastRequestAt'];
   expect(shown(EARLIER, {})).toBe(EARLIER);
   expect(shown(NOW, { lastRequestAt: EARLIER })).toBe(NOW);
   // A field that is missing from the result stays unchanged in the status.
@@ -75,14 +77,14 @@ test('a Project shows the time of its last request, which changes every ten minu
 });
 
 test('a Project counts its endpoints, and an Endpoint has no further fields', () => {
-  expect(fieldsOf('Project')).toEqual({ endpoints: { total: 3, ready: 2 } });
-  expect(fieldsOf('Endpoint')).toEqual({});
+  expect(resultingFields('Project')).toEqual({ endpoints: { total: 3, ready: 2 } });
+  expect(resultingFields('Endpoint')).toEqual({});
 });
 
 test('an Account with a quota shows its accepted requests, which never decrease within a month', () => {
   const usage = { period: '2026-11', accepted: 7, granted: 10, quota: 100, isExhausted: false };
   const shown = (before: Record<string, unknown>) =>
-    fieldsOf('Account', undefined, { usage: before }, { quota: 100, usage })['usage'];
+    resultingFields('Account', undefined, { usage: before }, { quota: 100, usage })['usage'];
   expect(shown({})).toEqual({ period: '2026-11', accepted: 7, quota: 100 });
   expect(shown({ period: '2026-11', accepted: 9 })).toEqual({ period: '2026-11', accepted: 9, quota: 100 });
   expect(shown({ period: '2026-10', accepted: 9 })).toEqual({ period: '2026-11', accepted: 7, quota: 100 });
@@ -90,12 +92,12 @@ test('an Account with a quota shows its accepted requests, which never decrease 
 
 test('an Account without a quota does not show usage, and without requests the earlier usage remains', () => {
   const before = { usage: { period: '2026-11', accepted: 9 } };
-  expect(fieldsOf('Account', undefined, before)['usage']).toEqual({
+  expect(resultingFields('Account', undefined, before)['usage']).toEqual({
     quota: 500,
     period: undefined,
     accepted: undefined,
   });
-  expect(fieldsOf('Account', undefined, before, { quota: 100 })['usage']).toEqual({ quota: 100 });
+  expect(resultingFields('Account', undefined, before, { quota: 100 })['usage']).toEqual({ quota: 100 });
 });
 
 test('only the parents whose counts change are returned', () => {

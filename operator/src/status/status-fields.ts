@@ -116,16 +116,16 @@ export class ReadyCounts {
     const before = this.#children.get(child);
     if (before?.parent === now.parent && before?.ready === now.ready) return [];
     this.#children.set(child, now);
-    return parentsOf(before, now);
+    return distinctParents(before, now);
   }
 
   delete(child: string): readonly string[] {
     const before = this.#children.get(child);
     this.#children.delete(child);
-    return parentsOf(before);
+    return distinctParents(before);
   }
 }
 
-const parentsOf = (...counted: readonly (Counted | undefined)[]): readonly string[] => [
+const distinctParents = (...counted: readonly (Counted | undefined)[]): readonly string[] => [
   ...new Set(counted.flatMap((one) => one?.parent ?? [])),
 ];

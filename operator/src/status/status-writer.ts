@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isRecord, ownMember, SourceError, type ObjectRef, type Objects, type ResourceObject } from '@standin/contract';
+import { isRecord, ownMember, SourceError, type Objects, type ResourceObject, objectRef } from '@standin/contract';
 import { isOlder } from '../resource-version.ts';
 
 export type StatusFields = Readonly<Record<string, unknown>>;
@@ -53,10 +53,10 @@ export class StatusWriter {
    */
   async write(object: ResourceObject, fields: StatusFields): Promise<StatusWrite> {
     const { uid, resourceVersion } = object.metadata;
-    const patch = statusDifference(statusFieldsOf(object), fields);
+    const patch = statusDifference(currentStatus(object), fields);
     if (patch === undefined) return 'unchanged';
     try {
-      const { metadata, status } = await this.#objects.writeStatus(refOf(object), patch, resourceVersion);
+      const { metadata, status } = await this.#objects.writeStatus(objectRef(object), patch, resourceVersion);
       this.#written.set(uid, { metadata, status });
       return 'written';
     } catch (error) {
@@ -71,14 +71,8 @@ export class StatusWriter {
 export const isOutdated = (error: unknown): boolean =>
   error instanceof SourceError && (error.kind === 'NotFound' || error.kind === 'Conflict');
 
-export const refOf = ({ kind, metadata: { namespace, name } }: ResourceObject): ObjectRef => ({
-  kind,
-  namespace,
-  name,
-});
-
-/** Returns the fields of a status, or no fields if it is not an object. */
-export const statusFieldsOf = ({ status }: Pick<ResourceObject, 'status'>): StatusFields =>
+/** Empty if the status is not an object. */
+export const currentStatus = ({ status }: Pick<ResourceObject, 'status'>): StatusFields =>
   isRecord(status) ? status : {};
 
 /**
