@@ -77,7 +77,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
       (name) => `packages/logstore/src/read-log.ts#${name}`,
     ),
     'packages/logstore/src/read-summaries.ts#readSummaries',
-    ...['readReplayedExchange', 'readReplayResults', 'readReplaysOf', 'readReplayedIds'].map(
+    ...['readReplayedExchange', 'readReplayResults', 'readReplaySummaries', 'readReplayedIds'].map(
       (name) => `packages/logstore/src/replay-results.ts#${name}`,
     ),
     'packages/logstore/src/read-inserts.ts#readInserts',

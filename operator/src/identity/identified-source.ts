@@ -199,7 +199,7 @@ class IdentifiedObjects implements Objects {
     this.#settle(live);
   }
 
-  /** Returns the live object with this name, if it has the same uid. */
+  /** The object with this name, if it has the same uid. */
   #liveObject(object: ResourceObject): Live | undefined {
     if (!isIdentified(object.kind)) return undefined;
     const live = this.#live.get(object.metadata.namespace)?.get(entryName(objectRef(object)));

@@ -11,7 +11,6 @@ export interface EndedOperationsControllerOptions extends ReconcilerParts {
   readonly clock?: () => number;
 }
 
-/** Returns how many seconds an operation is kept after its end. */
 const operationTtlSeconds = (operation: ResourceObject): number => {
   const parsed = parseObject(operation);
   const ttlSeconds =

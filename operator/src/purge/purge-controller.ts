@@ -28,7 +28,7 @@ export interface PurgeControllerOptions extends ReconcilerParts {
   readonly store: Pick<LogStore, 'purges'> | undefined;
   /** Resolves when the store's tables exist. */
   readonly prepareStore: () => Promise<void>;
-  /** Returns the finding for a Project's `Accepted` condition, or undefined if it is not known. */
+  /** The finding for a Project's `Accepted` condition. Undefined if it is not known. */
   readonly acceptedFinding: (projectUid: string) => Finding | undefined;
   /** See `undelivered`. */
   readonly undelivered: (wanted: Parameters<GatewayController['undelivered']>[0]) => readonly string[];

@@ -80,7 +80,7 @@ export class SigningSecretController implements Controller {
     for (const secret of this.#read.keys()) this.#forget(secret);
   }
 
-  /** Returns the value with this id from the last read of its Secret. */
+  /** From the last read of the Secret. */
   secretValue(id: string): Uint8Array | undefined {
     return this.#read.get(id.slice(0, id.indexOf('/', id.indexOf('/') + 1)))?.values.get(id);
   }

@@ -166,7 +166,7 @@ interface Surroundings {
 
 const CRLF = /\r\n/g;
 
-/** Returns the text, which has LF, with the line breaks of the text that it replaces. */
+/** Gives the text, which has LF, the line breaks of the text that it replaces. */
 const withSameLineBreaks = (before: string, text: string): string =>
   before.includes('\r\n') ? text.replaceAll('\n', '\r\n') : text;
 
