@@ -44,14 +44,16 @@ const build = {
   isSpaMode: false,
 };
 const logger = { error: (_fields: object, message: string) => void logged.push(message) };
-const contextOf = () => ({ nonce: '', logger }) as unknown as DashboardContext;
-const bodyOf = () => {
+const createContext = () => ({ nonce: '', logger }) as unknown as DashboardContext;
+const openBody = () => {
   throw new Error('A GET has no body.');
 };
 const holderFor = () => 'ada';
 const unreceived = unreceivedBytes();
 const turns = requestTurns();
-const server = createServer(express().use(servePages({ build, contextOf, bodyOf, holderFor, unreceived, turns })));
+const server = createServer(
+  express().use(servePages({ build, createContext, openBody, holderFor, unreceived, turns })),
+);
 
 beforeAll(async () => {
   await once(server.listen(0, '127.0.0.1'), 'listening');

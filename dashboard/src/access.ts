@@ -25,7 +25,7 @@ export interface Access {
    * whether the API server accepts the token. If the API server rejects the token, calls of the backend reject with `SourceError`
    * (`Unauthorized`). `sender` has the shares of an unknown user.
    */
-  sessionOf(request: IncomingMessage, sender: Sender): Promise<Session | undefined>;
+  findSession(request: IncomingMessage, sender: Sender): Promise<Session | undefined>;
   /** Returns the sign-in of one request. Undefined in local mode, which has no sign-in. */
   readonly signInFor: ((sender: Sender) => SignIn) | undefined;
   /** Sets a cookie if the URL that the user opened has the right token. Defined only in local mode with a token. */
@@ -48,7 +48,7 @@ export const localAccess = (backend: Backend, token?: string): Access => {
   };
   return {
     mode: 'local',
-    sessionOf: (request) => Promise.resolve(known === undefined || known.isSentBy(request) ? session : undefined),
+    findSession: (request) => Promise.resolve(known === undefined || known.isSentBy(request) ? session : undefined),
     signInFor: undefined,
     ...(known !== undefined && { exchangeToken: known.exchange }),
   };

@@ -19,10 +19,10 @@ interface OpenedOptions {
   readonly read?: () => unknown;
 }
 
-const readsOf = (read: () => unknown): ProjectLog =>
+const fakeLog = (read: () => unknown): ProjectLog =>
   new Proxy({} as ProjectLog, {
     get: (_, name) => {
-      if (name === 'replays') return readsOf(read);
+      if (name === 'replays') return fakeLog(read);
       // The log is not a promise.
       return name === 'then' ? undefined : read;
     },
@@ -42,7 +42,7 @@ const opened = async ({ rows = 0, user = 'ann', read }: OpenedOptions = {}) => {
     follow: () => ({ next: () => Promise.resolve([1]), close: () => undefined, isClosed: false }),
     row: () => Promise.resolve(newLogRow()),
   } as Partial<ProjectLog> as ProjectLog;
-  const open = (): Promise<ProjectLog> => Promise.resolve(read === undefined ? log : readsOf(read));
+  const open = (): Promise<ProjectLog> => Promise.resolve(read === undefined ? log : fakeLog(read));
   const logger = pino({ base: {}, timestamp: false }, { write: (line: string) => lines.push(line) });
   const reader = { via: 'api' as const, user: () => Promise.resolve(user) };
   const audited = await auditReads({ open } as Partial<Logs> as Logs, logger, reader).open(PROJECT);

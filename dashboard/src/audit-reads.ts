@@ -41,14 +41,14 @@ const timeText = (us: number | undefined): string | undefined =>
 
 type Filter = Pick<OfProject<CountFilter>, 'search' | 'sinceUs' | 'untilUs' | 'endpoint'>;
 
-const filterOf = ({ search, sinceUs, untilUs, endpoint }: Filter): Omit<Read, 'read'> => ({
+const auditedFilter = ({ search, sinceUs, untilUs, endpoint }: Filter): Omit<Read, 'read'> => ({
   filter: search && bounded(formatFilter(search)),
   from: timeText(sinceUs),
   to: timeText(untilUs),
   endpoint: endpoint && bounded(endpoint),
 });
 
-const projectOf = ({ namespace, name: project, uid: projectUid }: ProjectIdentity) => ({
+const auditedProject = ({ namespace, name: project, uid: projectUid }: ProjectIdentity) => ({
   namespace,
   project,
   projectUid,
@@ -61,7 +61,7 @@ export const recordOpenedLink = (
   { share, requestId }: { readonly share: string; readonly requestId: string },
 ): void =>
   audit.info(
-    { via: 'link', share, ...projectOf(project), read: 'request', requests: [bounded(requestId)] },
+    { via: 'link', share, ...auditedProject(project), read: 'request', requests: [bounded(requestId)] },
     'log read',
   );
 
@@ -76,7 +76,7 @@ export const auditReads = (logs: Logs, audit: Audit, { via, user }: Reader): Log
       return await open;
     } catch (error) {
       if (error instanceof SourceError && error.kind === 'Forbidden')
-        audit.warn({ ...(await reader()), ...projectOf(project) }, 'log read refused');
+        audit.warn({ ...(await reader()), ...auditedProject(project) }, 'log read refused');
       throw error;
     }
   };
@@ -95,12 +95,12 @@ export const auditReads = (logs: Logs, audit: Audit, { via, user }: Reader): Log
         const key = JSON.stringify(read);
         if (known.has(key)) return;
         known.add(key);
-        audit.info({ ...who, ...projectOf(project), ...read }, 'log read');
+        audit.info({ ...who, ...auditedProject(project), ...read }, 'log read');
       });
     },
     refusals: async (project) => {
       const [refusals, who] = await allowed(project, Promise.all([logs.refusals(project), reader()]));
-      audit.info({ ...who, ...projectOf(project), read: 'refusals' } satisfies Read & object, 'log read');
+      audit.info({ ...who, ...auditedProject(project), read: 'refusals' } satisfies Read & object, 'log read');
       return refusals;
     },
   };
@@ -124,19 +124,19 @@ const audited = (log: ProjectLog, record: (read: Read) => void): ProjectLog => {
       return log.follow(options);
     },
     summaries: (filter) => {
-      record({ read: isFollowed ? 'stream' : 'list', ...filterOf(filter) });
+      record({ read: isFollowed ? 'stream' : 'list', ...auditedFilter(filter) });
       return log.summaries(filter);
     },
     count: (filter) => {
-      record({ read: 'count', ...filterOf(filter) });
+      record({ read: 'count', ...auditedFilter(filter) });
       return log.count(filter);
     },
     histogram: (filter, range) => {
-      record({ read: 'histogram', ...filterOf(filter) });
+      record({ read: 'histogram', ...auditedFilter(filter) });
       return log.histogram(filter, range);
     },
     distinct: (field, filter, options) => {
-      record({ read: 'values', field: bounded(field), ...filterOf(filter) });
+      record({ read: 'values', field: bounded(field), ...auditedFilter(filter) });
       return log.distinct(field, filter, options);
     },
     requestBodies: (keys, bodyBytesMax) => {

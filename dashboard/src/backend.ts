@@ -69,10 +69,10 @@ export interface Resources {
   list(kind: Kind, namespace?: string): Promise<readonly ResourceObject[]>;
   get(ref: ObjectRef): Promise<ResourceObject | undefined>;
   /** Resolves with an object's identity (ADR 024), which is not necessarily its uid. Logs belong to identities. */
-  identityOf(object: ResourceObject): Promise<LogOwner>;
+  findIdentity(object: ResourceObject): Promise<LogOwner>;
   /**
    * Creates the object, or replaces its spec, labels and annotations. `text` is available only in local mode. It contains the object,
-   * and replaces the object's text in its file (`textOf`).
+   * and replaces the object's text in its file (`readText`).
    */
   apply(object: DesiredObject, expected: ExpectedVersion, text?: EditedText): Promise<ApplyResult>;
   /** Returns the problems that `apply` would return, using a dry run. Writes nothing. */
@@ -93,12 +93,12 @@ export interface Resources {
   /** Available only in local mode. Returns the file and the line of an object, such as `manifests/orders.yaml:12`. */
   whereIs?(ref: ObjectRef): Promise<string | undefined>;
   /** Available only in local mode. Returns the object's text in its file, with comments, if it is a YAML document of its own. */
-  textOf?(ref: ObjectRef): Promise<string | undefined>;
+  readText?(ref: ObjectRef): Promise<string | undefined>;
   /** Returns an Account's key, or undefined if the Account has no key yet. */
   readApiKey(account: ResourceObject): Promise<string | undefined>;
 }
 
-/** See `Resources.identityOf`. */
+/** See `Resources.findIdentity`. */
 export type ProjectIdentity = LogOwner;
 
 type AccountIdentity = LogOwner;

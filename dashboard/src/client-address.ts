@@ -8,7 +8,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 const HOPS_MAX = 16;
 
 type Family = 'ipv4' | 'ipv6';
-const familyOf = (address: string): Family => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
+const addressFamily = (address: string): Family => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
 
 /** Returns `192.0.2.1` for `::ffff:192.0.2.1`, which dual-stack sockets report. */
 const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
@@ -38,12 +38,12 @@ export const isNetwork = (text: string): boolean => {
   return family !== 0 && (bits === undefined || Number(bits) <= (family === 4 ? 32 : 128));
 };
 
-const listOf = (networks: readonly string[]): BlockList => {
+const toBlockList = (networks: readonly string[]): BlockList => {
   const list = new BlockList();
   for (const network of networks) {
     const [, address = '', bits] = NETWORK.exec(network) ?? [];
-    if (bits === undefined) list.addAddress(address, familyOf(address));
-    else list.addSubnet(address, Number(bits), familyOf(address));
+    if (bits === undefined) list.addAddress(address, addressFamily(address));
+    else list.addSubnet(address, Number(bits), addressFamily(address));
   }
   return list;
 };
@@ -52,7 +52,7 @@ const listOf = (networks: readonly string[]): BlockList => {
  * Returns the address without a port. Accepts addresses without a port, and `192.0.2.1:4711` or `[2001:db8::1]:4711`, which some
  * proxies send. Returns undefined for anything else.
  */
-const addressOf = (text: string): string | undefined => {
+const parseAddress = (text: string): string | undefined => {
   const trimmed = text.trim();
   const bare = /^\[([\da-f.:]+)\](?::\d+)?$/i.exec(trimmed)?.[1] ?? /^([\d.]+):\d+$/.exec(trimmed)?.[1] ?? trimmed;
   return isIP(bare) === 0 ? undefined : plainAddress(bare);
@@ -68,14 +68,14 @@ export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'
  * @param trustedProxies addresses and networks (`isNetwork`)
  */
 export const clientAddresses = (trustedProxies: readonly string[]): ClientAddress => {
-  const trusted = listOf(trustedProxies);
-  const isTrusted = (address: string): boolean => isIP(address) !== 0 && trusted.check(address, familyOf(address));
+  const trusted = toBlockList(trustedProxies);
+  const isTrusted = (address: string): boolean => isIP(address) !== 0 && trusted.check(address, addressFamily(address));
   return ({ headers, socket }) => {
     let client = plainAddress(socket.remoteAddress ?? '');
     if (trustedProxies.length === 0) return client;
     const forwarded = (headers['x-forwarded-for'] ?? '').toString().split(',').slice(-HOPS_MAX);
     while (isTrusted(client)) {
-      const before = addressOf(forwarded.pop() ?? '');
+      const before = parseAddress(forwarded.pop() ?? '');
       if (before === undefined) return client;
       client = before;
     }

@@ -6,7 +6,7 @@ import { SHARE_PATH } from './shares/serve-shares.ts';
 const DURATION_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /** The label is never a path, because anyone can request any path, and each value is a series in Prometheus. */
-const areaOf = (path: string): string => {
+const areaLabel = (path: string): string => {
   if (path.startsWith('/api/')) return 'api';
   if (path.startsWith('/assets/')) return 'asset';
   return path.startsWith(SHARE_PATH) ? 'share' : 'page';
@@ -30,7 +30,7 @@ export const responseMetrics = (registry: Registry): RequestHandler => {
   });
   return (request, response, next) => {
     const startedMs = performance.now();
-    const area = areaOf(request.path);
+    const area = areaLabel(request.path);
     response.once('close', () => {
       // A client that leaves before the response has no status.
       const status = response.headersSent ? `${Math.floor(response.statusCode / 100)}xx` : 'none';

@@ -126,14 +126,14 @@ const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
   app.use(await staticAssets(path.join(buildDir, 'client')));
   const render = servePages({
     build,
-    contextOf: pageContexts(options),
-    bodyOf: (request, response) => {
-      const session = sessionOf(response);
+    createContext: pageContexts(options),
+    openBody: (request, response) => {
+      const session = localSession(response);
       const findHolder = () => session?.findHolder() ?? networkHolder(clientAddress(request));
       return formBody(request, response, { readBody, findHolder, isSignedIn: session !== undefined });
     },
     holderFor: (request, response) => {
-      const user = sessionOf(response)?.user;
+      const user = localSession(response)?.user;
       return user === undefined ? networkHolder(clientAddress(request)) : userHolder(user);
     },
     unreceived,
@@ -197,7 +197,7 @@ const identify =
   async (request, response, next) => {
     try {
       const sender = networkSender(clientAddress(request), response);
-      const session = await access.sessionOf(request, sender);
+      const session = await access.findSession(request, sender);
       response.locals['session'] = session;
       for (const cookie of session?.cookies ?? []) response.append('set-cookie', cookie);
       if (session === undefined && comesFromAnotherSite(request)) sendOnward(response, request.originalUrl);
@@ -219,13 +219,13 @@ const comesFromAnotherSite = ({ method, headers, originalUrl }: Request): boolea
   // Accepts only pages of the dashboard, not `//another.site` or the login page, which needs no session.
   returnPath(originalUrl) === originalUrl;
 
-const sessionOf = ({ locals }: Response): Session | undefined => locals['session'] as Session | undefined;
+const localSession = ({ locals }: Response): Session | undefined => locals['session'] as Session | undefined;
 
 const pageContexts = ({ access, logger, workers, clientAddress, stopping, pools }: PagesOptions) => {
   const { mode } = access;
   const openStreamsFor = pageStreams({ pools });
   return (request: Request, response: Response): DashboardContext => {
-    const session = sessionOf(response);
+    const session = localSession(response);
     const findHolder = () => session?.findHolder() ?? networkHolder(clientAddress(request));
     return {
       get backend() {

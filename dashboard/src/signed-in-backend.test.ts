@@ -14,7 +14,7 @@ const thrownBy = async (work: () => unknown): Promise<unknown> => {
   }
   throw new Error('nothing was thrown');
 };
-const answerOf = async (work: () => unknown): Promise<{ status: number; location: string | null }> => {
+const thrownResponse = async (work: () => unknown): Promise<{ status: number; location: string | null }> => {
   const thrown = await thrownBy(work);
   if (!(thrown instanceof Response)) throw thrown;
   return { status: thrown.status, location: thrown.headers.get('location') };
@@ -25,18 +25,18 @@ describe('a page request without a signed-in user', () => {
     ['/p/a/b/endpoints?q=x', '/login?to=%2Fp%2Fa%2Fb%2Fendpoints%3Fq%3Dx'],
     ['//evil.example/', '/login?to=%2Fprojects'],
   ])('for %s is redirected to %s', async (url, location) => {
-    expect(await answerOf(() => signedInBackend(undefined, page(url)))).toEqual({ status: 302, location });
+    expect(await thrownResponse(() => signedInBackend(undefined, page(url)))).toEqual({ status: 302, location });
   });
 
   it('is also redirected if it is a data request', async () => {
-    const answer = await answerOf(() => signedInBackend(undefined, page('/p/a/b.data?_routes=x', '*/*')));
+    const answer = await thrownResponse(() => signedInBackend(undefined, page('/p/a/b.data?_routes=x', '*/*')));
     expect(answer).toEqual({ status: 302, location: '/login?to=%2Fp%2Fa%2Fb' });
   });
 });
 
 it('other requests without a signed-in user get 401, regardless of proxy headers', async () => {
   const request = { ...page('/events', 'text/event-stream'), headers: { 'x-forwarded-user': 'admin' } };
-  expect(await answerOf(() => signedInBackend(undefined, request))).toEqual({ status: 401, location: null });
+  expect(await thrownResponse(() => signedInBackend(undefined, request))).toEqual({ status: 401, location: null });
 });
 
 describe('a backend', () => {
@@ -45,7 +45,7 @@ describe('a backend', () => {
 
   it('redirects to the login page when the token is no longer accepted', async () => {
     const backend = signedInBackend(refusing(new SourceError('Unauthorized', 'Unauthorized')), page('/projects'));
-    expect(await answerOf(() => backend.resources.list('Project'))).toEqual({
+    expect(await thrownResponse(() => backend.resources.list('Project'))).toEqual({
       status: 302,
       location: '/login?to=%2Fprojects&reason=expired',
     });

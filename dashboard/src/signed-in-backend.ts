@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { SourceError } from '@standin/contract';
-import { pagePathOf, returnPath } from './access/return-path.ts';
+import { pagePath, returnPath } from './access/return-path.ts';
 import type { Backend } from './backend.ts';
 
 type PageRequest = Pick<IncomingMessage, 'headers' | 'method'> & { readonly originalUrl: string };
@@ -40,7 +40,7 @@ const wayToSignIn = ({ headers, originalUrl }: PageRequest, reason: 'no' | 'expi
     const title = reason === 'no' ? 'You are not signed in' : 'Your session ended';
     return Response.json({ kind: 'Unauthorized', title, message: 'Sign in and try again.' }, { status: 401 });
   }
-  return toLogin(new URLSearchParams({ to: pagePathOf(originalUrl), ...(reason === 'expired' && { reason }) }));
+  return toLogin(new URLSearchParams({ to: pagePath(originalUrl), ...(reason === 'expired' && { reason }) }));
 };
 
 const LOGIN = '/login?';

@@ -125,7 +125,7 @@ const localResources = (options: LocalBackendOptions): Resources => {
       return Promise.resolve([...found].sort((a, b) => (namespacedName(a) < namespacedName(b) ? -1 : 1)));
     },
     get: (ref) => Promise.resolve(cache.find(ref)),
-    identityOf: ({ metadata: { namespace, name, uid } }) => Promise.resolve({ namespace, name, uid }),
+    findIdentity: ({ metadata: { namespace, name, uid } }) => Promise.resolve({ namespace, name, uid }),
     check: (object, expected) => inTurn(() => check(object, expected)),
     apply: (object, expected, text) =>
       inTurn(async () => {
@@ -148,7 +148,7 @@ const localResources = (options: LocalBackendOptions): Resources => {
     },
     problems: () => Promise.resolve(cache.problems.map(({ where, message }) => ({ where: inOrigin(where), message }))),
     whereIs: (ref) => Promise.resolve(whereIs(ref) || undefined),
-    ...(directory !== undefined && { textOf: (ref) => directory.objectText(ref) }),
+    ...(directory !== undefined && { readText: (ref) => directory.objectText(ref) }),
     readApiKey: async ({ metadata: { namespace, uid } }) => {
       const secretName = keySecret(uid);
       if (secretName === undefined) return undefined;
@@ -171,7 +171,7 @@ export const localShares = (cache: CachedObjects): PublicSharesSource['source'] 
   return {
     find: (tokenSha256) => {
       const share = index.find(tokenSha256);
-      const project = share && index.projectOf(share);
+      const project = share && index.findProject(share);
       return Promise.resolve(project && { share, projectUid: project.metadata.uid, surroundings: index });
     },
   };

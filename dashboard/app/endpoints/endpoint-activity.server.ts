@@ -1,6 +1,6 @@
 import { STATUS_CLASSES } from '@standin/logstore';
 import type { Backend } from '../../src/backend.ts';
-import { refusalOf } from '../../src/pages/failures.ts';
+import { refusalMessage } from '../../src/pages/failures.ts';
 import { openLog } from '../../src/projects/projects.ts';
 import type { EndpointName } from '../../src/resources/names.ts';
 import { orUnavailable, type Unavailable } from '../requests/read-traffic.server.ts';
@@ -25,7 +25,7 @@ const LOG_MS_MAX = 1_500;
 /** Returns the recent requests to an endpoint, or the reason why they cannot be shown. */
 export const activityOf = (backend: Backend, names: EndpointName): Promise<EndpointActivity | Unavailable> =>
   orUnavailable(
-    readActivity(backend, names).catch((error: unknown) => ({ unavailable: refusalOf(error) })),
+    readActivity(backend, names).catch((error: unknown) => ({ unavailable: refusalMessage(error) })),
     LOG_MS_MAX,
   );
 

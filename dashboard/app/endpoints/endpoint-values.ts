@@ -1,7 +1,7 @@
 import { GROUP_VERSION, LIMITS, METHODS, type DesiredObject } from '@standin/contract';
 import type { EndpointSpec } from '@standin/crds';
 import { without } from '../../src/api/without.ts';
-import { objectNameOf } from '../../src/resources/object-name.ts';
+import { toObjectName } from '../../src/resources/object-name.ts';
 import { numberOrText } from '../projects/project-values.ts';
 import { lineFeeds, savedLine } from '../ui/text-lines.ts';
 import {
@@ -192,7 +192,7 @@ export const toEndpoint = (values: EndpointValues, identity: EndpointIdentity): 
   const { namespace, project, metadata } = identity;
   const spec = savedPart(identity.spec);
   const { 'spec.displayName': displayName, 'metadata.name': typed } = values;
-  const name = typed === '' ? objectNameOf(displayName) : typed;
+  const name = typed === '' ? toObjectName(displayName) : typed;
   const json = mockOf(values, savedPart(spec['json']));
   const forward = forwardOf(values, savedPart(spec['forward']));
   return {

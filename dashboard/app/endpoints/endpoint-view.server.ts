@@ -1,8 +1,8 @@
 import type { ResourceObject } from '@standin/contract';
-import { ownerOf, type Owner } from '../../src/resources/ownership.ts';
+import { managingTool, type Owner } from '../../src/resources/ownership.ts';
 import { endpointSpec } from '../../src/resources/specs.ts';
 import { SCHEMES } from './schemes.ts';
-import { readinessOf, type Readiness } from '../../src/resources/resource-view.ts';
+import { readiness, type Readiness } from '../../src/resources/resource-view.ts';
 
 /** An endpoint as shown on pages. */
 export interface EndpointView {
@@ -38,7 +38,7 @@ export const toEndpointView = (object: ResourceObject): EndpointView => {
         ? { kind: 'upstream', to: upstream }
         : { kind: 'mock', status: json?.status ?? STATUS_DEFAULT },
     signedBy: credential?.signature && SCHEMES[credential.signature.scheme].label,
-    readiness: readinessOf(object),
-    owner: ownerOf(object),
+    readiness: readiness(object),
+    owner: managingTool(object),
   };
 };

@@ -6,7 +6,7 @@ import type { DashboardContext } from '../../src/dashboard-context.ts';
 import { exampleRequest } from '../../src/endpoints/example-request.ts';
 import { evaluatedParts } from '../../src/captured/evaluated-parts.ts';
 import type { ResponsePreview, PreviewInput } from '../../src/captured/preview-response.ts';
-import { refusalOf } from '../../src/pages/failures.ts';
+import { refusalMessage } from '../../src/pages/failures.ts';
 import { openLog } from '../../src/projects/projects.ts';
 import { isNotFound } from '../../src/resources/not-found.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
@@ -37,7 +37,7 @@ export const previewOf = async (
     return await context.workers.run('previewResponse', input, evaluatedParts(request, [responses, mock]));
   } catch (error) {
     if (isNotFound(error)) return { unavailable: 'The request is no longer in the log. Choose another one.' };
-    return { unavailable: refusalOf(error) };
+    return { unavailable: refusalMessage(error) };
   }
 };
 

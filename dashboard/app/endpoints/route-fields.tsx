@@ -1,6 +1,6 @@
 import { METHODS } from '@standin/contract';
 import { useState } from 'react';
-import { objectNameOf } from '../../src/resources/object-name.ts';
+import { toObjectName } from '../../src/resources/object-name.ts';
 import { Field } from '../ui/field.tsx';
 import { Input, Select } from '../ui/input.tsx';
 import type { FieldsProps } from './mock-fields.tsx';
@@ -17,7 +17,7 @@ export interface RouteFieldsProps extends FieldsProps {
 /** Fields for an endpoint's names and route. */
 export const RouteFields = ({ values, errorsOf, isNew, slug, projectUrl }: RouteFieldsProps) => {
   const [title, setTitle] = useState(values['spec.displayName']);
-  const derived = objectNameOf(title);
+  const derived = toObjectName(title);
   const [, colonName] = /\/:(\w+)/.exec(slug) ?? [];
   return (
     <>

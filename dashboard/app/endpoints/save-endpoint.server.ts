@@ -2,7 +2,7 @@ import type { DesiredObject, ResourceObject } from '@standin/contract';
 import { parseObject, type Problem } from '@standin/crds';
 import type { Backend, ExpectedVersion } from '../../src/backend.ts';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
-import { desiredOf } from '../../src/resources/manifest-yaml.ts';
+import { toDesired } from '../../src/resources/manifest-yaml.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
 import {
@@ -52,7 +52,7 @@ export const draftOf = (
   const submitted = readEndpointValues(form);
   const edit = readListEdit(form.get(LIST_EDIT));
   const values = edit === undefined ? submitted : { ...submitted, responses: editResponses(submitted.responses, edit) };
-  const existing = before && { metadata: desiredOf(before).metadata, spec: before.spec };
+  const existing = before && { metadata: toDesired(before).metadata, spec: before.spec };
   const base = existing ?? (copied && { spec: copied.spec });
   return {
     values,

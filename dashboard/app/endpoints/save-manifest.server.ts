@@ -3,7 +3,7 @@ import type { ObjectRef, ResourceObject } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import type { Backend } from '../../src/backend.ts';
 import type { DashboardContext } from '../../src/dashboard-context.ts';
-import { namespaceDefaultOf, type LineProblem } from '../../src/resources/edited-manifest.ts';
+import { defaultNamespace, type LineProblem } from '../../src/resources/edited-manifest.ts';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { hiddenAnnotations, objectYaml } from '../../src/resources/manifest-yaml.ts';
 import type { EndpointName } from '../../src/resources/names.ts';
@@ -31,7 +31,7 @@ const refOf = ({ namespace, endpoint }: EndpointName): ObjectRef => ({ kind: 'En
 /** Rejects with `NotFound` or `SourceError`. */
 export const openManifest = async (backend: Backend, names: EndpointName): Promise<OpenedManifest> => {
   const object = await getEndpoint(backend, names);
-  const inFile = await backend.resources.textOf?.(refOf(names));
+  const inFile = await backend.resources.readText?.(refOf(names));
   const yaml = inFile ?? objectYaml(object, backend.mode);
   return { object, yaml, isFile: inFile !== undefined, revision: revisionOf(object, yaml) };
 };
@@ -64,7 +64,7 @@ export const saveManifest = async (
   if (managed !== undefined) return refused(managed.errors.form.map((message) => ({ line: undefined, message })));
   if (before.revision !== revision) return { ...refused([OUTDATED]), isConflict: true };
   const ref = refOf(names);
-  const namespaceDefault = namespaceDefaultOf(backend.mode === 'local', ref);
+  const namespaceDefault = defaultNamespace(backend.mode === 'local', ref);
   const read = await workers.run('readManifest', { text, ref, namespaceDefault }, [text]);
   if (!read.ok) return refused(read.problems);
   const { metadata } = read.object;

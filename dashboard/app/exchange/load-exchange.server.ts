@@ -2,7 +2,7 @@ import { parseInstant } from '@standin/contract';
 import type { EntryPreview, LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
 import type { ProjectLog } from '../../src/backend.ts';
-import { refusalOf } from '../../src/captured/mock-of-response.ts';
+import { unmockableReason } from '../../src/captured/mock-of-response.ts';
 import { BODY_SHOWN_BYTES_MAX, headerValue, type BodyView, type ExchangeView } from './exchange-view.ts';
 
 const bodyView = (
@@ -35,7 +35,7 @@ const toExchangeView = ({ entry, ...sizes }: EntryPreview, earlier: ExchangeView
   return {
     ...rest,
     earlier,
-    canBeMock: refusalOf(entry) === undefined && !entry.response.truncated,
+    canBeMock: unmockableReason(entry) === undefined && !entry.response.truncated,
     request: {
       target: request.target,
       httpVersion: request.httpVersion,

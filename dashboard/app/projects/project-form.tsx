@@ -1,5 +1,5 @@
 import type { FormErrors } from '../ui/form-errors.ts';
-import { objectNameOf } from '../../src/resources/object-name.ts';
+import { toObjectName } from '../../src/resources/object-name.ts';
 import { Form } from '../remix.ts';
 import { Button } from '../ui/button.tsx';
 import { CheckboxField } from '../ui/checkbox-field.tsx';
@@ -45,7 +45,7 @@ export const ProjectForm = (props: ProjectFormProps) => {
         />
       </Field>
       {existing === undefined ? (
-        <IdentityFields values={values} accounts={accounts} derived={objectNameOf(title)} errorsOf={errorsOf} />
+        <IdentityFields values={values} accounts={accounts} derived={toObjectName(title)} errorsOf={errorsOf} />
       ) : (
         <input type="hidden" name="spec.accountRef" value={values['spec.accountRef']} />
       )}

@@ -1,6 +1,6 @@
 import { GROUP_VERSION, type DesiredObject, type ResourceObject } from '@standin/contract';
 import type { ProjectSpec } from '@standin/crds';
-import { objectNameOf } from '../../src/resources/object-name.ts';
+import { toObjectName } from '../../src/resources/object-name.ts';
 import { savedLine } from '../ui/text-lines.ts';
 
 /** The values of a project form. Each is named after its path in the object. */
@@ -63,7 +63,7 @@ export const toProject = (values: ProjectValues, before?: DesiredObject): Desire
   const { 'spec.displayName': displayName, 'spec.retentionDays': retentionDays } = values;
   const { 'spec.metrics': metrics, 'spec.uri': uri } = values;
   const { displayName: savedName, accountRef } = (before?.spec ?? {}) as Partial<ProjectSpec>;
-  const name = values['metadata.name'] === '' ? objectNameOf(displayName) : values['metadata.name'];
+  const name = values['metadata.name'] === '' ? toObjectName(displayName) : values['metadata.name'];
   return {
     apiVersion: GROUP_VERSION,
     kind: 'Project',

@@ -3,9 +3,15 @@ import type { HourlyCounts } from '@standin/logstore';
 import type { Backend } from '../../src/backend.ts';
 import { inTime } from '../../src/log-timeout.ts';
 import type { ProjectAddress } from '../../src/projects/projects.ts';
-import { ownerOf, type Owner } from '../../src/resources/ownership.ts';
-import { accountSpec, accountStatus, projectSpec, projectStatus, retentionDaysOf } from '../../src/resources/specs.ts';
-import { readinessOf, type Readiness } from '../../src/resources/resource-view.ts';
+import { managingTool, type Owner } from '../../src/resources/ownership.ts';
+import {
+  accountSpec,
+  accountStatus,
+  projectSpec,
+  projectStatus,
+  effectiveRetentionDays,
+} from '../../src/resources/specs.ts';
+import { readiness, type Readiness } from '../../src/resources/resource-view.ts';
 
 /** A project as shown on pages. */
 export interface ProjectView {
@@ -45,13 +51,13 @@ export const toProjectView = (
     project: name,
     title: displayName,
     address,
-    readiness: readinessOf(object),
+    readiness: readiness(object),
     endpoints: { ready: endpoints?.ready ?? 0, total: endpoints?.total ?? 0 },
     account: accountRef?.name ?? '',
     plan: account && accountSpec(account).plan,
     quota: account && (accountStatus(account).usage?.quota ?? accountSpec(account).monthlyQuota),
-    retentionDays: retentionDaysOf(object),
-    owner: ownerOf(object),
+    retentionDays: effectiveRetentionDays(object),
+    owner: managingTool(object),
     requests,
   };
 };
@@ -68,7 +74,7 @@ export const requestsOf = async (
     const found = await Promise.all(
       projects.map(async (project) => ({
         uid: project.metadata.uid,
-        identity: await resources.identityOf(project).catch(() => undefined),
+        identity: await resources.findIdentity(project).catch(() => undefined),
       })),
     );
     const counts = await logs.requestsByHour(

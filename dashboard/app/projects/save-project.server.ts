@@ -1,6 +1,6 @@
 import type { ResourceObject } from '@standin/contract';
 import type { Backend, ExpectedVersion } from '../../src/backend.ts';
-import { desiredOf } from '../../src/resources/manifest-yaml.ts';
+import { toDesired } from '../../src/resources/manifest-yaml.ts';
 import { errorsOf } from '../ui/form-errors.ts';
 import { managedForm, refusedForm, saveForm, type SavedForm } from '../ui/save-form.server.ts';
 import { PROJECT_FIELDS, toProject, type ProjectValues } from './project-values.ts';
@@ -13,7 +13,7 @@ export const saveProject = async (
 ): Promise<SavedForm> => {
   const managed = managedForm(edited?.before);
   if (managed !== undefined) return managed;
-  const object = toProject(values, edited && desiredOf(edited.before));
+  const object = toProject(values, edited && toDesired(edited.before));
   if (object.metadata.name === '')
     return refusedForm({
       fields: {

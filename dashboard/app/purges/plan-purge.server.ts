@@ -2,7 +2,7 @@ import { ownMember, parseInstant, SourceError } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import { parseFilter } from '@standin/exchange/search';
 import type { Backend } from '../../src/backend.ts';
-import { refusalOf } from '../../src/pages/failures.ts';
+import { refusalMessage } from '../../src/pages/failures.ts';
 import { openLog } from '../../src/projects/projects.ts';
 import { checkPurge } from '../../src/purges/purges.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
@@ -61,7 +61,7 @@ export const planPurge = async (backend: Backend, project: ProjectName, values: 
   } catch (error) {
     if (error instanceof SourceError && error.kind === 'Forbidden')
       return { kind: 'forbidden', message: error.message };
-    return { kind: 'invalid', errors: { fields: {}, form: [refusalOf(error)] } };
+    return { kind: 'invalid', errors: { fields: {}, form: [refusalMessage(error)] } };
   }
   return { kind: 'plan', matching: await countMatching(backend, project, values) };
 };
@@ -86,6 +86,6 @@ const countMatching = async (
       ? { kind: 'unknown', message: counted.unavailable }
       : { kind: 'counted', count: counted.count };
   } catch (error) {
-    return { kind: 'unknown', message: refusalOf(error) };
+    return { kind: 'unknown', message: refusalMessage(error) };
   }
 };

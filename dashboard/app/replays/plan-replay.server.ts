@@ -6,7 +6,7 @@ import type { ProjectName } from '../../src/resources/names.ts';
 import type { Backend } from '../../src/backend.ts';
 import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
 import { checkForm } from '../ui/save-form.server.ts';
-import { retentionDaysOf } from '../../src/resources/specs.ts';
+import { effectiveRetentionDays } from '../../src/resources/specs.ts';
 import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts';
 import { readTimeRange, resolveRange } from '../requests/time-range.ts';
 import { newReplayName } from '../../src/replays/replays.ts';
@@ -56,7 +56,7 @@ export const fixedRange = async (
 ): Promise<Pick<BulkValues, 'from' | 'to'>> => {
   const now = new Date();
   const { sinceUs, untilUs } = resolveRange(readTimeRange(from, to), now);
-  const retentionDays = retentionDaysOf(await getProject(backend, params)) ?? LIMITS.retentionDaysDefault;
+  const retentionDays = effectiveRetentionDays(await getProject(backend, params)) ?? LIMITS.retentionDaysDefault;
   const oldestMs = now.getTime() - retentionDays * DAY_MS;
   return { from: formatShortTime(sinceUs ?? oldestMs * 1_000), to: formatShortTime(untilUs ?? now.getTime() * 1_000) };
 };

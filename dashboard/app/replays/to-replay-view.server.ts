@@ -2,11 +2,11 @@ import type { ResourceObject } from '@standin/contract';
 import { progressIn, readStatus } from '@standin/crds';
 import { versionText } from '../../src/expected-version.ts';
 import { replaySpec } from '../../src/replays/replays.ts';
-import { conditionsOf } from '../../src/resources/resource-view.ts';
+import { shownConditions } from '../../src/resources/resource-view.ts';
 import type { ReplayView } from './replay-view.ts';
 
 const messageOf = (object: ResourceObject): string => {
-  const conditions = conditionsOf(object);
+  const conditions = shownConditions(object);
   const refused = conditions.find(({ type, status }) => type === 'Accepted' && status === 'False');
   return (refused ?? progressIn(conditions))?.message ?? 'Waiting for the operator.';
 };

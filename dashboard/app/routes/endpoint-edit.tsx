@@ -8,8 +8,8 @@ import { EndpointForm } from '../endpoints/endpoint-form.tsx';
 import { presetOf, toEndpoint, valuesOf } from '../endpoints/endpoint-values.ts';
 import { manifestPath, mergeEndpoint } from '../endpoints/merge-endpoint.ts';
 import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
-import { desiredOf, manifestYaml, objectYaml } from '../../src/resources/manifest-yaml.ts';
-import { ownerOf } from '../../src/resources/ownership.ts';
+import { toDesired, manifestYaml, objectYaml } from '../../src/resources/manifest-yaml.ts';
+import { managingTool } from '../../src/resources/ownership.ts';
 import { endpointParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { submittedVersion } from '../ui/save-form.server.ts';
@@ -23,11 +23,11 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   const names = endpointParams(params);
   const object = await getEndpoint(backend, names);
   // A GitOps tool manages the endpoint, so it cannot be edited here. The overview shows the reason.
-  if (ownerOf(object) !== undefined) throw redirect(paths.endpoint(names));
+  if (managingTool(object) !== undefined) throw redirect(paths.endpoint(names));
   const project = await getProject(backend, names);
   const saved = valuesOf(names.endpoint, object.spec);
   const values = presetOf(saved, new URL(request.url));
-  const { metadata, spec } = desiredOf(object);
+  const { metadata, spec } = toDesired(object);
   return {
     params: names,
     projectUrl: (await projectAddress(backend, project))?.url,

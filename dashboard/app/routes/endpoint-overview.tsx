@@ -11,7 +11,7 @@ import { StatusStrip } from '../endpoints/status-strip.tsx';
 import { TryIt } from '../endpoints/try-it.tsx';
 import { endpointParams } from './params.server.ts';
 import { endpointSpec } from '../../src/resources/specs.ts';
-import { conditionsOf } from '../../src/resources/resource-view.ts';
+import { shownConditions } from '../../src/resources/resource-view.ts';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { useKept } from '../ui/kept-form.ts';
 
@@ -26,7 +26,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
     activity: await activityOf(backend, names),
     view: toEndpointView(object),
     url: endpointUrl(object, address?.url),
-    conditions: conditionsOf(object),
+    conditions: shownConditions(object),
     generation: object.metadata.generation,
     mock: json && {
       headers: json.headers ?? [],

@@ -1,6 +1,6 @@
 import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
-import { refusalOf } from '../../src/pages/failures.ts';
+import { refusalMessage } from '../../src/pages/failures.ts';
 import { openLog } from '../../src/projects/projects.ts';
 import { previewOf } from '../endpoints/preview-response.server.ts';
 import type { EndpointPreview } from '../endpoints/use-endpoint-preview.ts';
@@ -19,7 +19,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   const reading = openLog(backend, projectParams(params)).then(async (log) => ({
     requests: (await log.summaries({ endpoint, limit: REQUESTS_MAX })).map(toTrafficRow),
   }));
-  return respondOrUnavailable(reading.catch((error: unknown) => ({ unavailable: refusalOf(error) })));
+  return respondOrUnavailable(reading.catch((error: unknown) => ({ unavailable: refusalMessage(error) })));
 };
 
 export { keepFetched as clientLoader } from '../ui/kept-form.ts';

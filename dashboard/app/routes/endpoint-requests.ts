@@ -1,6 +1,6 @@
 import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
-import { refusalOf } from '../../src/pages/failures.ts';
+import { refusalMessage } from '../../src/pages/failures.ts';
 import { callEndpoint } from '../../src/requests/call-endpoint.ts';
 import { activityOf } from '../endpoints/endpoint-activity.server.ts';
 import { PARAMETER_PREFIX, SEND_FIELDS } from '../endpoints/send-fields.ts';
@@ -27,5 +27,5 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
     headers: text(SEND_FIELDS.headers),
     body: lineFeeds(text(SEND_FIELDS.body)),
   });
-  return Response.json(await call.catch((error: unknown) => ({ error: refusalOf(error) })));
+  return Response.json(await call.catch((error: unknown) => ({ error: refusalMessage(error) })));
 };

@@ -3,7 +3,7 @@ import { RESOURCES } from '@standin/contract';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { StatusStrip } from '../endpoints/status-strip.tsx';
 import { endpointParams } from './params.server.ts';
-import { conditionsOf } from '../../src/resources/resource-view.ts';
+import { shownConditions } from '../../src/resources/resource-view.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { ConditionList } from '../ui/condition-list.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
@@ -15,7 +15,7 @@ export const loader = async ({ params, context: { backend, mode } }: LoaderFunct
   const object = await getEndpoint(backend, names);
   const { plural } = RESOURCES.Endpoint;
   return {
-    conditions: conditionsOf(object),
+    conditions: shownConditions(object),
     generation: object.metadata.generation,
     command:
       mode === 'local'

@@ -1,7 +1,7 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs } from '@remix-run/node';
 import { Link, useNavigation } from '@remix-run/react';
 import { kubectlCommand, objectYaml } from '../../src/resources/manifest-yaml.ts';
-import { ownerOf } from '../../src/resources/ownership.ts';
+import { managingTool } from '../../src/resources/ownership.ts';
 import { openManifest, saveManifest, submittedText } from '../endpoints/save-manifest.server.ts';
 import { YamlForm } from '../endpoints/yaml-form.tsx';
 import { paths } from '../paths.ts';
@@ -26,7 +26,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
     isFile,
     revision,
     generation: object.metadata.generation,
-    isManaged: ownerOf(object) !== undefined,
+    isManaged: managingTool(object) !== undefined,
     where: await backend.resources.whereIs?.({ kind: 'Endpoint', namespace, name }),
     command: kubectlCommand('apply', objectYaml(object, backend.mode)),
   };

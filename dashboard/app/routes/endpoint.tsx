@@ -8,7 +8,7 @@ import { DeleteEndpoint } from '../endpoints/delete-endpoint.tsx';
 import { SendRequest } from '../endpoints/send-request.tsx';
 import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
 import { useLiveResources } from '../shell/live.ts';
-import { ownerOf, ownershipReason } from '../../src/resources/ownership.ts';
+import { managingTool, ownershipReason } from '../../src/resources/ownership.ts';
 import { endpointParams } from './params.server.ts';
 import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { paths } from '../paths.ts';
@@ -34,7 +34,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
   const names = endpointParams(params);
   const form = await request.formData();
-  if (ownerOf(await getEndpoint(backend, names)) !== undefined) throw new Response(null, { status: 403 });
+  if (managingTool(await getEndpoint(backend, names)) !== undefined) throw new Response(null, { status: 403 });
   const ref = { kind: 'Endpoint', namespace: names.namespace, name: names.endpoint } as const;
   await backend.resources.delete(ref, expectedVersion(form).uid);
   return redirectWithNotice(paths.endpoints(names), `Endpoint ${names.endpoint} was deleted.`);

@@ -1,6 +1,6 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
 import { listText } from '@standin/contract';
-import { capturedOf } from '../../src/captured/captured-bytes.ts';
+import { capturedParts } from '../../src/captured/captured-bytes.ts';
 import { readRow } from '../exchange/read-exchange.server.ts';
 import { COPY_FORMATS } from '../../src/captured/exchange-formats.ts';
 import { harStream } from '../../src/requests/har-stream.ts';
@@ -23,7 +23,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
     return textStream(jsonOf(harStream(entry, options)), { 'content-type': JSON_TYPE });
   }
   const row = await readRow(backend, names);
-  return Response.json(await workers.run('writeSnippet', { row, format, options }, capturedOf(row)));
+  return Response.json(await workers.run('writeSnippet', { row, format, options }, capturedParts(row)));
 };
 
 /** Writes an `ExchangeCopy` as JSON. */

@@ -6,7 +6,7 @@ import { formatTime } from '@standin/contract';
 import type { MockOptions } from '../../src/captured/draft-of-row.ts';
 import { LineDiffView } from '../diff/line-diff-view.tsx';
 import { readRow } from '../exchange/read-exchange.server.ts';
-import { refusalOfWrite } from '../../src/pages/failures.ts';
+import { writeRefusal } from '../../src/pages/failures.ts';
 import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { useInitialFocus } from '../ui/initial-focus.ts';
 import { exchangeParams } from './params.server.ts';
@@ -53,7 +53,7 @@ export const action = async ({ request, params, context }: ActionFunctionArgs) =
   const refused = (reason: string) => data({ reason }, { status: 422 });
   if ('reason' in draft) return refused(draft.reason);
   if (draft.obstacle !== undefined) return refused(draft.obstacle);
-  const refusal = await refusalOfWrite(context.backend.resources.apply(draft.object, expectedVersion(form)));
+  const refusal = await writeRefusal(context.backend.resources.apply(draft.object, expectedVersion(form)));
   if (refusal !== undefined) return refused(refusal);
   const callers = options?.place === 'response' ? 'to requests that meet its conditions ' : '';
   return redirectWithNotice(

@@ -1,7 +1,7 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Link, useNavigate, useNavigation } from '@remix-run/react';
 import { ChevronLeft } from 'lucide-react';
-import { upstreamOf } from '../../src/endpoints/endpoints.ts';
+import { describeUpstream } from '../../src/endpoints/endpoints.ts';
 import { readRow } from '../exchange/read-exchange.server.ts';
 import { exchangeParams } from './params.server.ts';
 import { paths } from '../paths.ts';
@@ -33,7 +33,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
     submission: newSubmission(),
     captured,
     values: earlier === undefined ? replayValuesOf(captured) : valuesLike(captured, earlier),
-    upstream: await upstreamOf(backend, row),
+    upstream: await describeUpstream(backend, row),
     isBodyFocused: new URL(request.url).searchParams.get('focus') === 'body',
   };
 };

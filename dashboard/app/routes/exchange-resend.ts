@@ -1,6 +1,6 @@
 import type { ActionFunctionArgs } from '@remix-run/node';
 import type { Backend } from '../../src/backend.ts';
-import { upstreamOf } from '../../src/endpoints/endpoints.ts';
+import { describeUpstream } from '../../src/endpoints/endpoints.ts';
 import { replayObject } from '../../src/replays/replay-object.ts';
 import type { RequestName } from '../../src/resources/names.ts';
 import { readExchange } from '../exchange/read-exchange.server.ts';
@@ -24,7 +24,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
 const resend = async (backend: Backend, names: RequestName, form: FormData): Promise<Resent | Unsaved> => {
   const { entry } = await readExchange(backend, names, (log, id) => log.preview(id, 0));
   const { method, endpoint } = entry;
-  const upstream = await upstreamOf(backend, { ...names, endpoint });
+  const upstream = await describeUpstream(backend, { ...names, endpoint });
   if (!form.has(CONFIRMED) && (upstream !== undefined || !SAFE_METHODS.has(method)))
     return { kind: 'ask', method, upstream };
   const replay = submittedReplayName(form, names);

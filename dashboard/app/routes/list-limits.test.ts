@@ -34,7 +34,7 @@ const backend = {
   resources: {
     list: (kind: string) => Promise.resolve(lists[kind]),
     get: ({ kind }: { kind: string }) => Promise.resolve(lists[kind]?.[0]),
-    identityOf: ({ metadata }: { metadata: object }) => Promise.resolve(metadata),
+    findIdentity: ({ metadata }: { metadata: object }) => Promise.resolve(metadata),
   },
   logs: {
     requestsByHour: (projects: readonly object[]) => {

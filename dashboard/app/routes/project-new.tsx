@@ -1,7 +1,7 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Link, useNavigation } from '@remix-run/react';
 import { createFirstAccount } from '../../src/accounts/accounts.ts';
-import { refusalOfWrite } from '../../src/pages/failures.ts';
+import { writeRefusal } from '../../src/pages/failures.ts';
 import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { paths } from '../paths.ts';
@@ -23,7 +23,7 @@ export const loader = async ({ context: { backend, mode } }: LoaderFunctionArgs)
 export const action = async ({ request, context: { backend } }: ActionFunctionArgs) => {
   const form = await request.formData();
   if (form.get('intent') === FIRST_ACCOUNT) {
-    const problem = await refusalOfWrite(createFirstAccount(backend));
+    const problem = await writeRefusal(createFirstAccount(backend));
     return problem === undefined ? redirect(paths.newProject()) : data({ problem }, { status: 422 });
   }
   const values = readProjectValues(form);

@@ -5,9 +5,9 @@ import type { ReplaySummary } from '@standin/logstore';
 import { openLog } from '../../src/projects/projects.ts';
 import { toReplayView } from '../replays/to-replay-view.server.ts';
 import { isWorkRefused } from '../../src/workers/work-refused.ts';
-import { refusalOf } from '../../src/pages/failures.ts';
+import { refusalMessage } from '../../src/pages/failures.ts';
 import { useLiveResources } from '../shell/live.ts';
-import { desiredOf } from '../../src/resources/manifest-yaml.ts';
+import { toDesired } from '../../src/resources/manifest-yaml.ts';
 import { replayParams } from './params.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { NotDone } from '../ui/error-summary.tsx';
@@ -68,7 +68,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
     status,
     results: isUnavailable(found) ? undefined : found,
     unavailable: isUnavailable(found) ? found.unavailable : undefined,
-    commands: replayCommands(desiredOf(object)),
+    commands: replayCommands(toDesired(object)),
   };
 };
 
@@ -84,7 +84,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
     const error = saved.ok ? undefined : saved.problems.map(({ message }) => message).join('; ');
     return data({ error }, { status: saved.ok ? 200 : 422 });
   } catch (error) {
-    return data({ error: refusalOf(error) }, { status: 409 });
+    return data({ error: refusalMessage(error) }, { status: 409 });
   }
 };
 

@@ -1,11 +1,11 @@
 import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
 import { useLoaderData } from '@remix-run/react';
 import { API_KEY_DATA_KEY } from '@standin/contract';
-import { refusalOf, refusalOfWrite } from '../../src/pages/failures.ts';
+import { refusalMessage, writeRefusal } from '../../src/pages/failures.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { projectParams } from './params.server.ts';
 import { accountSpec, accountStatus } from '../../src/resources/specs.ts';
-import { readinessOf } from '../../src/resources/resource-view.ts';
+import { readiness } from '../../src/resources/resource-view.ts';
 import { ApiKey } from '../projects/api-key.tsx';
 import { accountOfProject } from '../../src/accounts/accounts.ts';
 import { readRegenerations, regenerateKey } from '../../src/accounts/key-regenerations.ts';
@@ -26,7 +26,7 @@ export const loader = async ({ params, context: { backend, mode } }: LoaderFunct
     regenerations: spec.apiKey === undefined ? await readRegenerations(backend, account) : undefined,
     plan: spec.plan,
     quota: usage?.quota ?? spec.monthlyQuota,
-    readiness: readinessOf(account),
+    readiness: readiness(account),
     command:
       secretName === undefined || mode === 'local'
         ? undefined
@@ -39,11 +39,11 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const account = await accountOfProject(backend, projectParams(params));
   const { namespace, name } = account.metadata;
   if ((await request.formData()).get('intent') === 'regenerate')
-    return { refusal: await refusalOfWrite(regenerateKey(backend, { namespace, account: name })) };
+    return { refusal: await writeRefusal(regenerateKey(backend, { namespace, account: name })) };
   try {
     return { apiKey: await backend.resources.readApiKey(account) };
   } catch (error) {
-    return { refusal: refusalOf(error) };
+    return { refusal: refusalMessage(error) };
   }
 };
 

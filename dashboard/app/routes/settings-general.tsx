@@ -4,15 +4,15 @@ import { useState } from 'react';
 import type { ResourceObject } from '@standin/contract';
 import type { Backend } from '../../src/backend.ts';
 import { versionText } from '../../src/expected-version.ts';
-import { refusalOf } from '../../src/pages/failures.ts';
+import { refusalMessage } from '../../src/pages/failures.ts';
 import { listEndpoints } from '../../src/endpoints/endpoints.ts';
 import { deleteProject, getProject } from '../../src/projects/projects.ts';
 import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { useLiveResources } from '../shell/live.ts';
-import { ownerOf, ownershipReason } from '../../src/resources/ownership.ts';
+import { managingTool, ownershipReason } from '../../src/resources/ownership.ts';
 import { projectParams } from './params.server.ts';
 import { paths } from '../paths.ts';
-import { conditionsOf } from '../../src/resources/resource-view.ts';
+import { shownConditions } from '../../src/resources/resource-view.ts';
 import { DeleteProject } from '../projects/delete-project.tsx';
 import { ProjectForm } from '../projects/project-form.tsx';
 import { projectValuesOf, readProjectValues } from '../projects/project-values.ts';
@@ -34,8 +34,8 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
     ...names,
     generation: object.metadata.generation,
     version: versionText(object),
-    owner: ownerOf(object),
-    conditions: conditionsOf(object),
+    owner: managingTool(object),
+    conditions: shownConditions(object),
     endpointCount: endpoints.length,
     values: projectValuesOf(object),
   };
@@ -45,8 +45,8 @@ const refusalToDelete = async (backend: Backend, project: ResourceObject, form: 
   const { name, uid } = project.metadata;
   if (expectedVersion(form).uid !== uid)
     return `${name} was deleted and created again. Reload this page to see the new project.`;
-  if (ownerOf(project) === undefined && form.get('confirmation') !== name) return `Type ${name} to confirm.`;
-  return deleteProject(backend, project, { withEndpoints: form.get('endpoints') === 'on' }).catch(refusalOf);
+  if (managingTool(project) === undefined && form.get('confirmation') !== name) return `Type ${name} to confirm.`;
+  return deleteProject(backend, project, { withEndpoints: form.get('endpoints') === 'on' }).catch(refusalMessage);
 };
 
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {

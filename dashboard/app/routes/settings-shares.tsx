@@ -3,7 +3,7 @@ import { Link, useLoaderData } from '@remix-run/react';
 import { getProject } from '../../src/projects/projects.ts';
 import { isSharingInPlan } from '../../src/shares/create-share.ts';
 import { listShares, revokeShare } from '../../src/shares/list-shares.ts';
-import { refusalOf } from '../../src/pages/failures.ts';
+import { refusalMessage } from '../../src/pages/failures.ts';
 import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { projectParams } from './params.server.ts';
@@ -39,7 +39,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
     // Also succeeds if the link no longer exists, because then it no longer works.
     await revokeShare(backend.resources, names, typeof share === 'string' ? share : '');
   } catch (error) {
-    return data({ refusal: refusalOf(error) }, { status: 409 });
+    return data({ refusal: refusalMessage(error) }, { status: 409 });
   }
   return redirectWithNotice(paths.shares(names), form.get('intent') === 'remove' ? 'Link removed.' : 'Link revoked.');
 };

@@ -1,5 +1,5 @@
 import type { LoaderFunctionArgs } from '@remix-run/node';
-import { acceptancesOf, refusedCount, refusedRequests } from '../../src/refusals/refused-requests.ts';
+import { findAcceptances, refusedCount, refusedRequests } from '../../src/refusals/refused-requests.ts';
 import { toFailure } from '../../src/pages/failures.ts';
 import { projectParams } from './params.server.ts';
 
@@ -8,7 +8,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   try {
     const names = projectParams(params);
     const refused = await refusedRequests(backend, names);
-    const acceptances = await acceptancesOf(backend, names, refused.items);
+    const acceptances = await findAcceptances(backend, names, refused.items);
     const items = refused.items.map((item, index) => ({ ...item, acceptance: acceptances[index] }));
     return { ...refused, items, total: refusedCount(refused) };
   } catch (error) {

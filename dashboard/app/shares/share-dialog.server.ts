@@ -4,10 +4,10 @@ import { getProject } from '../../src/projects/projects.ts';
 import type { RequestName } from '../../src/resources/names.ts';
 import type { DashboardContext } from '../../src/dashboard-context.ts';
 import { createShare, isSharingInPlan } from '../../src/shares/create-share.ts';
-import { capturedOf } from '../../src/captured/captured-bytes.ts';
+import { capturedParts } from '../../src/captured/captured-bytes.ts';
 import type { RedactedShare } from '../../src/workers/tasks.ts';
 import { readRow } from '../exchange/read-exchange.server.ts';
-import { refusalOf } from '../../src/pages/failures.ts';
+import { refusalMessage } from '../../src/pages/failures.ts';
 import { errorsOf } from '../ui/form-errors.ts';
 import { filledLines } from '../ui/text-lines.ts';
 import { LIFETIME_DEFAULT, LIFETIMES, RULE_FIELDS, type ShareAnswer, type ShareDialogData } from './share-data.ts';
@@ -20,7 +20,7 @@ const redacted = async (
   rules?: RedactionRules,
 ): Promise<RedactedShare> => {
   const row = await readRow(backend, params);
-  return workers.run('redactShare', { row, rules }, capturedOf(row));
+  return workers.run('redactShare', { row, rules }, capturedParts(row));
 };
 
 const linesOf = (form: FormData, field: string): ReturnType<typeof filledLines> => {
@@ -106,6 +106,6 @@ export const createShareFrom = async (context: Context, params: RequestName, for
     }
     return result.reason === 'Invalid' ? refused('', result.problems) : refused(result.message);
   } catch (error) {
-    return refused(refusalOf(error));
+    return refused(refusalMessage(error));
   }
 };

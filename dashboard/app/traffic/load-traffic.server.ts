@@ -1,6 +1,6 @@
 import { formatShortTime } from '@standin/contract';
 import { openLog } from '../../src/projects/projects.ts';
-import { sampleRequestOf } from '../../src/requests/sample-request.ts';
+import { sampleRequest } from '../../src/requests/sample-request.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import type { Backend, ProjectLog } from '../../src/backend.ts';
 import { loadExchange } from '../exchange/load-exchange.server.ts';
@@ -46,7 +46,7 @@ export const loadTraffic = async (
     page: isUnavailable(page) ? { rows: [], hasOlder: false } : page,
     problem: asked.ok ? undefined : asked.problem,
     unavailable: isUnavailable(page) ? page.unavailable : undefined,
-    empty: hasNothing ? await sampleRequestOf(backend, params) : undefined,
+    empty: hasNothing ? await sampleRequest(backend, params) : undefined,
     selection,
   };
 };

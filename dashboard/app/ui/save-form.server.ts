@@ -2,9 +2,9 @@ import { SourceError, type ResourceObject } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import type { ApplyResult, ExpectedVersion } from '../../src/backend.ts';
 import { readVersion } from '../../src/expected-version.ts';
-import { refusalOf } from '../../src/pages/failures.ts';
+import { refusalMessage } from '../../src/pages/failures.ts';
 import { UnsentError } from '../../src/unsent-error.ts';
-import { ownerOf, ownershipReason } from '../../src/resources/ownership.ts';
+import { managingTool, ownershipReason } from '../../src/resources/ownership.ts';
 import { NO_ERRORS, type FormErrors } from './form-errors.ts';
 
 /** The result of submitting a form. */
@@ -27,7 +27,7 @@ export const refusedForm = (errors: FormErrors): SavedForm => ({
 
 /** Returns a rejection if a GitOps tool manages the object, otherwise undefined. */
 export const managedForm = (before: ResourceObject | undefined): SavedForm | undefined => {
-  const owner = before && ownerOf(before);
+  const owner = before && managingTool(before);
   return owner && refusedForm({ fields: {}, form: [ownershipReason(owner)] });
 };
 
@@ -45,7 +45,7 @@ export const saveForm = async (
   } catch (error) {
     const isConflict = error instanceof SourceError && error.kind === 'Conflict';
     const isUnknown = error instanceof SourceError && error.kind === 'Unavailable' && !(error instanceof UnsentError);
-    return { ...refusedForm({ fields: {}, form: [refusalOf(error)] }), isConflict, isUnknown };
+    return { ...refusedForm({ fields: {}, form: [refusalMessage(error)] }), isConflict, isUnknown };
   }
 };
 

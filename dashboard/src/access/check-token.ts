@@ -32,7 +32,7 @@ export const checkToken = async ({ client, signal }: Pick<ClusterUser, 'client' 
  * Returns the expiry in the token, in milliseconds since 1970, or undefined if the token contains no expiry. The token is not
  * verified here, because the API server decides whether it is valid.
  */
-export const expiryOf = (token: string): number | undefined => {
+export const tokenExpiry = (token: string): number | undefined => {
   const payload = token.split('.')[1];
   if (payload === undefined) return undefined;
   try {

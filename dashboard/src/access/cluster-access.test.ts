@@ -30,7 +30,7 @@ it('an audit line has the user, even if the API server did not respond when the 
   const request = new IncomingMessage(new Socket());
   request.headers.authorization = 'Bearer t';
   const sender = { findHolder: () => Promise.resolve('network'), signal: new AbortController().signal };
-  const session = await access.sessionOf(request, sender);
+  const session = await access.findSession(request, sender);
   expect([await session?.findHolder(), await session?.findHolder()]).toEqual(['network', 'network']);
   expect(reviews).toBe(1);
   isDown = false;

@@ -6,7 +6,7 @@ import type { ClusterBackends } from '../cluster/cluster-backend.ts';
 import { userHolder } from '../holders.ts';
 import type { Pools } from '../pools.ts';
 import type { Sender } from '../sender.ts';
-import { bearerOf } from './bearer.ts';
+import { bearerToken } from './bearer.ts';
 import { userNames } from './user-names.ts';
 import { establishSession } from './establish-session.ts';
 import { oidc, type OidcOptions } from './oidc.ts';
@@ -83,15 +83,15 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
     if (next !== undefined) return present(request, next, { sender, cookies: cookie.renew(next) ?? [] });
     return data.tokenExpiresAt > now ? present(request, data, { sender }) : undefined;
   };
-  const sessionOf = oncePerRequest(async (request, sender) => {
-    const token = bearerOf(request);
+  const findSession = oncePerRequest(async (request, sender) => {
+    const token = bearerToken(request);
     return token === undefined ? fromCookie(request, sender) : present(request, { token }, { sender });
   });
   return {
     mode: 'cluster',
-    sessionOf,
+    findSession,
     signInFor: (sender) => {
-      const establishing = { userOf: (token: string) => backends.user(token, sender), cookie, maxAgeMs };
+      const establishing = { createUser: (token: string) => backends.user(token, sender), cookie, maxAgeMs };
       return {
         withToken: (token) => establishSession(establishing, { token }),
         provider: provider?.signInFor(sender, ({ idToken, refreshToken }) =>
@@ -104,7 +104,7 @@ export const clusterAccess = (options: ClusterAccessOptions): Access => {
 };
 
 /** Looks up the session once per request. Several parts of the process use the session, but it must be renewed only once. */
-const oncePerRequest = (find: Access['sessionOf']): Access['sessionOf'] => {
+const oncePerRequest = (find: Access['findSession']): Access['findSession'] => {
   const found = new WeakMap<IncomingMessage, Promise<Session | undefined>>();
   return (request, sender) => {
     const known = found.get(request) ?? find(request, sender);

@@ -28,7 +28,7 @@ const establish = async ({ token = 'opaque', review = () => Promise.resolve(REVI
   } as Partial<SessionCookie> as SessionCookie;
   const result = await establishSession(
     {
-      userOf: () => testUser({ create: review }),
+      createUser: () => testUser({ create: review }),
       cookie,
       maxAgeMs: MAX_AGE_MS,
       now: () => NOW,

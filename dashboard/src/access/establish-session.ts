@@ -1,10 +1,10 @@
 import type { ClusterUser } from '../cluster/cluster-user.ts';
-import { checkToken, expiryOf } from './check-token.ts';
+import { checkToken, tokenExpiry } from './check-token.ts';
 import type { NewSession, SessionCookie } from './session-cookie.ts';
 import type { SignInResult } from './sign-in.ts';
 
 export interface EstablishParts {
-  readonly userOf: (token: string) => ClusterUser;
+  readonly createUser: (token: string) => ClusterUser;
   readonly cookie: SessionCookie;
   readonly maxAgeMs: number;
   readonly now?: () => number;
@@ -22,7 +22,7 @@ const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 /** Asks the API server which user owns the token, and creates a session for that user. */
 export const establishSession = async (
-  { userOf, cookie, maxAgeMs, now = Date.now }: EstablishParts,
+  { createUser, cookie, maxAgeMs, now = Date.now }: EstablishParts,
   { token, refreshToken }: Credential,
 ): Promise<SignInResult> => {
   if (token.length > TOKEN_CHARS_MAX || !TOKEN.test(token)) {
@@ -31,7 +31,7 @@ export const establishSession = async (
       `Invalid bearer token. A token must contain only letters, digits and -._~+/=, and at most ${TOKEN_CHARS_MAX.toLocaleString('en')} characters.`,
     );
   }
-  const check = await checkToken(userOf(token));
+  const check = await checkToken(createUser(token));
   if (check.kind === 'unknown') return refusal('cluster', `Cannot check the token: ${check.message}.`);
   if (check.kind === 'invalid') {
     return refusal(
@@ -71,7 +71,7 @@ interface SessionOptions {
 
 const createSession = ({ token, refreshToken, user, at, maxAgeMs }: SessionOptions): NewSession => {
   const latest = at + maxAgeMs;
-  const tokenExpiresAt = Math.min(expiryOf(token) ?? latest, latest);
+  const tokenExpiresAt = Math.min(tokenExpiry(token) ?? latest, latest);
   // A session with a refresh token can outlive its token.
   return refreshToken === undefined
     ? { token, user, tokenExpiresAt, expiresAt: tokenExpiresAt }

@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import { bearerOf } from './bearer.ts';
+import { bearerToken } from './bearer.ts';
 import { readCookies, setCookie } from './cookies.ts';
 import { returnPath } from './return-path.ts';
 
@@ -39,7 +39,7 @@ export const localToken = (token: string): LocalToken => {
   const cookie = createHmac('sha256', token).update('standin-dev-cookie').digest('base64url');
   return {
     isSentBy: (request) => {
-      const bearer = bearerOf(request);
+      const bearer = bearerToken(request);
       if (bearer !== undefined) return isSame(bearer, token);
       return isSame(readCookies(request.headers.cookie).get(cookieName(request)) ?? '', cookie);
     },

@@ -82,7 +82,7 @@ export const oidc = ({ options, sealer, isSecure, logger, pools }: OidcParts): O
   const flowCookie = (value: string, maxAgeS: number): string =>
     setCookie(name, value, { maxAgeS, sameSite: 'Lax', isSecure });
   const exchange = async (callback: string, flow: z.infer<typeof flowSchema>): Promise<Tokens> =>
-    tokensOf(
+    toTokens(
       await openid.authorizationCodeGrant(await configuration(), new URL(callback, options.url), {
         pkceCodeVerifier: flow.verifier,
         expectedState: flow.state,
@@ -130,7 +130,7 @@ export const oidc = ({ options, sealer, isSecure, logger, pools }: OidcParts): O
     refresh: async (refreshToken, holder) => {
       try {
         const grant = async () => openid.refreshTokenGrant(await configuration(), refreshToken);
-        return tokensOf(await calls.run(holder, grant));
+        return toTokens(await calls.run(holder, grant));
       } catch (error) {
         if (isRejection(error)) return undefined;
         throw error;
@@ -145,7 +145,7 @@ export const isRejection = (error: unknown): boolean =>
 
 const failed = (failure: 'stale' | 'provider', message: string): SignInResult => ({ ok: false, failure, message });
 
-const tokensOf = ({ id_token, refresh_token }: openid.TokenEndpointResponse): Tokens => {
+const toTokens = ({ id_token, refresh_token }: openid.TokenEndpointResponse): Tokens => {
   if (id_token === undefined) throw new Error('the provider returned no ID token; add openid to the scopes');
   return { idToken: id_token, refreshToken: refresh_token };
 };

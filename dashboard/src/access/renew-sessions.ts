@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { FairMap } from '@standin/contract';
 import type { Logger } from 'pino';
 import { userHolder } from '../holders.ts';
-import { expiryOf } from './check-token.ts';
+import { tokenExpiry } from './check-token.ts';
 import type { Tokens } from './oidc.ts';
 import type { SessionData } from './session-cookie.ts';
 
@@ -16,7 +16,7 @@ interface Renewal {
   readonly at: number;
 }
 
-const keyOf = (refreshToken: string): string => createHash('sha256').update(refreshToken).digest('base64url');
+const tokenHash = (refreshToken: string): string => createHash('sha256').update(refreshToken).digest('base64url');
 
 export interface RenewParts {
   /** Resolves to undefined if the provider rejects the refresh token. Rejects if the provider does not respond or fails. */
@@ -41,7 +41,7 @@ export const renewSessions = ({
     try {
       const tokens = await refresh({ ...session, refreshToken });
       if (tokens === undefined) return undefined;
-      const tokenExpiresAt = Math.min(expiryOf(tokens.idToken) ?? session.expiresAt, session.expiresAt);
+      const tokenExpiresAt = Math.min(tokenExpiry(tokens.idToken) ?? session.expiresAt, session.expiresAt);
       return {
         ...session,
         token: tokens.idToken,
@@ -51,14 +51,14 @@ export const renewSessions = ({
     } catch (error) {
       logger.warn({ err: error }, 'identity provider unavailable');
       // The next request retries.
-      renewals.delete(keyOf(refreshToken));
+      renewals.delete(tokenHash(refreshToken));
       return undefined;
     }
   };
   return (session) => {
     const { refreshToken } = session;
     if (refreshToken === undefined) return Promise.resolve(undefined);
-    const key = keyOf(refreshToken);
+    const key = tokenHash(refreshToken);
     for (const [name, { at }] of renewals) if (now() - at >= REMEMBERED_MS) renewals.delete(name);
     const known = renewals.get(key);
     if (known !== undefined) return known.session;

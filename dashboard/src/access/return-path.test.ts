@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pagePathOf, returnPath } from './return-path.ts';
+import { pagePath, returnPath } from './return-path.ts';
 
 const HOME = '/projects';
 
@@ -49,5 +49,5 @@ it.each([
   ['//', HOME],
   ['http://evil.example/x', HOME],
 ])('the page for %s is %s', (url, page) => {
-  expect(pagePathOf(url)).toBe(page);
+  expect(pagePath(url)).toBe(page);
 });

@@ -25,7 +25,7 @@ const isSignIn = (pathname: string): boolean => /^\/(login|logout)(\/|$)/.test(p
  * Returns the path of the page that a request belongs to. Remix requests a page's data at `/page.data`, with route names in the
  * query.
  */
-export const pagePathOf = (originalUrl: string): string => {
+export const pagePath = (originalUrl: string): string => {
   if (!URL.canParse(`${NOWHERE}${originalUrl}`)) return HOME;
   const url = new URL(`${NOWHERE}${originalUrl}`);
   url.searchParams.delete('_routes');

@@ -8,7 +8,7 @@ const NEW = 'b'.repeat(32);
 const NOW = Date.UTC(2026, 10, 21);
 const HOUR_MS = 3_600_000;
 
-const cookieOf = (secrets: readonly [string, ...string[]], isSecure = true): SessionCookie =>
+const testCookie = (secrets: readonly [string, ...string[]], isSecure = true): SessionCookie =>
   sessionCookie({ sealer: createSealer(secrets), isSecure, now: () => NOW });
 const session = (more: Partial<NewSession> = {}): NewSession => ({
   token: 'ey.ey.sig',
@@ -33,7 +33,7 @@ const browser = (set: readonly string[] = [], before = ''): string => {
 
 describe('a session', () => {
   it('is read back unchanged, and its cookie reveals nothing', () => {
-    const cookie = cookieOf([NEW]);
+    const cookie = testCookie([NEW]);
     const set = cookie.start(session({ token: 'secret-token' }));
     expect(cookie.read(browser(set))).toMatchObject(session({ token: 'secret-token' }));
     expect(browser(set).split('; ')).toHaveLength(2);
@@ -45,23 +45,23 @@ describe('a session', () => {
   });
 
   it('has a cookie name without the __Host- prefix over plain HTTP', () => {
-    expect(cookieOf([NEW], false).start(session())?.[0]).toMatch(/^standin-session=[^;]*; .*HttpOnly$/);
+    expect(testCookie([NEW], false).start(session())?.[0]).toMatch(/^standin-session=[^;]*; .*HttpOnly$/);
   });
 
   it('expires', () => {
-    const cookie = cookieOf([NEW]);
+    const cookie = testCookie([NEW]);
     expect(cookie.read(browser(cookie.start(session({ expiresAt: NOW + 1_000 }))))).toBeDefined();
     expect(cookie.read(browser(cookie.start(session({ expiresAt: NOW }))))).toBeUndefined();
   });
 
   it('is read if it was sealed with the previous key, but not with an unknown key', () => {
-    const before = browser(cookieOf([OLD]).start(session()));
-    expect(cookieOf([NEW, OLD]).read(before)).toMatchObject(session());
-    expect(cookieOf([NEW]).read(before)).toBeUndefined();
+    const before = browser(testCookie([OLD]).start(session()));
+    expect(testCookie([NEW, OLD]).read(before)).toMatchObject(session());
+    expect(testCookie([NEW]).read(before)).toBeUndefined();
   });
 
   it('is rejected if its cookie was modified', () => {
-    const cookie = cookieOf([NEW]);
+    const cookie = testCookie([NEW]);
     const header = browser(cookie.start(session()));
     for (let at = header.indexOf('=') + 1; at < header.length; at += 7) {
       const changed = `${header.slice(0, at)}${header[at] === 'A' ? 'B' : 'A'}${header.slice(at + 1)}`;
@@ -75,7 +75,7 @@ describe('a session', () => {
   });
 
   it('uses several cookies if it is too large for one, and clears those of an earlier session', () => {
-    const cookie = cookieOf([NEW]);
+    const cookie = testCookie([NEW]);
     const large = session({ token: 'x'.repeat(6_000) });
     const set = cookie.start(large);
     expect(browser(set).split('; ')).toHaveLength(4);
@@ -89,13 +89,13 @@ describe('a session', () => {
   });
 
   it('is read if another tab has stored a larger session since the request was sent', () => {
-    const cookie = cookieOf([NEW]);
+    const cookie = testCookie([NEW]);
     const other = browser(cookie.start(session({ token: 'x'.repeat(6_000) })));
     expect(cookie.read(browser(cookie.start(session()), other))).toMatchObject(session());
   });
 
   describe('that is renewed', () => {
-    const cookie = cookieOf([NEW]);
+    const cookie = testCookie([NEW]);
     const signedIn = browser(cookie.start(session()));
     /** Returns the cookies that the browser has when a renewal that began after sign-in ends. */
     const afterRenewal = (now: string): string => {
@@ -120,6 +120,6 @@ describe('a session', () => {
   });
 
   it('is refused if it exceeds the limit', () => {
-    expect(cookieOf([NEW]).start(session({ token: 'x'.repeat(9_000) }))).toBeUndefined();
+    expect(testCookie([NEW]).start(session({ token: 'x'.repeat(9_000) }))).toBeUndefined();
   });
 });

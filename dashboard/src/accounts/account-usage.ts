@@ -3,7 +3,7 @@ import { LogStoreError } from '@standin/logstore';
 import type { Backend } from '../backend.ts';
 import { inTime } from '../log-timeout.ts';
 import { accountSpec, accountStatus } from '../resources/specs.ts';
-import { countedIn, monthOf, toUsageView, type LogFailure, type UsageView } from './usage-view.ts';
+import { countedIn, utcMonth, toUsageView, type LogFailure, type UsageView } from './usage-view.ts';
 
 /** Slightly longer than ClickHouse's own query timeout (10 s), because ClickHouse's error is more precise. */
 export const LOG_MS_MAX = 12_000;
@@ -24,7 +24,7 @@ export const accountUsage = async (
     // Omits the error's message, because it contains host names and may quote captured data.
     return { logFailure: `Cannot read from ClickHouse (${error.code}).` };
   };
-  const usage = resources.identityOf(account).then((identity) => logs.usage(identity, monthOf(now)));
+  const usage = resources.findIdentity(account).then((identity) => logs.usage(identity, utcMonth(now)));
   const found = await inTime(usage, LOG_MS_MAX).catch(orFailure);
   return toUsageView(found, { ...counted, quota }, now);
 };

@@ -31,7 +31,7 @@ export interface KeyRegenerationView {
     | undefined;
 }
 
-const isOf = (object: ResourceObject, account: string): boolean =>
+const isInAccount = (object: ResourceObject, account: string): boolean =>
   validSpec('KeyRegeneration', object)?.accountRef.name === account;
 
 /** Returns the regenerations of an account's key, newest first. */
@@ -39,7 +39,7 @@ export const listRegenerations = async (
   { resources }: Backend,
   { namespace, account }: AccountName,
 ): Promise<readonly ResourceObject[]> =>
-  newestFirst((await resources.list('KeyRegeneration', namespace)).filter((object) => isOf(object, account)));
+  newestFirst((await resources.list('KeyRegeneration', namespace)).filter((object) => isInAccount(object, account)));
 
 /** Returns a key regeneration. Rejects with `NotFound` or `SourceError`. */
 export const getRegeneration = async (
@@ -47,7 +47,7 @@ export const getRegeneration = async (
   { namespace, account, regeneration }: AccountName & { readonly regeneration: string },
 ): Promise<ResourceObject> => {
   const object = await resources.get({ kind: 'KeyRegeneration', namespace, name: regeneration });
-  if (object !== undefined && isOf(object, account)) return object;
+  if (object !== undefined && isInAccount(object, account)) return object;
   throw new NotFound('regeneration', `regeneration ${regeneration}`);
 };
 

@@ -2,8 +2,8 @@ import { SourceError, type ResourceObject } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
 import type { Backend } from '../backend.ts';
 import { accountUsage } from './account-usage.ts';
-import { monthOf, type UsageView } from './usage-view.ts';
-import { accountSpec, accountStatus, projectSpec, retentionDaysOf } from '../resources/specs.ts';
+import { utcMonth, type UsageView } from './usage-view.ts';
+import { accountSpec, accountStatus, projectSpec, effectiveRetentionDays } from '../resources/specs.ts';
 
 export interface LoadedUsage {
   /** Undefined if the usage cannot be counted now. `refusal` has the reason. */
@@ -38,11 +38,11 @@ const forgetfulProjects = async (
   { metadata }: ResourceObject,
   now: Date,
 ): Promise<LoadedUsage['forgetful']> => {
-  const daysSoFar = Math.ceil((now.getTime() - monthOf(now).from.getTime()) / DAY_MS);
+  const daysSoFar = Math.ceil((now.getTime() - utcMonth(now).from.getTime()) / DAY_MS);
   const projects = await resources.list('Project', metadata.namespace);
   return projects.flatMap((project) => {
     const { accountRef } = projectSpec(project);
-    const retentionDays = retentionDaysOf(project);
+    const retentionDays = effectiveRetentionDays(project);
     const isShort = retentionDays !== undefined && retentionDays < daysSoFar;
     return isShort && accountRef?.name === metadata.name ? [{ project: project.metadata.name, retentionDays }] : [];
   });

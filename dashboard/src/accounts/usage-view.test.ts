@@ -1,6 +1,6 @@
 import type { Usage } from '@standin/logstore';
 import { describe, expect, it } from 'vitest';
-import { monthOf, toUsageView } from './usage-view.ts';
+import { utcMonth, toUsageView } from './usage-view.ts';
 
 const NOW = new Date('2026-11-21T00:00:00Z');
 const endpoint = { namespace: 'default', project: 'shop', projectUid: 'p', endpoint: 'orders' };
@@ -76,6 +76,6 @@ it.each([
   ['2026-11-21T12:00:00Z', '2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z'],
   ['2026-12-31T23:59:59Z', '2026-12-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z'],
 ])('the month of %s begins at %s and ends at %s', (now, from, to) => {
-  const month = monthOf(new Date(now));
+  const month = utcMonth(new Date(now));
   expect([month.from.toISOString(), month.to.toISOString()]).toEqual([from, to]);
 });

@@ -38,22 +38,22 @@ export interface LogFailure {
 const DAY_MS = 24 * 3_600_000;
 
 /** Returns the calendar month of a time in UTC. */
-export const monthOf = (now: Date): { readonly from: Date; readonly to: Date } => ({
+export const utcMonth = (now: Date): { readonly from: Date; readonly to: Date } => ({
   from: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)),
   to: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)),
 });
 
-const dayOf = (time: Date): string => time.toISOString().slice(0, 'yyyy-mm-dd'.length);
+const utcDay = (time: Date): string => time.toISOString().slice(0, 'yyyy-mm-dd'.length);
 
 const sum = (counts: readonly { readonly requests: number }[]): number =>
   counts.reduce((total, { requests }) => total + requests, 0);
 
 /** Returns the day on which the quota will be used up, extrapolated from the month's average so far. */
 const usedUpOn = (used: number, quota: number | undefined, now: Date): string | undefined => {
-  const { from, to } = monthOf(now);
+  const { from, to } = utcMonth(now);
   if (quota === undefined || used === 0 || used >= quota) return undefined;
   const at = new Date(from.getTime() + ((now.getTime() - from.getTime()) * quota) / used);
-  return at < to ? dayOf(at) : undefined;
+  return at < to ? utcDay(at) : undefined;
 };
 
 /** The usage in an account's status. */
@@ -63,18 +63,18 @@ export interface CountedUsage {
   readonly quota?: number | undefined;
 }
 
-const monthName = (now: Date): string => dayOf(now).slice(0, 'yyyy-mm'.length);
+const monthName = (now: Date): string => utcDay(now).slice(0, 'yyyy-mm'.length);
 
 /** Returns the operator's count for this month, or undefined if it is unknown. */
 export const countedIn = (now: Date, { period, accepted }: CountedUsage): number | undefined =>
   period === monthName(now) ? accepted : undefined;
 
 const everyDay = (usage: Usage, now: Date): DayUsage[] => {
-  const { from, to } = monthOf(now);
+  const { from, to } = utcMonth(now);
   const byDay = new Map(usage.days.map(({ day, requests }) => [day, requests]));
   const days: DayUsage[] = [];
   for (let time = from.getTime(); time < to.getTime(); time += DAY_MS) {
-    const day = dayOf(new Date(time));
+    const day = utcDay(new Date(time));
     days.push({ day, requests: byDay.get(day) ?? 0 });
   }
   return days;
@@ -96,7 +96,7 @@ export const toUsageView = (found: Usage | LogFailure, counted: CountedUsage, no
     used,
     isExact: exact !== undefined,
     quota,
-    resetsOn: dayOf(monthOf(now).to),
+    resetsOn: utcDay(utcMonth(now).to),
     usedUpOn: usedUpOn(used, quota, now),
     endpoints,
     otherRequests: Math.max(0, total - sum(endpoints)),

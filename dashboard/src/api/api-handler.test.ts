@@ -15,7 +15,7 @@ const unavailable = (code = 'ECONNREFUSED'): LogStoreError =>
     code,
   });
 
-const problemOf = async (url: string, init: RequestInit = {}) => {
+const fetchProblem = async (url: string, init: RequestInit = {}) => {
   const response = await fetch(url, init);
   return { headers: response.headers, body: (await response.json()) as Record<string, unknown> };
 };
@@ -23,7 +23,7 @@ const problemOf = async (url: string, init: RequestInit = {}) => {
 describe('a caller', () => {
   it('gets 401 without a token', async () => {
     await using api = await startApiServer(() => Promise.resolve(undefined));
-    const { headers, body } = await problemOf(`${api.url}/projects`);
+    const { headers, body } = await fetchProblem(`${api.url}/projects`);
     expect(body).toMatchObject({ status: 401, code: 'unauthorized' });
     expect(headers.get('www-authenticate')).toBe('Bearer');
   });
@@ -67,7 +67,7 @@ describe('a failure', () => {
   ])('to read resources (%s) has status %d', async (kind, status, code) => {
     const list = () => Promise.reject(new SourceError(kind, 'the reason of the API server'));
     await using api = await startApiServer(() => Promise.resolve(backendWith({}, { list })));
-    const { headers, body } = await problemOf(`${api.url}/projects`);
+    const { headers, body } = await fetchProblem(`${api.url}/projects`);
     expect(body).toMatchObject({ status, code, detail: 'the reason of the API server' });
     expect(headers.has('retry-after')).toBe(status === 503);
   });
@@ -79,7 +79,7 @@ describe('a failure', () => {
     await using api = await startApiServer(() =>
       Promise.resolve(backendWith({ count: () => Promise.reject(unavailable(errorCode)) })),
     );
-    const { body } = await problemOf(`${api.shop}/requests:count`);
+    const { body } = await fetchProblem(`${api.shop}/requests:count`);
     expect(body).toMatchObject({ status, code });
     expect(JSON.stringify(body)).not.toContain('secret');
   });
@@ -87,7 +87,7 @@ describe('a failure', () => {
   it('is logged if it is unexpected, and the response contains no details', async () => {
     const list = () => Promise.reject(new TypeError('secret is undefined'));
     await using api = await startApiServer(() => Promise.resolve(backendWith({}, { list })));
-    const { body } = await problemOf(`${api.url}/projects`);
+    const { body } = await fetchProblem(`${api.url}/projects`);
     expect(body).toMatchObject({ status: 500, code: 'internal' });
     expect(JSON.stringify(body)).not.toContain('secret');
     expect(api.failures()).toBe(1);
@@ -201,7 +201,7 @@ describe('a body', () => {
     const json = Buffer.from(JSON.stringify({ note: 'a'.repeat(API_LIMITS.bodyBytesMax) }));
     for (const body of [json, ReadableStream.from([json])]) {
       const init = { method: 'POST', body, duplex: 'half', headers: { 'content-type': 'application/json' } };
-      const problem = await problemOf(`${api.shop}/replays`, init as RequestInit);
+      const problem = await fetchProblem(`${api.shop}/replays`, init as RequestInit);
       expect(problem.body).toMatchObject({ status: 413, code: 'body_too_large' });
     }
   });
@@ -216,7 +216,7 @@ describe('waits and streams', () => {
       fetch(`${api.shop}/requests:stream`, { signal: leave.signal }),
     );
     await Promise.all(open);
-    const { headers, body } = await problemOf(`${api.shop}/requests:wait`);
+    const { headers, body } = await fetchProblem(`${api.shop}/requests:wait`);
     expect(body).toMatchObject({ status: 429, code: 'too_many_readers' });
     expect(headers.get('retry-after')).toBe('5');
     const wait = `${api.shop}/requests:wait?timeout=0s`;
@@ -276,7 +276,7 @@ describe('waits and streams', () => {
 
   it('refuse an invalid position', async () => {
     await using api = await startApiServer(() => Promise.resolve(backendWith({})));
-    const { body } = await problemOf(`${api.shop}/requests:stream`, { headers: { 'last-event-id': 'x' } });
+    const { body } = await fetchProblem(`${api.shop}/requests:stream`, { headers: { 'last-event-id': 'x' } });
     expect(body).toMatchObject({ code: 'parameter_invalid', errors: [{ name: 'last-event-id' }] });
   });
 });
@@ -312,7 +312,7 @@ it('a wait for requests after another one does not hold its bodies', async () =>
     return Promise.resolve(undefined);
   };
   await using api = await startApiServer(() => Promise.resolve(backendWith({ preview })));
-  const { body } = await problemOf(`${api.shop}/requests:wait?after=${SUMMARY.id}`);
+  const { body } = await fetchProblem(`${api.shop}/requests:wait?after=${SUMMARY.id}`);
   expect(body).toMatchObject({ code: 'request_not_found' });
   expect(previews).toEqual([[SUMMARY.id, 0]]);
 });

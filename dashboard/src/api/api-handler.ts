@@ -39,7 +39,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
 ];
 
 export interface ApiOptions {
-  readonly access: Pick<Access, 'mode' | 'sessionOf'>;
+  readonly access: Pick<Access, 'mode' | 'findSession'>;
   /** `NAMESPACE/NAME` of the dashboard's Service. */
   readonly service?: string | undefined;
   readonly workers: WorkerPool;
@@ -98,7 +98,7 @@ export const apiHandler = (options: ApiOptions): ApiHandler => {
       response.setHeader('allow', found.allowed.join(', '));
       throw new ApiProblem('method_not_allowed', `Allowed: ${found.allowed.join(', ')}.`);
     }
-    const session = await access.sessionOf(request, sender);
+    const session = await access.findSession(request, sender);
     if (session === undefined) throw new ApiProblem('unauthorized');
     const { findHolder } = session;
     const { route, params } = found;
@@ -174,7 +174,8 @@ type Match =
  * Converts a template such as `/projects/{project}/requests:wait` to a regular expression with one group per parameter. A parameter
  * is one path segment.
  */
-const expressionOf = (template: string): RegExp => new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
+const pathExpression = (template: string): RegExp =>
+  new RegExp(`^${template.replaceAll(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
 
 const decoded = (groups: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined => {
   try {
@@ -186,7 +187,7 @@ const decoded = (groups: Readonly<Record<string, string>>): Readonly<Record<stri
 
 /** Creates a function that finds the route for a method and a percent-encoded path. */
 const routeMatcher = (routes: readonly ApiRoute[]): ((method: string, path: string) => Match) => {
-  const table = routes.map((route) => ({ route, expression: expressionOf(route.path) }));
+  const table = routes.map((route) => ({ route, expression: pathExpression(route.path) }));
   return (method, path) => {
     const onPath = table.flatMap(({ route, expression }) => {
       const match = expression.exec(path);

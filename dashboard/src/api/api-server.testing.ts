@@ -108,7 +108,7 @@ export const backendWith = (log: Partial<ProjectLog>, resources: Partial<Backend
   resources: {
     list: () => Promise.resolve([PROJECT]),
     get: ({ name }) => Promise.resolve(name === 'shop' ? PROJECT : undefined),
-    identityOf: ({ metadata: { namespace, name, uid } }) => Promise.resolve({ namespace, name, uid }),
+    findIdentity: ({ metadata: { namespace, name, uid } }) => Promise.resolve({ namespace, name, uid }),
     apply: unexpected,
     check: unexpected,
     delete: unexpected,
@@ -144,13 +144,13 @@ export const startApiServer = async (findBackend: FindBackend, service?: string)
   const logger = pino({ level: 'error' }, { write: () => (failures += 1) });
   const stopping = new AbortController();
   const workers = startWorkers();
-  const findSession: Access['sessionOf'] = async (request, sender) => {
+  const findSession: Access['findSession'] = async (request, sender) => {
     const backend = await findBackend(request, sender);
     const findHolder = () => Promise.resolve(request.headers.authorization ?? '');
     return backend && { user: undefined, backend, cookies: [], findHolder };
   };
   const handle = apiHandler({
-    access: { mode: 'cluster', sessionOf: findSession },
+    access: { mode: 'cluster', findSession },
     service,
     workers,
     logger,

@@ -47,14 +47,14 @@ const inlined = (schema: z.ZodType): Inlined => {
   };
 };
 
-const parametersOf = (place: 'path' | 'query', schema: z.ZodObject): JsonSchema[] =>
+const describeParameters = (place: 'path' | 'query', schema: z.ZodObject): JsonSchema[] =>
   Object.entries(schema.shape as Readonly<Record<string, z.ZodType>>).map(([name, field]) => {
     const { description, ...json } = inlined(field).schema;
     const required = place === 'path' || !field.safeParse(undefined).success;
     return { name, in: place, required, ...(description !== undefined && { description }), schema: json };
   });
 
-const answerOf = ({ description, content = {} }: DocumentedAnswer): JsonSchema => ({
+const describeResponse = ({ description, content = {} }: DocumentedAnswer): JsonSchema => ({
   description,
   content: Object.fromEntries(
     Object.entries(content).map(([type, schema]) => [type, { schema: inlined(schema).schema }]),
@@ -67,7 +67,7 @@ const problemAnswers = (codes: readonly ApiProblemCode[]): Readonly<Record<strin
   return Object.fromEntries(
     [...byStatus].map(([status, those]) => [
       status,
-      answerOf({
+      describeResponse({
         description: those.map((code) => `\`${code}\`: ${API_PROBLEMS[code].title}.`).join(' '),
         content: { 'application/problem+json': problemSchema },
       }),
@@ -75,25 +75,25 @@ const problemAnswers = (codes: readonly ApiProblemCode[]): Readonly<Record<strin
   );
 };
 
-const operationOf = (route: ApiRoute): JsonSchema => {
+const describeOperation = (route: ApiRoute): JsonSchema => {
   const { operationId, tag, summary, description, params, query, body, answers, problems } = route;
   return {
     operationId,
     tags: [tag],
     summary,
     ...(description !== undefined && { description }),
-    parameters: [...parametersOf('path', params), ...parametersOf('query', query)],
+    parameters: [...describeParameters('path', params), ...describeParameters('query', query)],
     ...(body !== undefined && {
       requestBody: { required: true, content: { 'application/json': { schema: inlined(body).schema } } },
     }),
     responses: {
-      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)])),
+      ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, describeResponse(answer)])),
       ...problemAnswers([...EVERYWHERE, ...(body === undefined ? [] : WITH_BODY), ...problems]),
     },
   };
 };
 
-const schemasOf = ({ answers, body }: ApiRoute): z.ZodType[] => [
+const usedSchemas = ({ answers, body }: ApiRoute): z.ZodType[] => [
   ...Object.values(answers).flatMap(({ content = {} }) => Object.values(content)),
   ...(body === undefined ? [] : [body]),
   problemSchema,
@@ -117,7 +117,7 @@ export const openApiDocument = (routes: readonly ApiRoute[]): JsonSchema => {
     paths: Object.fromEntries(
       [...byPath].map(([path, those]) => [
         path,
-        Object.fromEntries(those.map((route) => [route.method.toLowerCase(), operationOf(route)])),
+        Object.fromEntries(those.map((route) => [route.method.toLowerCase(), describeOperation(route)])),
       ]),
     ),
     components: {
@@ -125,7 +125,7 @@ export const openApiDocument = (routes: readonly ApiRoute[]): JsonSchema => {
         token: { type: 'http', scheme: 'bearer', description: 'A bearer token for the Kubernetes cluster.' },
       },
       schemas: Object.fromEntries(
-        routes.flatMap(schemasOf).flatMap((schema) => Object.entries(inlined(schema).components)),
+        routes.flatMap(usedSchemas).flatMap((schema) => Object.entries(inlined(schema).components)),
       ),
     },
   };

@@ -30,7 +30,7 @@ export const accountParams = z.object({
 });
 
 /** Returns microseconds since the epoch. */
-const timeOf = (text: string): number | undefined => {
+const parseTimeUs = (text: string): number | undefined => {
   const ageMs = parseDuration(text);
   if (ageMs !== undefined) return (Date.now() - ageMs) * 1_000;
   return /(Z|[+-]\d{2}:\d{2})$/.test(text) ? parseInstant(text) : undefined;
@@ -40,7 +40,7 @@ const time = (what: string) =>
   z
     .string()
     .transform((text, context) => {
-      const found = timeOf(text);
+      const found = parseTimeUs(text);
       if (found !== undefined) return found;
       context.addIssue('must be an RFC 3339 time such as 2026-11-21T10:00:00Z, or an age such as 10m');
       return z.NEVER;
@@ -123,7 +123,7 @@ export const lifetime = z
   .describe('Lifetime of the link: 1h, 24h, 7d.');
 
 /** Parses a search. Throws an `ApiProblem` with the position of the error. */
-export const searchOf = (q: string | undefined): Filter | undefined => {
+export const parseSearch = (q: string | undefined): Filter | undefined => {
   if (q === undefined) return undefined;
   const result = parseFilter(q);
   if (result.kind === 'parsed') return result.filter;

@@ -48,7 +48,7 @@ const shownReplay = (object: ResourceObject): ApiReplay => {
 
 type ReplayCall = Pick<ApiCall<z.output<typeof replayParams>, unknown, unknown>, 'backend' | 'params'>;
 
-const resultsOf = async ({ backend, params }: ReplayCall) => {
+const openReplays = async ({ backend, params }: ReplayCall) => {
   const { uid } = (await getReplay(backend, params)).metadata;
   return { replays: (await openLog(backend, params)).replays, uid };
 };
@@ -136,7 +136,7 @@ export const replayRoutes = [
     },
     problems: ['replay_not_found', 'project_not_found', 'log_unavailable'],
     handle: async (call) => {
-      const { replays, uid } = await resultsOf(call);
+      const { replays, uid } = await openReplays(call);
       return { kind: 'json', body: { items: await replays.results(uid, call.query) } };
     },
   }),
@@ -155,7 +155,7 @@ export const replayRoutes = [
     },
     problems: ['replay_not_found', 'project_not_found', 'request_not_found', 'log_unavailable'],
     handle: async (call) => {
-      const { replays, uid } = await resultsOf(call);
+      const { replays, uid } = await openReplays(call);
       const answer = await replays.exchange(uid, call.params.id);
       if (answer !== undefined) return { kind: 'json', body: answer };
       throw new NotFound('request', 'result', 'This replay has no result for this request yet.');

@@ -10,13 +10,13 @@ import {
   limit,
   order,
   projectParams,
-  searchOf,
+  parseSearch,
   view,
   waitCount,
   waitTimeout,
 } from './parameters.ts';
 import { API_PROBLEMS, ApiProblem, problemBody } from './problems.ts';
-import { viewsOf } from './request-views.ts';
+import { readViews } from './request-views.ts';
 import { defineRoute, writeItems, writeJson } from './route.ts';
 import { countSchema, explanationSchema, requestListSchema, requestSchema, summarySchema } from './schemas.ts';
 import { streamRequests } from './stream-requests.ts';
@@ -37,12 +37,12 @@ interface FilterQuery {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
-const filterOf = ({ q, from, to }: FilterQuery) => {
+const parseRange = ({ q, from, to }: FilterQuery) => {
   if (from !== undefined && to !== undefined && to < from) {
     const errors = [{ name: 'to', message: 'must not be before from' }];
     throw new ApiProblem('parameter_invalid', 'to: must not be before from', { errors });
   }
-  return { search: searchOf(q), sinceUs: from, untilUs: to };
+  return { search: parseSearch(q), sinceUs: from, untilUs: to };
 };
 
 const listRequests = defineRoute({
@@ -64,10 +64,10 @@ const listRequests = defineRoute({
   handle: async (call) => {
     const { order: direction, limit: wanted, cursor: after, view: shown, ...filter } = call.query;
     const log = await openLog(call.backend, call.params);
-    const summaries = await log.summaries({ ...filterOf(filter), order: direction, limit: wanted, after });
+    const summaries = await log.summaries({ ...parseRange(filter), order: direction, limit: wanted, after });
     const last = summaries.length < wanted ? undefined : summaries.at(-1);
     const nextCursor = last && formatCursor(last);
-    const views = viewsOf(log, summaries, shown);
+    const views = readViews(log, summaries, shown);
     const isNdjson = call.headers.accept.includes(NDJSON);
     return {
       kind: 'stream',
@@ -102,7 +102,7 @@ const countRequests = defineRoute({
   problems: SEARCHES,
   handle: async (call) => {
     const log = await openLog(call.backend, call.params);
-    return { kind: 'json', body: { count: await log.count(filterOf(call.query)) } };
+    return { kind: 'json', body: { count: await log.count(parseRange(call.query)) } };
   },
 });
 
@@ -137,7 +137,7 @@ const awaitRequests = defineRoute({
     const behind = after === undefined ? undefined : (await foundRequest(log.preview(after, 0))).entry;
     const found = await waitForRequests(
       log,
-      { ...filterOf(filter), after: behind, count, timeoutMs: timeout },
+      { ...parseRange(filter), after: behind, count, timeoutMs: timeout },
       call.signal,
     );
     const isEnough = found.length >= count;
@@ -151,7 +151,7 @@ const awaitRequests = defineRoute({
       status: isEnough ? 200 : API_PROBLEMS.wait_timeout.status,
       headers: { 'content-type': isEnough ? 'application/json' : 'application/problem+json' },
       run: (write) =>
-        writeItems(write, viewsOf(log, found, shown), {
+        writeItems(write, readViews(log, found, shown), {
           before: isEnough ? '{"items":[' : `${JSON.stringify(problemBody(problem)).slice(0, -1)},"items":[`,
           after: ']}\n',
         }),
@@ -186,7 +186,7 @@ reconnects with \`Last-Event-ID\` misses nothing, but may receive requests from 
   problems: [...SEARCHES, 'too_many_readers'],
   handle: async (call) => {
     const { view: shown, q, from } = call.query;
-    const options = { search: searchOf(q), sinceUs: from, view: shown, lastEventId: call.headers.lastEventId };
+    const options = { search: parseSearch(q), sinceUs: from, view: shown, lastEventId: call.headers.lastEventId };
     const log = await openLog(call.backend, call.params);
     return {
       kind: 'stream',

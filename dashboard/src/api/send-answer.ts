@@ -23,7 +23,7 @@ export const sendAnswer = async (
   switch (answer.kind) {
     case 'json':
       response.statusCode = answer.status ?? 200;
-      await sendStream(response, jsonOf(response, answer.body), countedWrite);
+      await sendStream(response, jsonPieces(response, answer.body), countedWrite);
       return;
     case 'empty':
       response.writeHead(204).end();
@@ -41,7 +41,7 @@ export const sendAnswer = async (
 type Stream = Pick<Answer & { readonly kind: 'stream' }, 'headers' | 'run'>;
 
 /** Returns JSON in pieces. Otherwise, captured bodies in the value could block the event loop. */
-const jsonOf = (response: ServerResponse, value: unknown): Stream => ({
+const jsonPieces = (response: ServerResponse, value: unknown): Stream => ({
   headers: { 'content-type': 'application/json' },
   run: async (write) => {
     const pieces = jsonStream(value);

@@ -33,7 +33,7 @@ const REFUSED: Readonly<Record<'NotInPlan' | 'ProjectNotFound' | 'RequestNotFoun
   Refused: 'object_refused',
 };
 
-const refusalOf = (result: Extract<CreateShareResult, { readonly ok: false }>): ApiProblem =>
+const refusalProblem = (result: Extract<CreateShareResult, { readonly ok: false }>): ApiProblem =>
   result.reason === 'Invalid' ? invalidObject(result.problems) : new ApiProblem(REFUSED[result.reason], result.message);
 
 export const shareRoutes = [
@@ -68,7 +68,7 @@ export const shareRoutes = [
     handle: async ({ backend, workers, params, body }) => {
       const { requestId, expiresIn: lifetimeMs, redact } = body;
       const result = await createShare({ backend, workers }, { ...params, requestId, lifetimeMs, redact });
-      if (!result.ok) throw refusalOf(result);
+      if (!result.ok) throw refusalProblem(result);
       const { name, path, expiresAt, isAccepted } = result;
       return { kind: 'json', status: 201, body: { name, path, expiresAt, isAccepted } };
     },

@@ -64,7 +64,7 @@ export const streamRequests = async (
     isSending = false;
   };
   const options = {
-    onFailure: noticeOf(send),
+    onFailure: problemNotifier(send),
     onCaughtUp: async (insertedMs: number): Promise<void> => {
       if (insertedMs === position.insertedMs) return;
       position = { ...position, insertedMs };
@@ -103,7 +103,7 @@ const writeEvent = async (write: Write, type: EventType, data: unknown): Promise
  * Returns a function that notifies the client if the log is unavailable. The stream continues afterwards. Any other error ends the
  * stream.
  */
-const noticeOf = (send: SendEvent): ((error: unknown) => Promise<void>) => {
+const problemNotifier = (send: SendEvent): ((error: unknown) => Promise<void>) => {
   let saidAt = -Infinity;
   return async (error) => {
     const problem = toProblem(error);

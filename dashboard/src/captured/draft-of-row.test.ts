@@ -4,7 +4,7 @@ import { parseObject } from '@standin/crds';
 import { newLogRow } from '@standin/exchange/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { draftOf, type MockChoice } from './draft-of-row.ts';
+import { toMockDraft, type MockChoice } from './draft-of-row.ts';
 
 const endpoint = (spec: object): ResourceObject => ({
   apiVersion: GROUP_VERSION,
@@ -46,13 +46,13 @@ const NO_CHOICE: MockChoice = { place: undefined, name: undefined, conditions: u
 const GOLD = { name: 'gold', when: { headers: [{ name: 'x-plan', value: 'gold' }] }, body: '{}' };
 
 const drafted = (spec: object, choice: Partial<MockChoice> = {}, row: Partial<LogRow> = {}) =>
-  draftOf({
+  toMockDraft({
     row: newLogRow({ ...ROW, responseBodyBytes: (row.responseBody ?? ROW.responseBody)?.length ?? 0, ...row }),
     endpoint: endpoint(spec),
     mode: 'local',
     choice: { ...NO_CHOICE, ...choice },
   });
-const specOf = (...args: Parameters<typeof drafted>): unknown => {
+const draftedSpec = (...args: Parameters<typeof drafted>): unknown => {
   const draft = drafted(...args);
   if ('reason' in draft) throw new Error(draft.reason);
   return draft.object.spec;
@@ -71,16 +71,16 @@ const ADDED = {
 
 describe('a captured response', () => {
   it('is added for the path parameters of its request, before other responses', () => {
-    expect(specOf({ responses: [GOLD] })).toMatchObject({ action: 'Forward', responses: [ADDED, GOLD] });
-    expect(specOf({ responses: [GOLD] }, { position: 1 })).toMatchObject({ responses: [GOLD, ADDED] });
-    expect(specOf({ responses: [GOLD] }, { position: 99 })).toMatchObject({ responses: [GOLD, ADDED] });
-    expect(specOf({})).toMatchObject({ responses: [ADDED] });
+    expect(draftedSpec({ responses: [GOLD] })).toMatchObject({ action: 'Forward', responses: [ADDED, GOLD] });
+    expect(draftedSpec({ responses: [GOLD] }, { position: 1 })).toMatchObject({ responses: [GOLD, ADDED] });
+    expect(draftedSpec({ responses: [GOLD] }, { position: 99 })).toMatchObject({ responses: [GOLD, ADDED] });
+    expect(draftedSpec({})).toMatchObject({ responses: [ADDED] });
   });
 
   it('replaces the mock if the endpoint has neither responses nor parameters, unless the user chooses', () => {
     const mock = { action: 'JSON', json: { status: 201, body: '{"id": 1.0}' } };
-    expect(specOf({ slug: '/orders/a%20b' })).toMatchObject(mock);
-    expect(specOf({ responses: [GOLD] }, { place: 'json' })).toMatchObject({ ...mock, responses: [GOLD] });
+    expect(draftedSpec({ slug: '/orders/a%20b' })).toMatchObject(mock);
+    expect(draftedSpec({ responses: [GOLD] }, { place: 'json' })).toMatchObject({ ...mock, responses: [GOLD] });
     expect(drafted({ slug: '/orders', responses: [GOLD] }).options.place).toBe('response');
   });
 
@@ -93,7 +93,7 @@ describe('a captured response', () => {
       { list: 'queryParams', name: 'page', value: '2', isChosen: false },
       { list: 'queryParams', name: 'token', value: undefined, isChosen: false },
     ]);
-    expect(specOf({}, { conditions: [1, 2, 3] })).toMatchObject({
+    expect(draftedSpec({}, { conditions: [1, 2, 3] })).toMatchObject({
       responses: [
         {
           when: {
@@ -156,7 +156,7 @@ describe('a captured response', () => {
   it('can be binary', () => {
     const responseBody = Buffer.from([0x89, 0x50, 0xff]);
     const responseHeaders = [['content-type', 'image/png']] as const;
-    const spec = specOf({}, {}, { responseBody, responseHeaders });
+    const spec = draftedSpec({}, {}, { responseBody, responseHeaders });
     expect(spec).toMatchObject({ responses: [{ name: 'id-a-b', bodyBase64: responseBody.toString('base64') }] });
   });
 

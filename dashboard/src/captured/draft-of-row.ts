@@ -14,8 +14,8 @@ import type { DashboardMode } from '../backend.ts';
 import type { DiffLine } from '../diff/response-diff.ts';
 import { versionText } from '../expected-version.ts';
 import { diffLines } from '../diff/diff-lines.ts';
-import { desiredOf, manifestYaml } from '../resources/manifest-yaml.ts';
-import { objectNameOf } from '../resources/object-name.ts';
+import { toDesired, manifestYaml } from '../resources/manifest-yaml.ts';
+import { toObjectName } from '../resources/object-name.ts';
 import { endpointSpec } from '../resources/specs.ts';
 import { mockOfResponse, type MockPlace, type MockSpec } from './mock-of-response.ts';
 import { conditionsOfRequest, type RequestCondition } from './request-conditions.ts';
@@ -68,16 +68,16 @@ export interface DraftInput {
   readonly choice: MockChoice;
 }
 
-export const draftOf = ({ row, endpoint, mode, choice }: DraftInput): Draft => {
+export const toMockDraft = ({ row, endpoint, mode, choice }: DraftInput): Draft => {
   const entry = toLogEntry(row);
   const spec = endpointSpec(endpoint);
-  const options = optionsOf(entry, spec, choice);
+  const options = mockOptions(entry, spec, choice);
   const made = mockOfResponse(entry, options.place);
   if (!made.ok) return { options, reason: made.reason };
   const { mock, dropped, decoded, addedType } = made;
   const change = options.place === 'json' ? { action: 'JSON', json: mock } : withResponse(spec, mock, options);
   if ('reason' in change) return { options, reason: change.reason };
-  const old = desiredOf(endpoint);
+  const old = toDesired(endpoint);
   const object = { ...old, spec: { ...(old.spec as object), ...change } };
   const yaml = manifestYaml(object, mode);
   const { lines, total: changedLines } = diffLines(manifestYaml(old, mode), yaml);
@@ -105,9 +105,9 @@ const credentialsIn = (entry: LogEntry, { headers = [], body = '' }: MockSpec): 
   return [...new Set(redact(alone, defaultRedaction(alone)).hidden.map(({ name }) => name))];
 };
 
-const optionsOf = (entry: LogEntry, spec: Partial<EndpointSpec>, choice: MockChoice): MockOptions => {
+const mockOptions = (entry: LogEntry, spec: Partial<EndpointSpec>, choice: MockChoice): MockOptions => {
   const slug = typeof spec.slug === 'string' ? spec.slug : '';
-  const responses = responsesOf(spec);
+  const responses = savedResponses(spec);
   const conditions = conditionsOfRequest(entry, slug);
   const isChosen = ({ list }: RequestCondition, index: number): boolean =>
     choice.conditions?.includes(index) ?? list === 'pathParams';
@@ -131,7 +131,7 @@ const suggestedName = (
   taken: readonly string[],
 ): string => {
   const [parameter] = conditions.filter(({ list }) => list === 'pathParams');
-  const base = objectNameOf(
+  const base = toObjectName(
     parameter === undefined
       ? `status ${status}`
       : `${parameter.name} ${parameter.value ?? ''}`.slice(0, SUGGESTED_LENGTH_MAX),
@@ -142,8 +142,8 @@ const suggestedName = (
 
 /** Returns `spec.responses` with the new response. */
 const withResponse = (spec: Partial<EndpointSpec>, mock: MockSpec, options: MockOptions) => {
-  const responses = responsesOf(spec);
-  const when = whenOf(options.conditions.filter(({ isChosen }) => isChosen));
+  const responses = savedResponses(spec);
+  const when = toWhen(options.conditions.filter(({ isChosen }) => isChosen));
   if (when === undefined)
     return {
       reason:
@@ -165,7 +165,7 @@ const withResponse = (spec: Partial<EndpointSpec>, mock: MockSpec, options: Mock
 type ResponseSpec = NonNullable<EndpointSpec['responses']>[number];
 
 /** The spec of an endpoint that was not accepted may have any content. */
-const responsesOf = ({ responses }: Partial<EndpointSpec>): readonly ResponseSpec[] =>
+const savedResponses = ({ responses }: Partial<EndpointSpec>): readonly ResponseSpec[] =>
   Array.isArray(responses) ? responses.filter(isRecord) : [];
 
 interface Content {
@@ -179,7 +179,7 @@ const contentBytes = ({ body = '', bodyBase64 = '' }: Content): number =>
 type When = NonNullable<ResponseSpec['when']>;
 
 /** Returns undefined without conditions. */
-const whenOf = (conditions: readonly RequestCondition[]): When | undefined => {
+const toWhen = (conditions: readonly RequestCondition[]): When | undefined => {
   const of = (list: RequestCondition['list']) =>
     conditions
       .filter((condition) => condition.list === list)

@@ -11,5 +11,5 @@ export type CopyFormat = (typeof COPY_FORMATS)[number];
 /** The text for the clipboard, with notes for the user who copies it. */
 export type ExchangeCopy = Snippet;
 
-export const snippetOf = (entry: LogEntry, format: SnippetFormat, options: SnippetOptions): Snippet =>
+export const requestSnippet = (entry: LogEntry, format: SnippetFormat, options: SnippetOptions): Snippet =>
   format === 'curl' ? curlCommand(entry, options) : fetchSnippet(entry, options);

@@ -22,12 +22,12 @@ export const explainEndpoint = ({
   object,
   request,
 }: ExplainInput): Pick<Explanation, 'response' | 'mock' | 'unmatched'> => {
-  const { response, mock, unmatched } = explain([{ endpoint, rules: () => rulesOf(object) }], request);
+  const { response, mock, unmatched } = explain([{ endpoint, rules: () => endpointRules(object) }], request);
   return { ...(response !== undefined && { response }), ...(mock !== undefined && { mock }), unmatched };
 };
 
 /** Returns no rules if the spec is not valid, which means that the operator has not evaluated it yet. */
-const rulesOf = (object: ResourceObject): CandidateRules => {
+const endpointRules = (object: ResourceObject): CandidateRules => {
   const parsed = parseObject(object);
   if (!parsed.ok || parsed.value.kind !== 'Endpoint') return { responses: [] };
   const { spec } = parsed.value;

@@ -1,6 +1,7 @@
 import { LIMITS, type HeaderPair } from '@standin/contract';
 import { stripHopByHop } from '@standin/egress';
 import { bodyAsBuffer, type LogEntry } from '@standin/exchange';
+import { decodeUtf8 } from '@standin/exchange/formats';
 import { contentCodings, decodeContent } from '../diff/decode-content.ts';
 
 /** `spec.json`, or the part of a response with conditions that is returned. Only the latter can have `bodyBase64`. */
@@ -41,7 +42,6 @@ const WRITTEN_BY_GATEWAY: ReadonlySet<string> = new Set([
   'standin-rejected',
 ]);
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 const kilobytes = (bytes: number): string => `${Math.ceil(bytes / 1_000).toLocaleString('en')} kB`;
 
 const refuse = (reason: string): MockOfResponse => ({ ok: false, reason });
@@ -62,7 +62,7 @@ const mockHeaders = (headers: readonly HeaderPair[]): HeaderPair[] => {
 
 type Bytes = { readonly bytes: Uint8Array } | { readonly reason: string };
 
-const bytesOf = ({ response }: LogEntry): Bytes => {
+const mockableBytes = ({ response }: LogEntry): Bytes => {
   const { headers, truncated, bodyBytes } = response;
   const max = kilobytes(LIMITS.mockBodyBytesMax);
   if (truncated)
@@ -84,8 +84,8 @@ type Body =
   (Pick<MockSpec, 'body' | 'bodyBase64'> & { readonly addedType: string | undefined }) | { readonly reason: string };
 
 /** @param type the content type of the response. Undefined if it has none */
-const bodyOf = (bytes: Uint8Array, type: string | undefined, place: MockPlace): Body => {
-  const text = textOf(bytes);
+const toMockBody = (bytes: Uint8Array, type: string | undefined, place: MockPlace): Body => {
+  const text = decodeUtf8(bytes);
   const isJson = text !== undefined && (text === '' || isJsonText(text));
   // A mock whose content type is JSON must be a JSON document.
   if (!isJson && type !== undefined && JSON_TYPE.test(type))
@@ -103,14 +103,6 @@ const bodyOf = (bytes: Uint8Array, type: string | undefined, place: MockPlace): 
 
 const JSON_TYPE = /^[^;]*[/+]json[ \t]*(;|$)/i;
 
-const textOf = (bytes: Uint8Array): string | undefined => {
-  try {
-    return utf8.decode(bytes);
-  } catch {
-    return undefined;
-  }
-};
-
 const isJsonText = (text: string): boolean => {
   try {
     JSON.parse(text);
@@ -121,7 +113,7 @@ const isJsonText = (text: string): boolean => {
 };
 
 /** Explains why a response cannot be a mock, regardless of its content. Returns undefined if it can be one. */
-export const refusalOf = ({ response, outcome, upstreamError }: LogEntry): string | undefined => {
+export const unmockableReason = ({ response, outcome, upstreamError }: LogEntry): string | undefined => {
   if (response.status === 0) return 'No response to this request was recorded.';
   if (outcome === 'exchange_timeout') return 'The gateway ended this exchange, because it took too long.';
   if (outcome === 'template_failed') return 'This response is an error, because a template could not be rendered.';
@@ -139,16 +131,16 @@ export const refusalOf = ({ response, outcome, upstreamError }: LogEntry): strin
  */
 export const mockOfResponse = (entry: LogEntry, place: MockPlace): MockOfResponse => {
   const { response } = entry;
-  const refusal = refusalOf(entry);
+  const refusal = unmockableReason(entry);
   if (refusal !== undefined) return refuse(refusal);
-  const stored = bytesOf(entry);
+  const stored = mockableBytes(entry);
   if ('reason' in stored) return refuse(`${stored.reason}.`);
   const isBodyless = BODYLESS_STATUSES.has(response.status);
   if (!isBodyless && place === 'json' && stored.bytes.length === 0)
     return refuse('This response has no body. Only mocks with status 204, 205 or 304 can omit the body.');
   const possible = mockHeaders(response.headers);
   const type = possible.find(([name]) => name.toLowerCase() === 'content-type')?.[1];
-  const body = isBodyless ? { addedType: undefined } : bodyOf(stored.bytes, type, place);
+  const body = isBodyless ? { addedType: undefined } : toMockBody(stored.bytes, type, place);
   if ('reason' in body) return refuse(`${body.reason}.`);
   const { addedType, ...content } = body;
   const max = place === 'json' ? LIMITS.mockHeadersMax : LIMITS.responseHeadersMax;

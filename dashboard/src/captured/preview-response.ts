@@ -52,7 +52,7 @@ const HEADER_SHOWN_MAX = 1_000;
 /** Returns what the endpoint would respond with, rendered as gateways do, or why it cannot respond. */
 export const previewResponse = (input: PreviewInput): ResponsePreview | { readonly unavailable: string } => {
   const { endpoint, responses, mock, request } = input;
-  const rules = rulesOf(responses, mock);
+  const rules = tryCompileRules(responses, mock);
   if ('unavailable' in rules) return rules;
   const candidate: Candidate = { endpoint, rules: () => rules };
   const { rejection, response, unmatched, content } = explainContent([candidate], request);
@@ -60,12 +60,14 @@ export const previewResponse = (input: PreviewInput): ResponsePreview | { readon
     rejection,
     response,
     unmatched,
-    content: content && viewOf(content),
-    edited: rejection === undefined ? editedOf(input, candidate, response) : undefined,
+    content: content && toContentView(content),
+    edited: rejection === undefined ? explainEdited(input, candidate, response) : undefined,
   };
 };
 
-const rulesOf = (...config: Parameters<typeof compileRules>): CandidateRules | { readonly unavailable: string } => {
+const tryCompileRules = (
+  ...config: Parameters<typeof compileRules>
+): CandidateRules | { readonly unavailable: string } => {
   try {
     return compileRules(...config);
   } catch (error) {
@@ -73,7 +75,7 @@ const rulesOf = (...config: Parameters<typeof compileRules>): CandidateRules | {
   }
 };
 
-const editedOf = (
+const explainEdited = (
   { responses, mock, request, edited }: PreviewInput,
   candidate: Candidate,
   response: string | undefined,
@@ -81,10 +83,10 @@ const editedOf = (
   const own = edited === 'default' ? { name: '', mock } : responses[edited ?? -1];
   if (own?.mock === undefined || own.name === (response ?? '')) return undefined;
   const content = mockContent(candidate, request, own.mock);
-  return content && { name: own.name, content: viewOf(content) };
+  return content && { name: own.name, content: toContentView(content) };
 };
 
-const viewOf = (content: PlannedResponse): ContentView => {
+const toContentView = (content: PlannedResponse): ContentView => {
   if (content.kind !== 'Mock') return { kind: content.kind, reason: content.reason };
   const { kind, status, headers, body, bodyEncoding, delay } = content;
   const isText = bodyEncoding === 'utf8';

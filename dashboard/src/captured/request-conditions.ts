@@ -29,7 +29,7 @@ const UNSUITABLE: ReadonlySet<string> = new Set(['host', 'content-length', 'date
 /** Returns the conditions that the request meets, without those that exceed a limit. `slug` is that of its endpoint. */
 export const conditionsOfRequest = (entry: LogEntry, slug: string): readonly RequestCondition[] => {
   const { path, query, request } = entry;
-  const pattern = patternOf(slug, path);
+  const pattern = matchedPattern(slug, path);
   const parameters = pattern === undefined ? new Map<string, string[]>() : pathParameters(pattern, path);
   const facts = new RequestFacts({ headers: request.headers, query, parameters });
   const condition = (list: RequestCondition['list'], name: string, value: string): RequestCondition => ({
@@ -57,7 +57,7 @@ export const conditionsOfRequest = (entry: LogEntry, slug: string): readonly Req
 };
 
 /** Returns undefined if the slug has no parameters or has been changed so that it does not match the path. */
-const patternOf = (slug: string, path: string): PathPattern | undefined => {
+const matchedPattern = (slug: string, path: string): PathPattern | undefined => {
   const parsed = hasParameters(slug) ? parsePathPattern(slug) : undefined;
   return parsed?.ok === true && matchesPattern(parsed.pattern, path) ? parsed.pattern : undefined;
 };

@@ -31,7 +31,10 @@ export interface ResultView {
   readonly diff: ResponseDiff | undefined;
 }
 
-const textOf = (headers: readonly HeaderPair[], body: Uint8Array): { text: string; isCut: boolean } | undefined => {
+const decodedText = (
+  headers: readonly HeaderPair[],
+  body: Uint8Array,
+): { text: string; isCut: boolean } | undefined => {
   const decoded = decodeContent(headers, body, SHOWN_BYTES_MAX * 16) ?? body;
   const isCut = decoded.length > SHOWN_BYTES_MAX;
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -65,7 +68,7 @@ const ofReplay = ({ response, durationMs }: ReplayedExchange, body: Uint8Array):
 export const resultView = (row: LogRow | undefined, answer: ReplayedExchange): ResultView => {
   const { requestId, sentAt, method, url, status, durationMs, error, request, response } = answer;
   const body = bodyAsBuffer(response);
-  const shown = textOf(response.headers, body);
+  const shown = decodedText(response.headers, body);
   return {
     requestId,
     sentAt,

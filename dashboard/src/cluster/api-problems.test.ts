@@ -1,6 +1,6 @@
 import { ApiError, type ApiCause } from '@standin/kube';
 import { expect, it } from 'vitest';
-import { problemsOf } from './api-problems.ts';
+import { objectProblems } from './api-problems.ts';
 
 const refusal = (status: number, message: string, causes: readonly ApiCause[] = []): ApiError =>
   new ApiError(message, { status, reason: 'Invalid', request: 'POST /x', causes });
@@ -18,7 +18,7 @@ it.each([
   ],
 ])('%s is shown next to its field', (message, said) => {
   const error = refusal(422, 'MockEndpoint "a" is invalid', [{ field: 'spec.slug', message }]);
-  expect(problemsOf(error)).toEqual([{ path: 'spec.slug', message: said }]);
+  expect(objectProblems(error)).toEqual([{ path: 'spec.slug', message: said }]);
 });
 
 it('omits problems that result from another one', () => {
@@ -29,20 +29,20 @@ it('omits problems that result from another one', () => {
       message: 'Invalid value: null: some validation rules were not checked because the object was invalid',
     },
   ]);
-  expect(problemsOf(error)).toEqual([{ path: 'spec.method', message: 'Unsupported value: "X"' }]);
+  expect(objectProblems(error)).toEqual([{ path: 'spec.method', message: 'Unsupported value: "X"' }]);
 });
 
 it('reports unknown fields', () => {
   const message = 'Endpoint in version "v1alpha1" cannot be handled: strict decoding error: unknown field "spec.foo"';
-  expect(problemsOf(refusal(400, message))).toEqual([{ path: 'spec.foo', message: 'unknown field "spec.foo"' }]);
+  expect(objectProblems(refusal(400, message))).toEqual([{ path: 'spec.foo', message: 'unknown field "spec.foo"' }]);
 });
 
 it('keeps an unknown message', () => {
-  expect(problemsOf(refusal(400, 'the body is too strange'))).toEqual([
+  expect(objectProblems(refusal(400, 'the body is too strange'))).toEqual([
     { path: '', message: 'the body is too strange' },
   ]);
 });
 
 it.each([401, 403, 404, 409, 500])('returns undefined for status %i', (status) => {
-  expect(problemsOf(refusal(status, 'no'))).toBeUndefined();
+  expect(objectProblems(refusal(status, 'no'))).toBeUndefined();
 });

@@ -12,7 +12,7 @@ const UNKNOWN_FIELD = /unknown field "([^"]+)"/g;
  * Returns what the API server reports about an invalid object, by field. Returns undefined if the API server rejected the request
  * for another reason.
  */
-export const problemsOf = (error: ApiError): readonly Problem[] | undefined => {
+export const objectProblems = (error: ApiError): readonly Problem[] | undefined => {
   if (!BAD_OBJECT.has(error.status)) return undefined;
   const problems = error.causes.map(({ field = '', message = '' }) => ({
     path: field === '<nil>' ? '' : field,

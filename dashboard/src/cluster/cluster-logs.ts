@@ -92,19 +92,19 @@ export const clusterLogs = ({ user, reviews, store, identities, operator }: Logs
         throw new SourceError('NotFound', `account ${namespace}/${name} with uid "${uid}" does not exist`);
       }
       const usage = await store.usage(account, range);
-      const keyOf = ({ namespace, name, uid }: ProjectIdentity): string => `${namespace}/${name} ${uid}`;
-      const projectOf = ({ namespace, project: name, projectUid: uid }: EndpointUsage): ProjectIdentity => ({
+      const identityKey = ({ namespace, name, uid }: ProjectIdentity): string => `${namespace}/${name} ${uid}`;
+      const usedProject = ({ namespace, project: name, projectUid: uid }: EndpointUsage): ProjectIdentity => ({
         namespace,
         name,
         uid,
       });
-      const projects = new Map(usage.endpoints.map(projectOf).map((project) => [keyOf(project), project]));
+      const projects = new Map(usage.endpoints.map(usedProject).map((project) => [identityKey(project), project]));
       const visible = new Set<string>();
       const look = async (project: ProjectIdentity): Promise<void> => {
-        if ((await mayRead(project)) && (await isLive('Project', project))) visible.add(keyOf(project));
+        if ((await mayRead(project)) && (await isLive('Project', project))) visible.add(identityKey(project));
       };
       await Promise.all([...projects.values()].map(look));
-      return { ...usage, endpoints: usage.endpoints.filter((row) => visible.has(keyOf(projectOf(row)))) };
+      return { ...usage, endpoints: usage.endpoints.filter((row) => visible.has(identityKey(usedProject(row)))) };
     },
   };
 };

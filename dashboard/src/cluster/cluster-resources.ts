@@ -26,7 +26,7 @@ import {
 import type { ApplyResult, ExpectedVersion, Resources } from '../backend.ts';
 import { checkExpected, missingError } from '../expected-version.ts';
 import { accountSpec } from '../resources/specs.ts';
-import { problemsOf } from './api-problems.ts';
+import { objectProblems } from './api-problems.ts';
 import type { ClusterUser } from './cluster-user.ts';
 import type { Identities } from './identities.ts';
 import { listVisible, type ListParts } from './list-visible.ts';
@@ -58,10 +58,10 @@ export const clusterResources = (parts: ResourcesParts): Resources => {
   return {
     list: async (kind, namespace) => {
       const objects = await (namespace === undefined ? listVisible(parts, kind) : listServed(kind, namespace));
-      return objects.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+      return objects.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
     },
     get: async (ref) => (index.serves(ref.namespace) ? getObject(user, ref) : undefined),
-    identityOf: (object) => identities.of(object),
+    findIdentity: (object) => identities.of(object),
     apply: (object, expected) => write(object, { expected, isDryRun: false }),
     check: async (object, expected) => {
       const result = await write(object, { expected, isDryRun: true });
@@ -76,7 +76,7 @@ export const clusterResources = (parts: ResourcesParts): Resources => {
   };
 };
 
-const nameOf = ({ metadata: { namespace, name } }: ResourceObject): string => `${namespace}/${name}`;
+const sortKey = ({ metadata: { namespace, name } }: ResourceObject): string => `${namespace}/${name}`;
 
 interface WriteOptions {
   readonly expected: ExpectedVersion;
@@ -95,7 +95,7 @@ const writeAs = async (user: ClusterUser, object: DesiredObject, options: WriteO
     } catch (error) {
       const lostRace = isConflict(error) && options.expected !== 'absent';
       if (lostRace && attempt < ATTEMPTS_MAX) continue;
-      const problems = error instanceof ApiError ? problemsOf(error) : undefined;
+      const problems = error instanceof ApiError ? objectProblems(error) : undefined;
       if (problems !== undefined) return { ok: false, problems };
       throw toSourceError(error);
     }

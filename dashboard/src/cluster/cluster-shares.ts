@@ -32,7 +32,7 @@ export const followClusterShares = (view: OwnView, identities: Identities): Shar
       const { namespace, name, uid } = known.metadata;
       const share = await getObject(view, { kind: 'Share', namespace, name });
       if (share?.metadata.uid !== uid || share.metadata.deletionTimestamp !== undefined) return undefined;
-      const project = index.projectOf(share);
+      const project = index.findProject(share);
       return project && { share, projectUid: (await identities.of(project)).uid, surroundings: index };
     },
   };

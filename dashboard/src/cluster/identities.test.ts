@@ -18,7 +18,7 @@ const object = (kind: ResourceObject['kind'], name: string, status?: object, nam
 });
 
 /** Creates identities with an operator that confirms the id `first`. */
-const identitiesOf = (
+const testIdentities = (
   hold: (claimed: ClaimedIdentity) => boolean = ({ uid }) => uid === 'first',
   confirmedMax?: number,
 ) => {
@@ -38,20 +38,20 @@ test.each([
   ['with its own uid in its status', object('Project', 'shop', { id: 'uid of shop' })],
   ['of a kind without identities', object('Endpoint', 'shop', { id: 'first' })],
 ])('an object %s has its own uid, without a question', async (_, given) => {
-  const { identities, asked } = identitiesOf();
+  const { identities, asked } = testIdentities();
   expect(await identities.of(given)).toEqual({ namespace: 'a', name: 'shop', uid: 'uid of shop' });
   expect(asked).toEqual([]);
 });
 
 test('another identity is asked for once, with kind, namespace and name', async () => {
-  const { identities, asked } = identitiesOf();
+  const { identities, asked } = testIdentities();
   for (let times = 0; times < 2; times += 1)
     expect((await identities.of(object('Project', 'shop', { id: 'first' }))).uid).toBe('first');
   expect(asked).toEqual([[{ kind: 'Project', namespace: 'a', name: 'shop', uid: 'first' }]]);
 });
 
 test('an identity that the operator does not confirm is refused each time', async () => {
-  const { identities, asked } = identitiesOf();
+  const { identities, asked } = testIdentities();
   for (let times = 0; times < 2; times += 1)
     await expect(identities.of(object('Account', 'team', { id: 'other' }))).rejects.toMatchObject({
       kind: 'Unavailable',
@@ -61,13 +61,13 @@ test('an identity that the operator does not confirm is refused each time', asyn
 });
 
 test('a confirmed identity does not confirm another one of the same object', async () => {
-  const { identities } = identitiesOf();
+  const { identities } = testIdentities();
   await identities.of(object('Project', 'shop', { id: 'first' }));
   await expect(identities.of(object('Project', 'shop', { id: 'second' }))).rejects.toBeInstanceOf(SourceError);
 });
 
 test('the identities of one page are asked for together', async () => {
-  const { identities, asked } = identitiesOf(() => true);
+  const { identities, asked } = testIdentities(() => true);
   const count = LIMITS.identitiesAskedMax + 1;
   const given = Array.from({ length: count }, (_, index) => object('Project', `p${index}`, { id: `first-${index}` }));
   const found = await Promise.all(given.map((one) => identities.of(one)));
@@ -76,7 +76,7 @@ test('the identities of one page are asked for together', async () => {
 });
 
 test('a namespace with many identities does not displace those of another namespace', async () => {
-  const { identities, asked } = identitiesOf(() => true, 4);
+  const { identities, asked } = testIdentities(() => true, 4);
   const restored = object('Project', 'shop', { id: 'first' });
   await identities.of(restored);
   for (let index = 0; index < 10; index += 1)

@@ -68,7 +68,7 @@ export class LiveChanges {
     // Objects may have changed since the page was loaded. A new topic reports this after its first list.
     if (topic !== undefined) onChange(undefined);
     try {
-      await abortOf([signal, joined.ended.signal]);
+      await untilAborted([signal, joined.ended.signal]);
     } finally {
       joined.listeners.delete(listener);
       if (joined.listeners.size === 0) this.#close(key, joined);
@@ -133,13 +133,13 @@ export class LiveChanges {
   }
 }
 
-const abortOf = async (signals: readonly AbortSignal[]): Promise<void> => {
+const untilAborted = async (signals: readonly AbortSignal[]): Promise<void> => {
   const signal = AbortSignal.any([...signals]);
   if (!signal.aborted) await once(signal, 'abort');
 };
 
 const poll = async (onChange: OnChange, signal: AbortSignal): Promise<void> => {
   const timer = setInterval(() => onChange(undefined), POLL_MS);
-  await abortOf([signal]);
+  await untilAborted([signal]);
   clearInterval(timer);
 };

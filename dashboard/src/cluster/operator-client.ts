@@ -97,7 +97,7 @@ export const operatorClient = ({ urls, tlsDir, logger }: OperatorParts): Operato
 
 /** Tries the addresses until one of the operators leads. An operator that does not lead names the leader. */
 const askLeader = async (urls: readonly string[], ask: (target: Target) => Promise<Response>): Promise<unknown> => {
-  const queue = (await Promise.all(urls.map(addressesOf))).flat().slice(0, ADDRESSES_MAX);
+  const queue = (await Promise.all(urls.map(resolveTargets))).flat().slice(0, ADDRESSES_MAX);
   let failure: unknown = new Error('no operator has an address');
   let hint: string | undefined;
   for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
@@ -109,7 +109,7 @@ const askLeader = async (urls: readonly string[], ask: (target: Target) => Promi
       const leader = follower?.leader ?? undefined;
       if (leader === undefined || leader === hint) continue;
       hint = leader;
-      queue.unshift(...(await addressesOf(hint)));
+      queue.unshift(...(await resolveTargets(hint)));
     } catch (error) {
       failure = error;
     }
@@ -117,7 +117,7 @@ const askLeader = async (urls: readonly string[], ask: (target: Target) => Promi
   throw failure;
 };
 
-const addressesOf = async (text: string): Promise<Target[]> => {
+const resolveTargets = async (text: string): Promise<Target[]> => {
   const url = URL.parse(text);
   if (url?.protocol !== 'https:') return [];
   const found = await lookup(url.hostname.replace(/^\[|\]$/g, ''), { all: true }).catch(() => []);

@@ -1,6 +1,6 @@
 import { LIMITS, SourceError } from '@standin/contract';
 import { expect, it } from 'vitest';
-import { conditionsOf } from '../resources/resource-view.ts';
+import { shownConditions } from '../resources/resource-view.ts';
 import type { ClusterUser } from './cluster-user.ts';
 import { testUser } from './cluster-user.testing.ts';
 import { listIn } from './read-objects.ts';
@@ -92,7 +92,7 @@ it.each([
   expect(JSON.stringify(last).length).toBeLessThan(1_300);
   expect(last?.metadata).toMatchObject({ ...META, name: 'orders' });
   expect(last?.spec).toMatchObject({ projectRef: SPEC.projectRef, slug: '/orders', method: 'POST', action: 'JSON' });
-  expect(conditionsOf(last ?? {})).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' }));
+  expect(shownConditions(last ?? {})).toContainEqual(expect.objectContaining({ type: 'Ready', status: 'True' }));
 });
 
 it('waits for its turn only if it has several pages', async () => {

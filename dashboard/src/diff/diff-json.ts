@@ -50,7 +50,7 @@ interface Member {
   readonly value: Node;
 }
 
-const membersOf = (node: Node): readonly Member[] => {
+const objectMembers = (node: Node): readonly Member[] => {
   const seen = new Map<string, number>();
   return (node.children ?? []).flatMap(({ children: [name, value] = [] }) => {
     if (name === undefined || value === undefined) return [];
@@ -83,12 +83,12 @@ class ValueNumbers {
   }
 
   #number(document: Document, node: Node): number {
-    const number = this.#numberOf(this.#content(document, node));
+    const number = this.contentNumber(this.#content(document, node));
     this.#ofNodes.set(node, number);
     return number;
   }
 
-  #numberOf(content: string): number {
+  contentNumber(content: string): number {
     const number = this.#numbers.get(content) ?? this.#numbers.size;
     this.#numbers.set(content, number);
     return number;
@@ -98,8 +98,8 @@ class ValueNumbers {
   #content(document: Document, node: Node): string {
     switch (node.type) {
       case 'object': {
-        const members = membersOf(node).map(({ id, value }) => [
-          this.#numberOf(`name ${id}`),
+        const members = objectMembers(node).map(({ id, value }) => [
+          this.contentNumber(`name ${id}`),
           this.#number(document, value),
         ]);
         return `{${members
@@ -144,7 +144,7 @@ class JsonComparison {
   }
 
   #compareObjects(path: string, before: Node, after: Node): void {
-    const [old, now] = [membersOf(before), membersOf(after)];
+    const [old, now] = [objectMembers(before), objectMembers(after)];
     const [oldIds, nowById] = [new Set(old.map(({ id }) => id)), new Map(now.map((member) => [member.id, member]))];
     for (const member of old) {
       const other = nowById.get(member.id);

@@ -27,7 +27,7 @@ interface Part {
   readonly removed: boolean;
 }
 
-const partsOf = (before: readonly string[], after: readonly string[]): readonly Part[] =>
+const diffParts = (before: readonly string[], after: readonly string[]): readonly Part[] =>
   diffArrays([...before], [...after], { maxEditLength: EDITS_MAX }) ?? replacedParts(before, after);
 
 /** Returns a diff that replaces everything between the first and the last difference. */
@@ -49,7 +49,7 @@ const replacedParts = (before: readonly string[], after: readonly string[]): rea
 /** Compares two strings line by line. The result includes the lines around each difference. */
 export const diffLines = (before: string, after: string): LineDiff => {
   const [old, now] = [before.split('\n'), after.split('\n')];
-  const parts = partsOf(old, now);
+  const parts = diffParts(old, now);
   const lines: DiffLine[] = [];
   let total = 0;
   let [atOld, atNow] = [0, 0];

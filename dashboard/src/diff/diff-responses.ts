@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { decodeUtf8 } from '@standin/exchange/formats';
 import type { ComparedResponse, ResponseDiff, BodyDiff, BytesView } from './response-diff.ts';
 import { decodeContent } from './decode-content.ts';
 import { diffHeaders } from './diff-headers.ts';
@@ -11,16 +12,10 @@ import { diffLines } from './diff-lines.ts';
  */
 export const COMPARED_BYTES_MAX = 512 * 1024;
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
-const textOf = (bytes: Uint8Array): string | undefined => {
-  try {
-    const text = utf8.decode(bytes);
-    // Bytes with a NUL can be valid UTF-8 by accident, but they are not text.
-    return text.includes('\0') ? undefined : text;
-  } catch {
-    return undefined;
-  }
+const decodeText = (bytes: Uint8Array): string | undefined => {
+  const text = decodeUtf8(bytes);
+  // Bytes with a NUL can be valid UTF-8 by accident, but they are not text.
+  return text?.includes('\0') === true ? undefined : text;
 };
 
 const bytesView = ({ body, bodyBytes, truncated }: ComparedResponse): BytesView => ({
@@ -44,7 +39,7 @@ const diffBodies = (before: ComparedResponse, after: ComparedResponse): BodyDiff
   if (isSameBytes(old, now)) return { kind: 'same', bytes: now.length };
   if (Math.max(old.length, now.length) > COMPARED_BYTES_MAX)
     return asBytes('At least one body is too large to compare in detail.');
-  const [oldText, nowText] = [textOf(old), textOf(now)];
+  const [oldText, nowText] = [decodeText(old), decodeText(now)];
   if (oldText === undefined || nowText === undefined) return asBytes('At least one body is not text.');
   const json = diffJson(oldText, nowText);
   return json === undefined ? { kind: 'text', ...diffLines(oldText, nowText) } : { kind: 'json', ...json };

@@ -1,8 +1,8 @@
 import type { DesiredObject, LogRow, ResourceObject } from '@standin/contract';
 import type { Backend } from '../backend.ts';
-import { capturedOf } from '../captured/captured-bytes.ts';
+import { capturedParts } from '../captured/captured-bytes.ts';
 import type { Draft, MockChange, MockChoice, MockOptions } from '../captured/draft-of-row.ts';
-import { ownerOf, ownershipReason } from '../resources/ownership.ts';
+import { managingTool, ownershipReason } from '../resources/ownership.ts';
 import { problemText } from '../resources/problem-text.ts';
 import { endpointSpec } from '../resources/specs.ts';
 import type { Workers } from '../workers/workers.ts';
@@ -18,8 +18,8 @@ export interface DraftedMock {
   readonly draft: CheckedChange | { readonly reason: string };
 }
 
-const obstacleOf = async ({ resources }: Backend, before: ResourceObject, object: DesiredObject) => {
-  const owner = ownerOf(before);
+const findObstacle = async ({ resources }: Backend, before: ResourceObject, object: DesiredObject) => {
+  const owner = managingTool(before);
   if (owner !== undefined) return ownershipReason(owner);
   const problems = await resources.check(object, before.metadata);
   return problems.length === 0 ? undefined : problemText(problems);
@@ -44,8 +44,8 @@ export const draftMock = async (
   const { options, ...draft }: Draft = await workers.run(
     'draftMock',
     { row, endpoint, mode: backend.mode, choice },
-    capturedOf(row),
+    capturedParts(row),
   );
   if ('reason' in draft) return { endpoint, options, draft };
-  return { endpoint, options, draft: { ...draft, obstacle: await obstacleOf(backend, endpoint, draft.object) } };
+  return { endpoint, options, draft: { ...draft, obstacle: await findObstacle(backend, endpoint, draft.object) } };
 };

@@ -38,7 +38,7 @@ export const endpointUrl = (object: ResourceObject, projectUrl: string | undefin
 /**
  * Describes the upstream of a captured request's endpoint. Returns undefined if the endpoint no longer exists or has no upstream.
  */
-export const upstreamOf = async (
+export const describeUpstream = async (
   { resources }: Backend,
   { namespace, project, endpoint }: Pick<LogRow, 'namespace' | 'project' | 'endpoint'>,
 ): Promise<string | undefined> => {

@@ -6,11 +6,11 @@ export const slugParameters = (slug: string): string[] => [...slug.matchAll(PARA
 /** Returns the path with the values of its parameters, or what to change. Only the value of `{name...}` may contain slashes. */
 export const fillSlug = (
   slug: string,
-  valueOf: (name: string) => string,
+  findValue: (name: string) => string,
 ): { readonly path: string } | { readonly unavailable: string } => {
   const problems: string[] = [];
   const path = slug.replaceAll(PARAMETER, (_, name: string, rest: string | undefined) => {
-    const value = valueOf(name);
+    const value = findValue(name);
     const segments = rest === undefined ? [value] : value.split('/');
     if (value === '') problems.push(`Enter a value for ${name}.`);
     // URLs cannot contain these segments, not even encoded.

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { guessSlug, slugForPath } from './guess-slug.ts';
 
-const endpointOf = (slug: string, method = 'GET', name = 'taken'): ResourceObject => ({
+const testEndpoint = (slug: string, method = 'GET', name = 'taken'): ResourceObject => ({
   apiVersion: GROUP_VERSION,
   kind: 'Endpoint',
   metadata: {
@@ -94,7 +94,7 @@ describe('the slug for a path', () => {
         const path = `/${segments.join('/')}`;
         const slug = guessSlug(path);
         if (slug === undefined) return;
-        const parsed = parseObject({ ...endpointOf(slug), status: undefined });
+        const parsed = parseObject({ ...testEndpoint(slug), status: undefined });
         expect(parsed.ok ? [] : parsed.problems).toEqual([]);
         const pattern = hasParameters(slug) ? parsePathPattern(slug) : undefined;
         expect(pattern === undefined ? slug === path : pattern.ok && matchesPattern(pattern.pattern, path)).toBe(true);
@@ -107,18 +107,18 @@ describe('the slug for a path', () => {
 describe('a new endpoint for a path', () => {
   it('has a slug that no endpoint with this method has', () => {
     expect(slugForPath([], 'GET', '/orders/1')).toEqual({ slug: '/orders/{orderId}' });
-    expect(slugForPath([endpointOf('/orders/{id}', 'POST')], 'GET', '/orders/1')).toEqual({
+    expect(slugForPath([testEndpoint('/orders/{id}', 'POST')], 'GET', '/orders/1')).toEqual({
       slug: '/orders/{orderId}',
     });
-    expect(slugForPath([endpointOf('/orders/{id}')], 'GET', '/orders/1')).toEqual({ slug: '/orders/1' });
-    expect(slugForPath([endpointOf('/{path...}')], 'GET', '/orders/1')).toEqual({ slug: '/orders/{orderId}' });
+    expect(slugForPath([testEndpoint('/orders/{id}')], 'GET', '/orders/1')).toEqual({ slug: '/orders/1' });
+    expect(slugForPath([testEndpoint('/{path...}')], 'GET', '/orders/1')).toEqual({ slug: '/orders/{orderId}' });
   });
 
   it('is not created if an endpoint has exactly this path', () => {
-    const all = [endpointOf('/orders/{id}', 'GET', 'any'), endpointOf('/orders/1', 'GET', 'one')];
+    const all = [testEndpoint('/orders/{id}', 'GET', 'any'), testEndpoint('/orders/1', 'GET', 'one')];
     expect(slugForPath(all, 'GET', '/orders/1')).toEqual({ taken: 'any' });
-    expect(slugForPath([endpointOf('/orders')], 'GET', '/orders')).toEqual({ taken: 'taken' });
-    expect(slugForPath([endpointOf('/tags/{x}')], 'GET', '/tags/a|b')).toEqual({ taken: 'taken' });
+    expect(slugForPath([testEndpoint('/orders')], 'GET', '/orders')).toEqual({ taken: 'taken' });
+    expect(slugForPath([testEndpoint('/tags/{x}')], 'GET', '/tags/a|b')).toEqual({ taken: 'taken' });
   });
 
   it('has the path itself if no slug can match it, so that the form shows why', () => {

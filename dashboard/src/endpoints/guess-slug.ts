@@ -1,4 +1,4 @@
-import { LIMITS, type ResourceObject } from '@standin/contract';
+import { capitalize, LIMITS, type ResourceObject } from '@standin/contract';
 import { decodeSegment, hasParameters, matchesPattern, parsePathPattern, patternShape } from '@standin/responses';
 import { endpointSpec } from '../resources/specs.ts';
 
@@ -44,7 +44,7 @@ const literalSlug = (path: string): string | undefined =>
 const parameterName = (before: string): string => {
   const words = (decodeSegment(before) ?? '').split(/[^A-Za-z0-9]+/).filter((word) => word !== '');
   const [first = '', ...others] = words.map((word) => word.toLowerCase());
-  const noun = singular([first, ...others.map((word) => `${word.charAt(0).toUpperCase()}${word.slice(1)}`)].join(''));
+  const noun = singular([first, ...others.map(capitalize)].join(''));
   const isNoun = /^[a-z]{2}/.test(noun) && noun.length <= NOUN_LENGTH_MAX && !isId(before);
   return isNoun ? `${noun}Id` : 'id';
 };

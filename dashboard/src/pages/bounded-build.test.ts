@@ -5,7 +5,7 @@ import { DEPTH_MAX, VALUES_MAX, isBounded } from './bounded-build.ts';
 import { NotFound } from '../resources/not-found.ts';
 import { signedInBackend } from '../signed-in-backend.ts';
 import { WorkRefused } from '../workers/work-refused.ts';
-import { buildOf, startPages } from './pages-server.testing.ts';
+import { testBuild, startPages } from './pages-server.testing.ts';
 
 const nested = (depth: number): unknown => {
   let value: unknown = 'x';
@@ -38,14 +38,14 @@ describe('route data', () => {
 /** Returns the parsed JSON from the form. Pages show similar data from API callers and upstreams. */
 const reflect = async ({ request }: { request: Request }): Promise<unknown> =>
   JSON.parse((await request.formData()).get('json') as string) as unknown;
-const formOf = (json: string): URLSearchParams => new URLSearchParams({ json });
+const jsonForm = (json: string): URLSearchParams => new URLSearchParams({ json });
 const nestedJson = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
 describe('form data in a page (CVE-2026-34077)', () => {
   // The input comes from the advisory. If Remix encodes the input without an error, `bounded-build.ts` is no longer needed.
   it('makes Remix fail in the middle of a response if it is nested 5,000 levels deep', async () => {
-    const answer = createRequestHandler(buildOf({ echo: { action: reflect } }) as never, 'production');
-    const request = new Request('http://x/echo.data', { method: 'POST', body: formOf(nestedJson(5_000)) });
+    const answer = createRequestHandler(testBuild({ echo: { action: reflect } }) as never, 'production');
+    const request = new Request('http://x/echo.data', { method: 'POST', body: jsonForm(nestedJson(5_000)) });
     const response = await answer(request);
     expect(response.status).toBe(200);
     await expect(response.arrayBuffer()).rejects.toThrow('Maximum call stack size exceeded');
@@ -56,7 +56,7 @@ describe('form data in a page (CVE-2026-34077)', () => {
     ['it has more values than a page may contain', wide(VALUES_MAX + 1)],
   ])('is refused if %s, and the route is logged', async (_, value) => {
     await using pages = await startPages({ echo: { action: () => value } });
-    const response = await fetch(`${pages.url}/echo.data`, { method: 'POST', body: formOf('{}') });
+    const response = await fetch(`${pages.url}/echo.data`, { method: 'POST', body: jsonForm('{}') });
     expect(await response.text()).toContain('This page is too large to show');
     expect(response.status).toBe(500);
     expect(pages.errors).toEqual([{ route: 'echo' }]);
@@ -64,7 +64,7 @@ describe('form data in a page (CVE-2026-34077)', () => {
 
   it('is encoded if it is within the limits', async () => {
     await using pages = await startPages({ echo: { action: reflect } });
-    const response = await fetch(`${pages.url}/echo.data`, { method: 'POST', body: formOf(nestedJson(DEPTH_MAX)) });
+    const response = await fetch(`${pages.url}/echo.data`, { method: 'POST', body: jsonForm(nestedJson(DEPTH_MAX)) });
     expect(response.status).toBe(200);
     expect(await response.text()).toContain('"data"');
   });

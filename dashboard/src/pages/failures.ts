@@ -1,6 +1,6 @@
-import { SourceError, type SourceErrorKind } from '@standin/contract';
+import { capitalize, SourceError, type SourceErrorKind } from '@standin/contract';
 import type { ApplyResult } from '../backend.ts';
-import { isNotFound, sentenceCase, type NotFound } from '../resources/not-found.ts';
+import { isNotFound, type NotFound } from '../resources/not-found.ts';
 import { problemText } from '../resources/problem-text.ts';
 import { isWorkRefused, type WorkRefused } from '../workers/work-refused.ts';
 
@@ -34,7 +34,7 @@ const respond = (failure: Failure, status: number): Response =>
 
 /** Returns an error page that reports what does not exist. Loaders throw it. */
 export const notFound = (what: string, message = 'It may have been renamed or deleted.'): Response =>
-  respond({ kind: 'NotFound', title: `${sentenceCase(what)} not found`, message }, 404);
+  respond({ kind: 'NotFound', title: `${capitalize(what)} not found`, message }, 404);
 
 /** Messages for what is usually removed automatically and not by users. */
 const REASONS: Readonly<Partial<Record<NotFound['what'], string>>> = {
@@ -64,12 +64,12 @@ export const toFailure = (error: unknown): Response | undefined => {
 };
 
 /** Returns the message of a rejected write, for the page that requested it. Rethrows any other error. */
-export const refusalOf = (error: unknown): string => {
+export const refusalMessage = (error: unknown): string => {
   if (isWorkRefused(error)) return error.message;
   if (error instanceof SourceError) return `${TITLES[error.kind]}: ${error.message}`;
   throw error;
 };
 
 /** Resolves to the reason why a write was rejected, or to undefined if it succeeded. */
-export const refusalOfWrite = (write: Promise<ApplyResult>): Promise<string | undefined> =>
-  write.then((result) => (result.ok ? undefined : problemText(result.problems)), refusalOf);
+export const writeRefusal = (write: Promise<ApplyResult>): Promise<string | undefined> =>
+  write.then((result) => (result.ok ? undefined : problemText(result.problems)), refusalMessage);

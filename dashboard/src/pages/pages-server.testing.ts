@@ -16,7 +16,7 @@ type Module = RemixBuild['routes'][string]['module'];
  * Returns a Remix build like the one that Vite generates. Each page contains only its data, as Remix encodes it. Everything else is
  * unchanged from Remix.
  */
-export const buildOf = (modules: Readonly<Record<string, Module>>): unknown => ({
+export const testBuild = (modules: Readonly<Record<string, Module>>): unknown => ({
   entry: {
     module: {
       default: async (
@@ -56,13 +56,14 @@ export const startPages = async (
   const errors: unknown[] = [];
   const readBody = bodyReader();
   const pages = servePages({
-    build: buildOf(modules),
-    contextOf: (request) =>
+    build: testBuild(modules),
+    createContext: (request) =>
       ({
         isDataRequest: request.path.endsWith('.data'),
         logger: { error: (fields: unknown) => errors.push(fields) },
       }) as unknown as DashboardContext,
-    bodyOf: (request, response) => formBody(request, response, { readBody, findHolder: () => 'ada', isSignedIn: true }),
+    openBody: (request, response) =>
+      formBody(request, response, { readBody, findHolder: () => 'ada', isSignedIn: true }),
     holderFor,
     unreceived,
     turns: requestTurns(),

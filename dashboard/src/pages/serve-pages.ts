@@ -12,8 +12,8 @@ import { remixHandler } from './remix-handler.js';
 export interface ServePagesParts {
   /** The exports of a build's `server/index.js`. */
   readonly build: unknown;
-  readonly contextOf: (request: ExpressRequest, response: ExpressResponse) => DashboardContext;
-  readonly bodyOf: (request: ExpressRequest, response: ExpressResponse) => ReadableStream<Uint8Array>;
+  readonly createContext: (request: ExpressRequest, response: ExpressResponse) => DashboardContext;
+  readonly openBody: (request: ExpressRequest, response: ExpressResponse) => ReadableStream<Uint8Array>;
   /** Returns whose shares a page uses (`holders.ts`), without asking the API server. */
   readonly holderFor: (request: ExpressRequest, response: ExpressResponse) => string;
   readonly unreceived: UnreceivedBytes;
@@ -25,7 +25,7 @@ export interface ServePagesParts {
  * client disconnects, and does not limit request bodies.
  */
 export const servePages = (parts: ServePagesParts): RequestHandler => {
-  const { build, contextOf, bodyOf, holderFor, unreceived, turns } = parts;
+  const { build, createContext, openBody, holderFor, unreceived, turns } = parts;
   const answer = remixHandler(boundedBuild(build));
   return (request, response, next) => {
     const url = `http://${request.headers.host ?? ''}${request.originalUrl}`;
@@ -47,9 +47,9 @@ export const servePages = (parts: ServePagesParts): RequestHandler => {
     // Also aborts after a response without a body (HEAD), so that everything the route started for it ends.
     const closed = new AbortController();
     response.once('close', () => closed.abort());
-    const body = ['GET', 'HEAD'].includes(request.method) ? undefined : bodyOf(request, response);
-    const init = { method: request.method, headers: headersOf(request), signal: closed.signal };
-    const context = contextOf(request, response);
+    const body = ['GET', 'HEAD'].includes(request.method) ? undefined : openBody(request, response);
+    const init = { method: request.method, headers: toHeaders(request), signal: closed.signal };
+    const context = createContext(request, response);
     const holder = holderFor(request, response);
     const serve = async (): Promise<void> => {
       await turns(holder, closed.signal);
@@ -89,7 +89,7 @@ const isDecodable = (path: string): boolean => {
   }
 };
 
-const headersOf = ({ headers }: ExpressRequest): Headers => {
+const toHeaders = ({ headers }: ExpressRequest): Headers => {
   const result = new Headers();
   for (const [name, values = []] of Object.entries(headers))
     for (const value of [values].flat()) result.append(name, value);

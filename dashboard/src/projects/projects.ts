@@ -4,7 +4,7 @@ import type { Backend, ProjectLog } from '../backend.ts';
 import { listEndpoints } from '../endpoints/endpoints.ts';
 import type { ProjectName } from '../resources/names.ts';
 import { NotFound } from '../resources/not-found.ts';
-import { ownerOf, ownershipReason } from '../resources/ownership.ts';
+import { managingTool, ownershipReason } from '../resources/ownership.ts';
 import { projectSpec, projectStatus } from '../resources/specs.ts';
 
 /** Returns a project. Rejects with `NotFound` or `SourceError`. */
@@ -24,7 +24,7 @@ export const openLog = async (
   project: ProjectName,
 ): Promise<ProjectLog> => {
   try {
-    return await logs.open(await resources.identityOf(await getProject({ resources }, project)));
+    return await logs.open(await resources.findIdentity(await getProject({ resources }, project)));
   } catch (error) {
     const log =
       error instanceof NotFound
@@ -51,13 +51,15 @@ export const projectAddress = async (
   project: ResourceObject,
 ): Promise<ProjectAddress | undefined> => {
   if (projectStatus(project).url === undefined) return undefined;
-  const uri = await uriOf({ resources }, project).catch(() => undefined);
+  const uri = await readProjectUri({ resources }, project).catch(() => undefined);
   return uri === undefined ? undefined : { uri, url: `${gatewayUrl}/${uri}` };
 };
 
 /** Resolves with the first path segment of the project's URLs. Rejects with `SourceError`. */
-export const uriOf = async ({ resources }: Pick<Backend, 'resources'>, project: ResourceObject): Promise<string> =>
-  projectUri((await resources.identityOf(project)).uid, projectSpec(project));
+export const readProjectUri = async (
+  { resources }: Pick<Backend, 'resources'>,
+  project: ResourceObject,
+): Promise<string> => projectUri((await resources.findIdentity(project)).uid, projectSpec(project));
 
 /**
  * Deletes a project and, if requested, its endpoints first. If a tool manages one of them, deletes nothing and resolves to the
@@ -69,11 +71,11 @@ export const deleteProject = async (
   { withEndpoints }: { readonly withEndpoints: boolean },
 ): Promise<string | undefined> => {
   const { namespace, name, uid } = project.metadata;
-  const owner = ownerOf(project);
+  const owner = managingTool(project);
   if (owner !== undefined) return ownershipReason(owner);
   const endpoints = withEndpoints ? await listEndpoints(backend, { namespace, project: name }) : [];
   for (const endpoint of endpoints) {
-    const itsOwner = ownerOf(endpoint);
+    const itsOwner = managingTool(endpoint);
     if (itsOwner !== undefined) return `Cannot delete endpoint ${endpoint.metadata.name}. ${ownershipReason(itsOwner)}`;
   }
   for (const endpoint of endpoints)

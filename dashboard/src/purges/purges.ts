@@ -23,14 +23,15 @@ export interface NewPurge {
 /** Returns the spec of a Purge, or undefined if the object is invalid. */
 export const purgeSpec = (object: ResourceObject): PurgeSpec | undefined => validSpec('Purge', object);
 
-const isOf = (object: ResourceObject, project: string): boolean => purgeSpec(object)?.projectRef.name === project;
+const isInProject = (object: ResourceObject, project: string): boolean =>
+  purgeSpec(object)?.projectRef.name === project;
 
 /** Returns the purges of one project, newest first. */
 export const listPurges = async (
   { resources }: Backend,
   { namespace, project }: ProjectName,
 ): Promise<readonly ResourceObject[]> =>
-  newestFirst((await resources.list('Purge', namespace)).filter((object) => isOf(object, project)));
+  newestFirst((await resources.list('Purge', namespace)).filter((object) => isInProject(object, project)));
 
 /** Returns a purge of this project. Rejects with `NotFound` or `SourceError`. */
 export const getPurge = async (
@@ -38,7 +39,7 @@ export const getPurge = async (
   { namespace, project, purge }: PurgeName,
 ): Promise<ResourceObject> => {
   const object = await resources.get({ kind: 'Purge', namespace, name: purge });
-  if (object !== undefined && isOf(object, project)) return object;
+  if (object !== undefined && isInProject(object, project)) return object;
   throw new NotFound('purge', `purge ${purge}`);
 };
 

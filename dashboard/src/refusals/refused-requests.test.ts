@@ -1,7 +1,7 @@
 import { GROUP_VERSION, LIMITS, REJECTIONS, type RefusalCount, type ResourceObject } from '@standin/contract';
 import { expect, it } from 'vitest';
 import type { Backend } from '../backend.ts';
-import { acceptancesOf, refusedCount, refusedRequests } from './refused-requests.ts';
+import { findAcceptances, refusedCount, refusedRequests } from './refused-requests.ts';
 
 const PROJECT = { namespace: 'team', project: 'shop' };
 
@@ -29,16 +29,16 @@ const refused = (more: Partial<RefusalCount>): RefusalCount => ({
   ...more,
 });
 
-const backendOf = (counts: readonly RefusalCount[], endpoints: readonly ResourceObject[] = []): Backend =>
+const testBackend = (counts: readonly RefusalCount[], endpoints: readonly ResourceObject[] = []): Backend =>
   ({
     resources: {
       get: () => Promise.resolve(object('Project', 'shop', {})),
       list: () => Promise.resolve(endpoints),
-      identityOf: ({ metadata }: ResourceObject) => Promise.resolve(metadata),
+      findIdentity: ({ metadata }: ResourceObject) => Promise.resolve(metadata),
     },
     logs: { refusals: () => Promise.resolve({ counts, omitted: 2 }) },
   }) as unknown as Backend;
-const read = (...counts: readonly RefusalCount[]) => refusedRequests(backendOf(counts), PROJECT);
+const read = (...counts: readonly RefusalCount[]) => refusedRequests(testBackend(counts), PROJECT);
 
 it.each<[string, Partial<RefusalCount>, boolean]>([
   ['a sender that signs and sent no key', {}, true],
@@ -49,8 +49,8 @@ it.each<[string, Partial<RefusalCount>, boolean]>([
   const { items } = await read(refused({ slug: '/hook', ...more }));
   expect(items[0]?.detail.includes('Set spec.credential')).toBe(isAboutSignatures);
   expect(items[0]?.lastAt).toBe('2026-11-21T00:00:00.000Z');
-  const backend = backendOf([], [endpoint('hook', '/hook', 'POST')]);
-  expect(await acceptancesOf(backend, PROJECT, items)).toEqual([
+  const backend = testBackend([], [endpoint('hook', '/hook', 'POST')]);
+  expect(await findAcceptances(backend, PROJECT, items)).toEqual([
     isAboutSignatures ? { scheme: 'GitHub', endpoint: 'hook' } : undefined,
   ]);
 });
@@ -74,7 +74,7 @@ it('the endpoint of a refused request is the one with its slug, preferably for P
   const items = ['/hook', '/other', '/none', undefined, long.slice(0, LIMITS.refusalPathLengthMax)].map((slug) =>
     refused(slug === undefined ? {} : { slug }),
   );
-  const found = await acceptancesOf(backendOf([], endpoints), PROJECT, (await read(...items)).items);
+  const found = await findAcceptances(testBackend([], endpoints), PROJECT, (await read(...items)).items);
   expect(found.map((one) => one?.endpoint)).toEqual(['post', 'other', undefined, undefined, 'long']);
 });
 

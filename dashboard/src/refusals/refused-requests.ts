@@ -49,7 +49,9 @@ const adviceFor = ({ sender, slug }: RefusalCount): string =>
     `Set spec.credential of the endpoint to accept the signature or the token that ${sender} sends instead.`,
   ].join(' ');
 
-const rejectionOf = (refused: RefusalCount): Pick<Rejection, 'title' | 'detail'> & { readonly status?: number } => {
+const describeRejection = (
+  refused: RefusalCount,
+): Pick<Rejection, 'title' | 'detail'> & { readonly status?: number } => {
   const { code } = refused;
   const known = Object.entries<Rejection>(REJECTIONS).find(([name]) => name === code)?.[1];
   if (known === undefined)
@@ -66,11 +68,11 @@ export const refusedRequests = async (
   { resources, logs }: Pick<Backend, 'resources' | 'logs'>,
   project: ProjectName,
 ): Promise<RefusedRequests> => {
-  const identity = await resources.identityOf(await getProject({ resources }, project));
+  const identity = await resources.findIdentity(await getProject({ resources }, project));
   const { counts, ...rest } = await logs.refusals(identity);
   const items = counts.map((refused) => ({
     ...refused,
-    ...rejectionOf(refused),
+    ...describeRejection(refused),
     lastAt: new Date(refused.lastAt).toISOString(),
   }));
   return { ...rest, items };
@@ -84,7 +86,7 @@ export interface Acceptance {
 }
 
 /** Returns the endpoint for each refused request whose sender signs, in the order of `items`. */
-export const acceptancesOf = async (
+export const findAcceptances = async (
   backend: Backend,
   project: ProjectName,
   items: readonly RefusedRequest[],

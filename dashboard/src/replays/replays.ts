@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { ReplayState, ResourceObject } from '@standin/contract';
 import type { ReplaySpec } from '@standin/crds';
 import type { ApplyResult, Backend, ExpectedVersion } from '../backend.ts';
-import { desiredOf } from '../resources/manifest-yaml.ts';
+import { toDesired } from '../resources/manifest-yaml.ts';
 import type { ProjectName, ReplayName } from '../resources/names.ts';
 import { newestFirst } from '../resources/newest-first.ts';
 import { NotFound } from '../resources/not-found.ts';
@@ -19,7 +19,8 @@ export const newReplayName = (seed?: string): string => {
 /** Returns the spec of a Replay. An invalid spec is returned unchanged, so any field may be missing. */
 export const replaySpec = (object: ResourceObject): Partial<ReplaySpec> => parseSpec(object);
 
-const isOf = (object: ResourceObject, project: string): boolean => replaySpec(object).projectRef?.name === project;
+const isInProject = (object: ResourceObject, project: string): boolean =>
+  replaySpec(object).projectRef?.name === project;
 
 /** Returns a replay in this project, or undefined if it does not exist. */
 export const findReplay = async (
@@ -27,7 +28,7 @@ export const findReplay = async (
   { namespace, project, replay }: ReplayName,
 ): Promise<ResourceObject | undefined> => {
   const object = await resources.get({ kind: 'Replay', namespace, name: replay });
-  return object !== undefined && isOf(object, project) ? object : undefined;
+  return object !== undefined && isInProject(object, project) ? object : undefined;
 };
 
 /** Like `findReplay`, but rejects with `NotFound` if the replay does not exist. */
@@ -42,7 +43,7 @@ export const listReplays = async (
   { resources }: Backend,
   { namespace, project }: ProjectName,
 ): Promise<readonly ResourceObject[]> =>
-  newestFirst((await resources.list('Replay', namespace)).filter((object) => isOf(object, project)));
+  newestFirst((await resources.list('Replay', namespace)).filter((object) => isInProject(object, project)));
 
 /**
  * Pauses, resumes or cancels a replay by changing its `spec.state`. Rejects with `Conflict` if the version differs from `expected`.
@@ -53,6 +54,6 @@ export const setReplayState = (
   state: ReplayState,
   expected: ExpectedVersion,
 ): Promise<ApplyResult> => {
-  const desired = desiredOf(replay);
+  const desired = toDesired(replay);
   return resources.apply({ ...desired, spec: { ...(desired.spec as object), state } }, expected);
 };

@@ -1,7 +1,7 @@
 import type { LogRow } from '@standin/contract';
 import type { ReplayedExchange } from '@standin/logstore';
 import type { ProjectLog } from '../backend.ts';
-import { capturedOf } from '../captured/captured-bytes.ts';
+import { capturedParts } from '../captured/captured-bytes.ts';
 import type { Workers } from '../workers/workers.ts';
 import type { ResultView } from '../captured/result-view.ts';
 
@@ -30,5 +30,5 @@ export const readResponses = async (
  */
 export const compareResponses = (workers: Workers, pair: ResponsePair): Promise<ResultView> => {
   const { body, headers } = pair.answer.response;
-  return workers.run('compareResponses', pair, [...capturedOf(pair.row), body, ...headers.flat()]);
+  return workers.run('compareResponses', pair, [...capturedParts(pair.row), body, ...headers.flat()]);
 };

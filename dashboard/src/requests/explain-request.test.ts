@@ -163,9 +163,9 @@ describe('the explanation of a captured request', () => {
 
   it('requires that the request exists, and permission to list endpoints', async () => {
     await using api = await serve(() => Promise.reject(new SourceError('Forbidden', 'You cannot list endpoints.')));
-    const problemOf = async (id: string): Promise<unknown> =>
+    const fetchProblem = async (id: string): Promise<unknown> =>
       (await fetch(`${api.shop}/requests/${id}/explanation`)).json();
-    expect(await problemOf('id-2')).toMatchObject({ status: 404, code: 'request_not_found' });
-    expect(await problemOf('id-1')).toMatchObject({ status: 403, detail: 'You cannot list endpoints.' });
+    expect(await fetchProblem('id-2')).toMatchObject({ status: 404, code: 'request_not_found' });
+    expect(await fetchProblem('id-1')).toMatchObject({ status: 403, detail: 'You cannot list endpoints.' });
   });
 });

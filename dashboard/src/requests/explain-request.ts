@@ -2,7 +2,7 @@ import { ACTIONS, isRecord, METHODS, type LogRow, type ResourceObject } from '@s
 import { explain, type Candidate, type Explanation } from '@standin/responses';
 import type { Backend } from '../backend.ts';
 import { evaluatedParts } from '../captured/evaluated-parts.ts';
-import { conditionsOf as statusConditionsOf } from '../resources/resource-view.ts';
+import { shownConditions } from '../resources/resource-view.ts';
 import type { Workers } from '../workers/workers.ts';
 
 /** Which response a captured request would get from the current endpoints of its project. */
@@ -26,7 +26,7 @@ export const explainRequest = async (
 ): Promise<RequestExplanation> => {
   const { id, namespace, project, receivedAtUs, method, path, query, requestHeaders: headers, requestBody: body } = row;
   const objects = await backend.resources.list('Endpoint', namespace);
-  const candidates = objects.flatMap((object) => candidateOf(object, project));
+  const candidates = objects.flatMap((object) => toCandidates(object, project));
   const request = { id, receivedAtUs, project, method, path, query, headers, body };
   // Finds the endpoint. A worker compiles and evaluates its responses, which can take a long time.
   const found = explain(candidates, request);
@@ -49,7 +49,7 @@ export const explainRequest = async (
 const NO_RULES = { responses: [] };
 
 /** Returns nothing for an object that gateways do not serve. */
-const candidateOf = (object: ResourceObject, project: string): Candidate[] => {
+const toCandidates = (object: ResourceObject, project: string): Candidate[] => {
   const { spec, metadata } = object;
   if (!isRecord(spec) || !isRecord(spec['projectRef']) || spec['projectRef']['name'] !== project) return [];
   const { slug } = spec;
@@ -61,4 +61,4 @@ const candidateOf = (object: ResourceObject, project: string): Candidate[] => {
 };
 
 const isAccepted = (object: ResourceObject): boolean =>
-  statusConditionsOf(object).some(({ type, status }) => type === 'Accepted' && status === 'True');
+  shownConditions(object).some(({ type, status }) => type === 'Accepted' && status === 'True');

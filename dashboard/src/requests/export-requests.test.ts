@@ -13,7 +13,7 @@ const summary = (n: number): LogSummary => ({
 });
 
 /** Returns a log of this many requests that returns pages like the real one. */
-const logOf = (count: number): ExportedLog => {
+const testLog = (count: number): ExportedLog => {
   const all = Array.from({ length: count }, (_summary, index) => summary(count - index));
   return {
     summaries: ({ after, limit }) => {
@@ -30,7 +30,7 @@ const write = async (name: string, count: number, rowsMax?: number): Promise<str
   const format = exportFormat(name);
   if (format === undefined) throw new Error(`no format ${name}`);
   let text = '';
-  for await (const part of exportTraffic(logOf(count), {}, format, rowsMax)) text += part;
+  for await (const part of exportTraffic(testLog(count), {}, format, rowsMax)) text += part;
   return text;
 };
 

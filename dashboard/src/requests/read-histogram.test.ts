@@ -8,7 +8,7 @@ const now = new Date('2026-11-21T12:00:00Z');
 const since = new Date('2026-11-11T12:00:00Z');
 
 /** Returns a log with this many entries. One in eight matches any search. */
-const logOf = (total: number) => {
+const testLog = (total: number) => {
   const asked: (number | undefined)[] = [];
   const log: Pick<ProjectLog, 'count' | 'histogram'> = {
     count: () => Promise.resolve(total),
@@ -21,7 +21,7 @@ const logOf = (total: number) => {
   return { log: log as ProjectLog, asked };
 };
 
-const searchOf = (text: string) => {
+const parsedSearch = (text: string) => {
   const result = parseFilter(text);
   if (result.kind === 'invalid') throw new Error(result.problem.message);
   return result.filter;
@@ -35,8 +35,8 @@ describe('a search histogram', () => {
     ['bodies of few requests', 'body:refund', 400_000, 1],
     ['neither bodies nor headers', 'status:5xx path:/a*', 10_000_000, 1],
   ])('is estimated only if reading is slow: %s', async (_what, text, total, oneIn) => {
-    const { log, asked } = logOf(total);
-    const filter = { sinceUs: since.getTime() * 1_000, search: searchOf(text) };
+    const { log, asked } = testLog(total);
+    const filter = { sinceUs: since.getTime() * 1_000, search: parsedSearch(text) };
     const view = await readHistogram(log, filter, now, { mayEstimate: true });
     expect(asked).toEqual([oneIn]);
     expect(view).toMatchObject({ matched: total / 8, total, isEstimate: oneIn > 1 });

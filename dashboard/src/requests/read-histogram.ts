@@ -12,7 +12,7 @@ const BUCKET_MS = [
 const SPAN_MS_MIN = 60 * SECOND_MS;
 
 /** Returns buckets that start at round times. */
-const bucketsOf = (since: Date, until: Date) => {
+const roundBuckets = (since: Date, until: Date) => {
   const start = Math.min(since.getTime(), until.getTime() - SPAN_MS_MIN);
   const span = until.getTime() - start;
   // Rounding both ends of the range can add a bucket.
@@ -27,7 +27,7 @@ const bucketsOf = (since: Date, until: Date) => {
 type Filter = Omit<CountFilter, 'projectUid'>;
 
 /** Returns the start of the log, for a range that has no start. */
-const beginningOf = async (log: ProjectLog, { untilUs }: Filter, until: Date): Promise<Date> => {
+const firstReceived = async (log: ProjectLog, { untilUs }: Filter, until: Date): Promise<Date> => {
   const [first] = await log.summaries({ untilUs, order: 'oldest-first', limit: 1 });
   return first === undefined ? new Date(until.getTime() - SPAN_MS_MIN) : new Date(first.receivedAt);
 };
@@ -67,8 +67,8 @@ export const readHistogram = async (
 ): Promise<RequestHistogram> => {
   const { search, sinceUs, untilUs } = filter;
   const until = untilUs === undefined ? now : new Date(Math.ceil(untilUs / 1_000));
-  const since = sinceUs === undefined ? await beginningOf(log, filter, until) : new Date(Math.floor(sinceUs / 1_000));
-  const range = bucketsOf(since, until < since ? since : until);
+  const since = sinceUs === undefined ? await firstReceived(log, filter, until) : new Date(Math.floor(sinceUs / 1_000));
+  const range = roundBuckets(since, until < since ? since : until);
   const countAll = (): Promise<number> => log.count({ sinceUs, untilUs });
   const read = async (oneIn: number) => {
     const buckets = await log.histogram(filter, { ...range, oneIn });

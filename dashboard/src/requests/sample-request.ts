@@ -4,7 +4,7 @@ import { endpointUrl, listEndpoints } from '../endpoints/endpoints.ts';
 import { examplePath } from '../endpoints/example-request.ts';
 import { getProject, projectAddress } from '../projects/projects.ts';
 import type { ProjectName } from '../resources/names.ts';
-import { readinessOf } from '../resources/resource-view.ts';
+import { readiness } from '../resources/resource-view.ts';
 import { endpointSpec } from '../resources/specs.ts';
 import { sendRequest } from './send-request.ts';
 
@@ -23,14 +23,14 @@ export interface SampleRequest {
  * Returns whether the project has endpoints, and a request to an endpoint that is ready. Prefers GET, which needs no body, then mocks
  * and paths without parameters. `first` is undefined if no endpoint is ready.
  */
-export const sampleRequestOf = async (backend: Backend, project: ProjectName) => {
+export const sampleRequest = async (backend: Backend, project: ProjectName) => {
   const [endpoints, address] = await Promise.all([
     listEndpoints(backend, project),
     getProject(backend, project).then((object) => projectAddress(backend, object)),
   ]);
   const callable = endpoints.flatMap((object) => {
     const url = endpointUrl(object, address?.url);
-    if (url === undefined || readinessOf(object).state !== 'ready') return [];
+    if (url === undefined || readiness(object).state !== 'ready') return [];
     const { method = '', slug = '', action } = endpointSpec(object);
     const isGet = method === 'GET';
     const isSafe = isGet || action === 'JSON';
@@ -53,7 +53,7 @@ export interface Sent {
 
 /** Calls an endpoint, as its callers do, so that the list has a request to show. */
 export const sendSampleRequest = async (backend: Backend, project: ProjectName): Promise<Sent> => {
-  const { first } = await sampleRequestOf(backend, project);
+  const { first } = await sampleRequest(backend, project);
   if (first === undefined)
     return { error: 'No endpoint in this project is ready. See the conditions of the endpoints.' };
   const { method, path, isSafe } = first;

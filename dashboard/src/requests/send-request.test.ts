@@ -54,7 +54,7 @@ const backendAt = (sendUrl: string, spec: object, status: object): Backend => {
     sendUrl,
     resources: {
       get: ({ kind }: { kind: string }) => Promise.resolve(objects.find((one) => one.kind === kind)),
-      identityOf: () => Promise.resolve({ namespace: 'default', name: 'project', uid: ID }),
+      findIdentity: () => Promise.resolve({ namespace: 'default', name: 'project', uid: ID }),
       readApiKey: () => Promise.resolve('key'),
     },
   } as unknown as Backend;

@@ -1,7 +1,7 @@
 import type { HeaderPair } from '@standin/contract';
 import { getAccount } from '../accounts/accounts.ts';
 import type { Backend } from '../backend.ts';
-import { getProject, uriOf } from '../projects/projects.ts';
+import { getProject, readProjectUri } from '../projects/projects.ts';
 import type { ProjectName } from '../resources/names.ts';
 import { projectSpec } from '../resources/specs.ts';
 
@@ -46,7 +46,7 @@ export const sendRequest = async (
     await getAccount(backend, { namespace: project.namespace, account }),
   );
   if (apiKey === undefined) return { error: 'The account has no API key yet. See Settings → API key for the reason.' };
-  const target = targetUrl(backend.sendUrl, `/${await uriOf(backend, owner)}${path}`, query);
+  const target = targetUrl(backend.sendUrl, `/${await readProjectUri(backend, owner)}${path}`, query);
   const startedAt = performance.now();
   try {
     const headers = new Headers(given.map(([name, value]): [string, string] => [name, value]));
@@ -59,16 +59,16 @@ export const sendRequest = async (
       signal,
       ...(body !== undefined && { body }),
     });
-    const { bytes, isCut } = await beginningOf(response);
+    const { bytes, isCut } = await readBeginning(response);
     return {
       status: response.status,
       durationMs: performance.now() - startedAt,
-      text: textOf(bytes, isCut),
+      text: decodeBeginning(bytes, isCut),
       isCut,
       rejected: response.headers.get('standin-rejected') ?? undefined,
     };
   } catch (error) {
-    return { error: reasonOf(error, target.origin) };
+    return { error: failureReason(error, target.origin) };
   }
 };
 
@@ -80,7 +80,7 @@ const targetUrl = (base: string, path: string, query: string): URL => {
   return target;
 };
 
-const beginningOf = async ({ body }: Response): Promise<{ bytes: Uint8Array; isCut: boolean }> => {
+const readBeginning = async ({ body }: Response): Promise<{ bytes: Uint8Array; isCut: boolean }> => {
   const reader = body?.getReader();
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -94,7 +94,7 @@ const beginningOf = async ({ body }: Response): Promise<{ bytes: Uint8Array; isC
 };
 
 /** Decodes UTF-8. If the bytes were cut, ignores an incomplete character at their end. */
-const textOf = (bytes: Uint8Array, isCut: boolean): string | undefined => {
+const decodeBeginning = (bytes: Uint8Array, isCut: boolean): string | undefined => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut });
   } catch {
@@ -102,7 +102,7 @@ const textOf = (bytes: Uint8Array, isCut: boolean): string | undefined => {
   }
 };
 
-const reasonOf = (error: unknown, origin: string): string => {
+const failureReason = (error: unknown, origin: string): string => {
   const { cause = error } = error as { cause?: unknown };
   const { code = '', message = '' } = cause as { code?: string; message?: string };
   if (['UND_ERR_INVALID_ARG', 'UND_ERR_NOT_SUPPORTED'].includes(code) || cause instanceof TypeError)

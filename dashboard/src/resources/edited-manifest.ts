@@ -119,5 +119,5 @@ const metadataProblems = (metadata: unknown, ref: ObjectRef, namespaceDefault: s
 };
 
 /** Returns the namespace that a text without one means. */
-export const namespaceDefaultOf = (isFile: boolean, { namespace }: ObjectRef): string =>
+export const defaultNamespace = (isFile: boolean, { namespace }: ObjectRef): string =>
   isFile ? DEFAULT_NAMESPACE : namespace;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { DashboardMode } from '../backend.ts';
-import { desiredOf, manifestYaml, objectYaml } from './manifest-yaml.ts';
+import { toDesired, manifestYaml, objectYaml } from './manifest-yaml.ts';
 
 it.each<[DashboardMode, string, object]>([
   ['local', 'default', { name: 'a' }],
@@ -64,5 +64,5 @@ it('the manifest of an object is that of its latest version', () => {
   }));
   for (const object of [...versions, ...versions, ...versions.toReversed()])
     for (const mode of ['local', 'cluster'] as const)
-      expect(objectYaml(object, mode)).toBe(manifestYaml(desiredOf(object), mode));
+      expect(objectYaml(object, mode)).toBe(manifestYaml(toDesired(object), mode));
 });

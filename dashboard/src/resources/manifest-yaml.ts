@@ -7,7 +7,7 @@ import type { DashboardMode } from '../backend.ts';
 const HIDDEN_ANNOTATIONS = new Set(['kubectl.kubernetes.io/last-applied-configuration']);
 
 /** Returns an object as a user would write it, without status, managed fields and other fields that the API server adds. */
-export const desiredOf = ({ apiVersion, kind, metadata, spec }: ResourceObject): DesiredObject => ({
+export const toDesired = ({ apiVersion, kind, metadata, spec }: ResourceObject): DesiredObject => ({
   apiVersion,
   kind,
   metadata: {
@@ -64,7 +64,7 @@ export const objectYaml = (object: ResourceObject, mode: DashboardMode): string 
   const key = `${uid} ${resourceVersion} ${mode}`;
   const known = texts.get(key);
   if (known !== undefined) return known;
-  const text = manifestYaml(desiredOf(object), mode);
+  const text = manifestYaml(toDesired(object), mode);
   texts.set(key, text, namespace);
   return text;
 };

@@ -1,5 +1,4 @@
-/** Capitalizes the first letter of a string such as `project default/orders`. */
-export const sentenceCase = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+import { capitalize } from '@standin/contract';
 
 /** Thrown if an object in a path does not exist or belongs to another project or account. */
 export class NotFound extends Error {
@@ -11,7 +10,7 @@ export class NotFound extends Error {
   readonly detail: string | undefined;
 
   constructor(what: NotFound['what'], shown: string, detail?: string) {
-    super(`${sentenceCase(shown)} not found`);
+    super(`${capitalize(shown)} not found`);
     this.what = what;
     this.shown = shown;
     this.detail = detail;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { objectNameOf } from './object-name.ts';
+import { toObjectName } from './object-name.ts';
 
 it.each([
   ['Create order', 'create-order'],
@@ -14,5 +14,5 @@ it.each([
   ['x'.repeat(200), 'x'.repeat(63)],
   [`${'x'.repeat(62)} y`, 'x'.repeat(62)],
 ])('%s becomes "%s"', (title, name) => {
-  expect(objectNameOf(title)).toBe(name);
+  expect(toObjectName(title)).toBe(name);
 });

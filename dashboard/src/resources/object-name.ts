@@ -8,9 +8,9 @@ const OTHER_SCRIPT = /(?![\p{Script=Latin}0-9])[\p{Letter}\p{Number}]/u;
  * checksum, so that different titles have different names: `object-1jvfbao` from `注文`. Returns an empty string if the title
  * has neither letters nor digits.
  */
-export const objectNameOf = (title: string): string => {
+export const toObjectName = (title: string): string => {
   const plain = title.normalize('NFKD').replaceAll(/\p{Mark}/gu, '');
-  const checksum = OTHER_SCRIPT.test(plain) ? checksumOf(title.trim()) : undefined;
+  const checksum = OTHER_SCRIPT.test(plain) ? fnv1a(title.trim()) : undefined;
   const name = plain
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
@@ -20,7 +20,7 @@ export const objectNameOf = (title: string): string => {
 };
 
 /** Returns the FNV-1a hash of the text in base 36. */
-const checksumOf = (text: string): string => {
+const fnv1a = (text: string): string => {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return (hash >>> 0).toString(36);

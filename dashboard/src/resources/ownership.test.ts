@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ownerOf } from './ownership.ts';
+import { managingTool } from './ownership.ts';
 
 const metadata = {
   name: 'a',
@@ -25,12 +25,12 @@ it.each([
   ],
   [{ annotations: { 'meta.helm.sh/release-name': 'mocks' } }, 'Helm', 'mocks'],
 ])('%j is managed by %s (%s)', (more, tool, name) => {
-  expect(ownerOf({ metadata: { ...metadata, ...more } })).toEqual({ tool, name });
+  expect(managingTool({ metadata: { ...metadata, ...more } })).toEqual({ tool, name });
 });
 
 it.each([{}, { labels: { 'app.kubernetes.io/instance': 'shop', 'app.kubernetes.io/managed-by': 'kubectl' } }])(
   '%j is not managed by a tool',
   (more) => {
-    expect(ownerOf({ metadata: { ...metadata, ...more } })).toBeUndefined();
+    expect(managingTool({ metadata: { ...metadata, ...more } })).toBeUndefined();
   },
 );

@@ -8,7 +8,7 @@ export interface Owner {
 }
 
 /** Returns the tool that manages an object, if its labels or annotations identify one. Their values are untrusted text. */
-export const ownerOf = ({ metadata }: Pick<ResourceObject, 'metadata'>): Owner | undefined => {
+export const managingTool = ({ metadata }: Pick<ResourceObject, 'metadata'>): Owner | undefined => {
   const { labels = {}, annotations = {} } = metadata;
   const trackingId = annotations['argocd.argoproj.io/tracking-id'];
   // The format is APP:GROUP/KIND:NAMESPACE/NAME.

@@ -39,7 +39,7 @@ const toCondition = (value: unknown): ShownCondition[] => {
  * Returns the conditions in a status. Omits what is not an object and replaces invalid fields, because the status comes from
  * outside this process.
  */
-export const conditionsOf = ({ status }: Pick<ResourceObject, 'status'>): readonly ShownCondition[] => {
+export const shownConditions = ({ status }: Pick<ResourceObject, 'status'>): readonly ShownCondition[] => {
   const conditions = isRecord(status) ? status['conditions'] : undefined;
   return Array.isArray(conditions) ? conditions.flatMap(toCondition) : [];
 };
@@ -47,8 +47,8 @@ export const conditionsOf = ({ status }: Pick<ResourceObject, 'status'>): readon
 /** Reasons that resolve without any action. */
 const PASSING: ReadonlySet<string> = new Set(['Pending', 'NotProgrammed', 'PartiallyProgrammed', 'NoGateway']);
 
-export const readinessOf = (object: ResourceObject): Readiness => {
-  const ready = conditionsOf(object).find(({ type }) => type === 'Ready');
+export const readiness = (object: ResourceObject): Readiness => {
+  const ready = shownConditions(object).find(({ type }) => type === 'Ready');
   const { generation } = object.metadata;
   if (ready === undefined || (ready.observedGeneration !== undefined && ready.observedGeneration < generation)) {
     return { state: 'waiting', reason: 'Pending', message: 'Waiting for the operator.' };

@@ -43,5 +43,5 @@ export const endpointStatus = ({ status }: ResourceObject) => readStatus('Endpoi
 export const accountStatus = ({ status }: ResourceObject) => readStatus('Account', status);
 
 /** Returns the effective retention, or the requested one until the operator has processed the project. */
-export const retentionDaysOf = (project: ResourceObject): number | undefined =>
+export const effectiveRetentionDays = (project: ResourceObject): number | undefined =>
   projectStatus(project).retentionDays ?? projectSpec(project).retentionDays;

@@ -6,7 +6,7 @@ import type { RedactionRules } from '@standin/exchange/redact';
 import type { Backend } from '../backend.ts';
 import { problemText } from '../resources/problem-text.ts';
 import { SHARE_PATH } from './serve-shares.ts';
-import { capturedOf } from '../captured/captured-bytes.ts';
+import { capturedParts } from '../captured/captured-bytes.ts';
 import type { Workers } from '../workers/workers.ts';
 import { createShareToken, shareTokenSha256 } from './share-token.ts';
 
@@ -93,7 +93,7 @@ export const createShare = async (
     return { ok: false, reason: 'ProjectNotFound', message: `Project ${namespace}/${projectName} does not exist.` };
   if ((await isSharingInPlan(backend, project)) === false)
     return { ok: false, reason: 'NotInPlan', message: SHARING_NEEDS_PRO };
-  const log = await logs.open(await resources.identityOf(project));
+  const log = await logs.open(await resources.findIdentity(project));
   const row = await log.row(requestId);
   if (row === undefined)
     return { ok: false, reason: 'RequestNotFound', message: `The project log does not contain request ${requestId}.` };
@@ -102,7 +102,7 @@ export const createShare = async (
   const lifetime = Math.min(lifetimeMs, LIMITS.shareLifetimeMsMax);
   const expiresAt = new Date(Date.now() + lifetime).toISOString().replace(/\.\d+Z$/, 'Z');
   const name = newName();
-  const { rules, exchange } = await workers.run('redactShare', { row, rules: wanted.redact }, capturedOf(row));
+  const { rules, exchange } = await workers.run('redactShare', { row, rules: wanted.redact }, capturedParts(row));
   const { headers, query, jsonPaths } = rules;
   const title = `${exchange.method} ${exchange.target.slice(0, TITLE_CHARS_MAX)}`;
   const spec = {

@@ -22,7 +22,7 @@ export interface ShareView {
   readonly message: string;
 }
 
-const stateOf = (share: ResourceObject, expiresAt: string, now: number): Pick<ShareView, 'state' | 'message'> => {
+const shareState = (share: ResourceObject, expiresAt: string, now: number): Pick<ShareView, 'state' | 'message'> => {
   const { conditions = [] } = readStatus('Share', share.status);
   const accepted = conditions.find(({ type }) => type === 'Accepted');
   if (Date.parse(expiresAt) <= now || accepted?.reason === 'Expired') return { state: 'expired', message: '' };
@@ -35,14 +35,14 @@ const stateOf = (share: ResourceObject, expiresAt: string, now: number): Pick<Sh
 };
 
 /** Returns what lists show of a Share. Returns undefined if the Share is invalid or belongs to another project. */
-const viewOf = (share: ResourceObject, project: string, now: number): ShareView | undefined => {
+const toShareView = (share: ResourceObject, project: string, now: number): ShareView | undefined => {
   const spec = validSpec('Share', share);
   if (spec?.projectRef.name !== project) return undefined;
   const { requestId, expiresAt, redact } = spec;
   const rules = [redact?.headers, redact?.query, redact?.jsonPaths].reduce((sum, list) => sum + (list?.length ?? 0), 0);
   const { name, creationTimestamp: createdAt, annotations } = share.metadata;
   const title = annotations?.[SHARE_TITLE] ?? '';
-  return { name, requestId, title, createdAt, expiresAt, rules, ...stateOf(share, expiresAt, now) };
+  return { name, requestId, title, createdAt, expiresAt, rules, ...shareState(share, expiresAt, now) };
 };
 
 const byAge = (a: ShareView, b: ShareView): number =>
@@ -55,7 +55,7 @@ export const listShares = async (
 ): Promise<readonly ShareView[]> => {
   const now = Date.now();
   const shares = await resources.list('Share', namespace);
-  return shares.flatMap((share) => viewOf(share, project, now) ?? []).sort(byAge);
+  return shares.flatMap((share) => toShareView(share, project, now) ?? []).sort(byAge);
 };
 
 /**
@@ -68,7 +68,7 @@ export const revokeShare = async (
   name: string,
 ): Promise<boolean> => {
   const share = await resources.get({ kind: 'Share', namespace, name });
-  if (share === undefined || viewOf(share, project, Date.now()) === undefined) return false;
+  if (share === undefined || toShareView(share, project, Date.now()) === undefined) return false;
   await resources.delete({ kind: 'Share', namespace, name }, share.metadata.uid);
   return true;
 };

@@ -6,7 +6,7 @@ import type { RedactionRules } from '@standin/exchange/redact';
 import type { Pools } from '../pools.ts';
 import { namespaceHolder } from '../holders.ts';
 import { recordOpenedLink, type Audit } from '../audit-reads.ts';
-import { capturedOf } from '../captured/captured-bytes.ts';
+import { capturedParts } from '../captured/captured-bytes.ts';
 import type { WorkerPool } from '../workers/workers.ts';
 import { ShareCache } from './share-cache.ts';
 import { isShareToken, shareTokenSha256 } from './share-token.ts';
@@ -42,7 +42,7 @@ interface FoundShare {
 }
 
 /** Returns the rules of a Share, or undefined if its spec has none, in which case the default rules for its entry apply. */
-const rulesOf = ({ redact }: Pick<ShareSpec, 'redact'>): RedactionRules | undefined =>
+const redactionRules = ({ redact }: Pick<ShareSpec, 'redact'>): RedactionRules | undefined =>
   redact && { headers: redact.headers ?? [], query: redact.query ?? [], jsonPaths: redact.jsonPaths ?? [] };
 
 /**
@@ -86,7 +86,7 @@ interface WorkingLink {
  * Returns whether the row belongs to the Share's project. A Share must never show another project's log, regardless of the request
  * id in its spec and the uid in its Project's status (ADR 024).
  */
-const isOf = ({ spec, projectUid, namespace }: WorkingLink, row: Omit<RowVersion, 'version'>): boolean =>
+const isOwnRow = ({ spec, projectUid, namespace }: WorkingLink, row: Omit<RowVersion, 'version'>): boolean =>
   row.projectUid === projectUid && row.namespace === namespace && row.project === spec.projectRef.name;
 
 export const publicShares = ({
@@ -114,9 +114,9 @@ export const publicShares = ({
     const { spec, namespace } = link;
     const row = await store.row(spec.requestId);
     // A Share must not show a request from another project, even if the Share contains the id of such a request.
-    if (row === undefined || !isOf(link, row)) return undefined;
+    if (row === undefined || !isOwnRow(link, row)) return undefined;
     const own = workers.for(() => namespaceHolder(namespace));
-    return (await own.run('redactShare', { row, rules: rulesOf(spec) }, capturedOf(row))).exchange;
+    return (await own.run('redactShare', { row, rules: redactionRules(spec) }, capturedParts(row))).exchange;
   };
 
   return {
@@ -125,7 +125,7 @@ export const publicShares = ({
       const tokenSha256 = shareTokenSha256(token);
       const link = await findWorking(tokenSha256);
       const row = link && (await store.version(link.spec.requestId));
-      if (link === undefined || row === undefined || !isOf(link, row)) {
+      if (link === undefined || row === undefined || !isOwnRow(link, row)) {
         cache.drop(tokenSha256);
         return undefined;
       }

@@ -35,7 +35,7 @@ const serve = async (open: PublicShares['open']): Promise<(token: string, addres
 
 const serveLinks = () => serve((token) => Promise.resolve(token === 'works' ? SHARE : undefined));
 
-const statusesOf = async (answers: readonly Promise<Response>[]): Promise<ReadonlyMap<number, number>> => {
+const countStatuses = async (answers: readonly Promise<Response>[]): Promise<ReadonlyMap<number, number>> => {
   const counts = new Map<number, number>();
   for (const { status } of await Promise.all(answers)) counts.set(status, (counts.get(status) ?? 0) + 1);
   return counts;
@@ -44,7 +44,7 @@ const times = <T>(count: number, make: () => T): T[] => Array.from({ length: cou
 
 it('limits invalid links for each client behind a trusted proxy', async () => {
   const get = await serveLinks();
-  const statuses = await statusesOf(times(60, () => get('guess', '192.0.2.1')));
+  const statuses = await countStatuses(times(60, () => get('guess', '192.0.2.1')));
   expect([...statuses]).toEqual([[404, 60]]);
   const refused = await get('guess', '192.0.2.1');
   expect(refused.status).toBe(429);
@@ -55,7 +55,7 @@ it('limits invalid links for each client behind a trusted proxy', async () => {
 
 it('has a separate, higher limit for working links', async () => {
   const get = await serveLinks();
-  const opened = await statusesOf(times(200, () => get('works', '192.0.2.1')));
+  const opened = await countStatuses(times(200, () => get('works', '192.0.2.1')));
   // Some requests get 503, because the number of concurrent lookups is limited.
   expect([...opened.keys()].every((status) => status === 200 || status === 503)).toBe(true);
   expect((await get('guess', '192.0.2.1')).status).toBe(404);

@@ -38,7 +38,7 @@ const MAKING_MAX = 4;
 const WAITING_MAX = 64;
 const BYTES_PER_CHAR = 2;
 
-const bytesOf = ({ target, request, response }: SharedExchange): number =>
+const exchangeBytes = ({ target, request, response }: SharedExchange): number =>
   BYTES_PER_CHAR *
   [request, response].reduce(
     (sum, { body, headers, trailers }) =>
@@ -105,7 +105,7 @@ export class ShareCache {
     this.#kept.set(tokenSha256, kept);
     try {
       const exchange = await kept.exchange;
-      this.#settle(tokenSha256, kept, exchange && bytesOf(exchange));
+      this.#settle(tokenSha256, kept, exchange && exchangeBytes(exchange));
       return exchange;
     } catch (error) {
       // Work that took too much time or memory would fail again, so it is rejected until the entry is removed.

@@ -1,12 +1,7 @@
-import type { ObjectRef, ResourceObject } from '@standin/contract';
+import { objectKey, objectRef, type ObjectRef, type ResourceObject } from '@standin/contract';
 import { parseObject, type ShareSpec, type ShareSurroundings } from '@standin/crds';
 
-type Name = Pick<ObjectRef, 'kind' | 'namespace' | 'name'>;
-
-const keyOf = ({ namespace, name }: Pick<ObjectRef, 'namespace' | 'name'>): string => `${namespace}/${name}`;
-const nameOf = ({ kind, metadata: { namespace, name } }: ResourceObject): Name => ({ kind, namespace, name });
-
-const specOf = (share: ResourceObject): ShareSpec | undefined => {
+const shareSpec = (share: ResourceObject): ShareSpec | undefined => {
   const parsed = parseObject(share);
   return parsed.ok && parsed.value.kind === 'Share' ? parsed.value.spec : undefined;
 };
@@ -24,24 +19,25 @@ export class ShareIndex implements ShareSurroundings {
   /** Adds or replaces a Share, a Project or an Account. Ignores objects of other kinds. */
   put(object: ResourceObject): void {
     const { kind } = object;
-    if (kind === 'Project' || kind === 'Account') this.#surroundings.set(`${kind} ${keyOf(object.metadata)}`, object);
+    const ref = objectRef(object);
+    const key = objectKey(ref);
+    if (kind === 'Project' || kind === 'Account') this.#surroundings.set(key, object);
     if (kind !== 'Share') return;
-    this.remove(nameOf(object));
-    const key = keyOf(object.metadata);
+    this.remove(ref);
     this.#shares.set(key, object);
-    const token = specOf(object)?.tokenSha256;
+    const token = shareSpec(object)?.tokenSha256;
     if (token === undefined) return;
     const known = this.#byToken.get(token) ?? new Set();
     this.#byToken.set(token, known.add(key));
   }
 
-  remove(ref: Name): void {
-    const key = keyOf(ref);
-    this.#surroundings.delete(`${ref.kind} ${key}`);
+  remove(ref: ObjectRef): void {
+    const key = objectKey(ref);
+    this.#surroundings.delete(key);
     if (ref.kind !== 'Share') return;
     const share = this.#shares.get(key);
     this.#shares.delete(key);
-    const token = share === undefined ? undefined : specOf(share)?.tokenSha256;
+    const token = share === undefined ? undefined : shareSpec(share)?.tokenSha256;
     if (token === undefined) return;
     const known = this.#byToken.get(token);
     known?.delete(key);
@@ -61,12 +57,12 @@ export class ShareIndex implements ShareSurroundings {
   }
 
   /** Returns the Share's Project. */
-  projectOf(share: ResourceObject): ResourceObject | undefined {
-    const name = specOf(share)?.projectRef.name;
+  findProject(share: ResourceObject): ResourceObject | undefined {
+    const name = shareSpec(share)?.projectRef.name;
     return name === undefined ? undefined : this.object('Project', share.metadata.namespace, name);
   }
 
   object(kind: 'Project' | 'Account', namespace: string, name: string): ResourceObject | undefined {
-    return this.#surroundings.get(`${kind} ${keyOf({ namespace, name })}`);
+    return this.#surroundings.get(objectKey({ kind, namespace, name }));
   }
 }

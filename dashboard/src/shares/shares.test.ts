@@ -81,7 +81,7 @@ class World implements PublicSharesSource {
   readonly source: PublicSharesSource['source'] = {
     find: (sha256) => {
       const found = this.index.find(sha256);
-      const project = found && this.index.projectOf(found);
+      const project = found && this.index.findProject(found);
       return Promise.resolve(project && { share: found, projectUid: project.metadata.uid, surroundings: this.index });
     },
   };
@@ -101,12 +101,12 @@ class World implements PublicSharesSource {
 
 const sharesIn = ({ source, store }: World): PublicShares => publicShares({ source, store, workers, now: () => NOW });
 
-const sharesOf = (objects: readonly ResourceObject[], rows?: readonly LogRow[]): PublicShares =>
+const testShares = (objects: readonly ResourceObject[], rows?: readonly LogRow[]): PublicShares =>
   sharesIn(new World(objects, rows));
 
 describe('a link', () => {
   it('shows the entry with its Share’s redactions', async () => {
-    const opened = await sharesOf([project, share({}, { redact: { headers: ['x-token'] } })]).open(TOKEN);
+    const opened = await testShares([project, share({}, { redact: { headers: ['x-token'] } })]).open(TOKEN);
     expect(opened?.exchange.request.headers).toEqual([['x-token', '[redacted]']]);
     expect(opened?.expiresAt).toBe(SPEC.expiresAt);
   });
@@ -133,13 +133,13 @@ describe('a link', () => {
   });
 
   it('redacts values that look like secrets if its Share has no rules', async () => {
-    const opened = await sharesOf([project, share({}, { redact: undefined })]).open(TOKEN);
+    const opened = await testShares([project, share({}, { redact: undefined })]).open(TOKEN);
     expect(opened?.exchange.request.headers).toEqual([['x-token', '[redacted]']]);
   });
 
   it('works as soon as the log has its entry, even if the operator has not found the entry yet', async () => {
     const ready = { ...condition, type: 'Ready', status: 'False', reason: 'RequestNotFound' };
-    const opened = await sharesOf([project, share({ status: { conditions: [condition, ready] } })]).open(TOKEN);
+    const opened = await testShares([project, share({ status: { conditions: [condition, ready] } })]).open(TOKEN);
     expect(opened?.exchange.target).toBe('/a');
   });
 
@@ -177,7 +177,7 @@ describe('a link', () => {
     ['it is in another namespace', [project, share({ metadata: { ...share().metadata, namespace: 'other' } })]],
     ['its spec cannot be read', [project, share({ spec: { ...SPEC, tokenSha256: SHA256, extra: 1 } })]],
   ])('shows nothing if %s', async (_, objects) => {
-    expect(await sharesOf(objects).open(TOKEN)).toBeUndefined();
+    expect(await testShares(objects).open(TOKEN)).toBeUndefined();
   });
 
   it.each([
@@ -185,13 +185,13 @@ describe('a link', () => {
     ['namespace', { namespace: 'other' }],
     ['name', { project: 'other' }],
   ])('shows nothing if its entry belongs to a project with another %s', async (_, other) => {
-    expect(await sharesOf([project, share()], [{ ...row, ...other }]).open(TOKEN)).toBeUndefined();
+    expect(await testShares([project, share()], [{ ...row, ...other }]).open(TOKEN)).toBeUndefined();
   });
 
   it.each(['', 'x', `${TOKEN}x`, `${TOKEN.slice(0, -1)}/`, SHA256, '../', '%00', createShareToken()])(
     'shows nothing for %s',
     async (token) => {
-      expect(await sharesOf([project, share()]).open(token)).toBeUndefined();
+      expect(await testShares([project, share()]).open(token)).toBeUndefined();
     },
   );
 
@@ -200,7 +200,7 @@ describe('a link', () => {
       metadata: { ...share().metadata, name: 'younger', uid: 'z', creationTimestamp: '2026-11-21T11:30:00Z' },
     });
     const hidden = share({ status: undefined });
-    expect(await sharesOf([project, younger, hidden]).open(TOKEN)).toBeUndefined();
+    expect(await testShares([project, younger, hidden]).open(TOKEN)).toBeUndefined();
   });
 });
 

@@ -15,7 +15,7 @@ import {
 } from '@standin/exchange/formats';
 import { defaultRedaction, type RedactionRules } from '@standin/exchange/redact';
 import { isWorkerThread, move } from 'piscina';
-import { snippetOf, type SnippetFormat } from '../captured/exchange-formats.ts';
+import { requestSnippet, type SnippetFormat } from '../captured/exchange-formats.ts';
 import type { Draft, DraftInput } from '../captured/draft-of-row.ts';
 import type { EditedManifest, EditedManifestInput, LineProblem } from '../resources/edited-manifest.ts';
 import type { ExplainInput } from '../captured/explain-endpoint.ts';
@@ -58,8 +58,8 @@ export const compareResponses = ({
 /** Converts a captured response to its endpoint's mock, or to one of its responses. */
 export const draftMock = async (input: DraftInput): Promise<Draft> => {
   // Imported on demand, because its schemas and upstream client take 7 MB in each worker.
-  const { draftOf } = await import('../captured/draft-of-row.ts');
-  return draftOf(input);
+  const { toMockDraft } = await import('../captured/draft-of-row.ts');
+  return toMockDraft(input);
 };
 
 /** Renders what an endpoint in the form would respond with to a request. */
@@ -105,7 +105,7 @@ export const writeSnippet = ({
   readonly row: LogRow;
   readonly format: SnippetFormat;
   readonly options: SnippetOptions;
-}): Snippet => snippetOf(toLogEntry(row), format, options);
+}): Snippet => requestSnippet(toLogEntry(row), format, options);
 
 /** Returns one part of a multipart body. `index` starts at 0. Returns undefined if the body has no such part. */
 export const multipartItem = ({

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { newLogRow } from '@standin/exchange/testing';
-import { capturedOf } from '../captured/captured-bytes.ts';
+import { capturedParts } from '../captured/captured-bytes.ts';
 import { startWorkers, type WorkerPool, type Workers, type WorkersOptions } from './workers.ts';
 
 const MIB = 1024 * 1024;
@@ -16,21 +16,21 @@ const open = (options?: WorkersOptions): Workers => openPool(options).for(() => 
 afterAll(() => Promise.all(opened.map((workers) => workers.close())));
 
 /** Returns a row with a request body of this length, in its own buffer. */
-const rowOf = (bytes: number, text: string) =>
+const testRow = (bytes: number, text: string) =>
   newLogRow({
     requestHeaders: [['content-type', 'application/json']],
     requestBody: new Uint8Array(Buffer.alloc(bytes, text)),
     responseBody: new Uint8Array(),
   });
 
-const redact = (workers: Workers, row = rowOf(10 * MIB, '{"token":"secret-0123456789"},')) =>
-  workers.run('redactShare', { row, rules: undefined }, capturedOf(row));
+const redact = (workers: Workers, row = testRow(10 * MIB, '{"token":"secret-0123456789"},')) =>
+  workers.run('redactShare', { row, rules: undefined }, capturedParts(row));
 
 describe('workers', { timeout: 120_000 }, () => {
   it('take over the bytes and keep the event loop free', async () => {
     const workers = open();
     await redact(workers);
-    const row = rowOf(10 * MIB, '[1,"x",{"a":2}],');
+    const row = testRow(10 * MIB, '[1,"x",{"a":2}],');
     const before = process.threadCpuUsage();
     const { exchange } = await redact(workers, row);
     const { user, system } = process.threadCpuUsage(before);
@@ -55,8 +55,8 @@ describe('workers', { timeout: 120_000 }, () => {
 
   it('return the same result as inline calls for short bodies', async () => {
     const text = '{"token":"secret-0123456789"}';
-    const here = await redact(open({ inlineBytesMax: MIB }), { ...rowOf(text.length, text), id: 'a' });
-    const there = await redact(open({ inlineBytesMax: 0 }), { ...rowOf(text.length, text), id: 'a' });
+    const here = await redact(open({ inlineBytesMax: MIB }), { ...testRow(text.length, text), id: 'a' });
+    const there = await redact(open({ inlineBytesMax: 0 }), { ...testRow(text.length, text), id: 'a' });
     expect({ ...there.exchange, receivedAt: '' }).toEqual({ ...here.exchange, receivedAt: '' });
     expect(here.exchange.request.body).toContain('[redacted]');
   });
@@ -78,7 +78,7 @@ describe('workers', { timeout: 120_000 }, () => {
   it('abort a slow call and continue with the next one', async () => {
     const workers = open({ deadlineMs: 5 });
     await expect(redact(workers)).rejects.toMatchObject({ name: 'WorkRefused', reason: 'TooSlow' });
-    const row = rowOf(9 * 1024, 'a');
+    const row = testRow(9 * 1024, 'a');
     const item = workers.run('multipartItem', { body: row.requestBody, contentType: 'text/plain', index: 0 }, [
       row.requestBody,
     ]);
