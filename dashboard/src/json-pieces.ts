@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
  */
 const PIECE_CHARS_MAX = 64 * 1024;
 
-/** Returns the end of the piece that starts at `from`. Never splits a surrogate pair, because JSON would escape each half. */
+/** Never splits a surrogate pair, because JSON would escape each half. */
 const pieceEnd = (text: string, from: number): number => {
   const end = Math.min(text.length, from + PIECE_CHARS_MAX);
   return end < text.length && /[\uD800-\uDBFF]/.test(text.charAt(end - 1)) ? end - 1 : end;

@@ -10,7 +10,7 @@ import {
   type ConditionList,
   type ConditionValues,
 } from './condition-values.ts';
-import { FormRows, type ErrorsOf, type RowControl } from './form-rows.tsx';
+import { FormRows, type ErrorLookup, type RowControl } from './form-rows.tsx';
 
 const LISTS: Readonly<Record<ConditionList, string>> = {
   pathParams: 'Path parameter',
@@ -30,11 +30,11 @@ export interface ConditionRowsProps {
   readonly conditions: readonly ConditionValues[];
   /** The id of the `datalist` with the names of the path parameters. */
   readonly parametersId: string;
-  readonly errorsOf: ErrorsOf;
+  readonly fieldErrors: ErrorLookup;
 }
 
 /** The conditions that a request must meet. */
-export const ConditionRows = ({ list, conditions, parametersId, errorsOf }: ConditionRowsProps) => (
+export const ConditionRows = ({ list, conditions, parametersId, fieldErrors }: ConditionRowsProps) => (
   <FormRows
     list={list}
     legend="Conditions"
@@ -42,7 +42,7 @@ export const ConditionRows = ({ list, conditions, parametersId, errorsOf }: Cond
     initial={conditions}
     empty={EMPTY_CONDITION}
     max={CONDITION_ROWS_MAX}
-    errorsOf={errorsOf}
+    fieldErrors={fieldErrors}
     columns="grid-cols-[minmax(0,1fr)_minmax(0,1fr)_auto] sm:grid-cols-[8rem_minmax(0,1fr)_6rem_minmax(0,1fr)_auto]"
   >
     {(row, control) => <ConditionRow row={row} control={control} parametersId={parametersId} />}

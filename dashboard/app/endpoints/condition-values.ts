@@ -22,26 +22,26 @@ export const typesFor = (where: ConditionList): readonly string[] =>
   where === 'pathParams' ? PATH_CONDITIONS : VALUE_CONDITIONS;
 
 /** Returns the conditions of a response. Ignores what is not a condition. `when` is the field as written. */
-export const conditionsOf = (when: unknown): ConditionValues[] =>
-  CONDITION_LISTS.flatMap((where) => savedItems(savedPart(when)[where]).map((item) => conditionOf(where, item)));
+export const toConditionRows = (when: unknown): ConditionValues[] =>
+  CONDITION_LISTS.flatMap((where) => savedItems(savedPart(when)[where]).map((item) => toConditionRow(where, item)));
 
-const conditionOf = (where: ConditionList, { name, type, value }: Saved): ConditionValues => ({
+const toConditionRow = (where: ConditionList, { name, type, value }: Saved): ConditionValues => ({
   where,
-  name: textOf(name),
-  type: textOf(type),
-  value: textOf(value),
+  name: scalarText(name),
+  type: scalarText(type),
+  value: scalarText(value),
 });
 
 /** Returns text and numbers as text, and an empty string for other values. */
-export const textOf = (value: unknown): string =>
+export const scalarText = (value: unknown): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 
 /** Converts the rows to the lists of `when`. Omits empty lists. `saved` is `when` as written. */
-export const whenOf = (rows: readonly ConditionValues[], saved: unknown): Record<string, unknown> =>
+export const toWhen = (rows: readonly ConditionValues[], saved: unknown): Record<string, unknown> =>
   Object.fromEntries(
     CONDITION_LISTS.map((list) => {
       const conditions = rows.filter(({ where }) => where === list);
-      const read = (item: Saved): ConditionValues => conditionOf(list, item);
+      const read = (item: Saved): ConditionValues => toConditionRow(list, item);
       return [
         list,
         toItems(conditions, savedPart(saved)[list], { read, fields: CONDITION_FIELDS, write: toCondition }),
@@ -58,7 +58,7 @@ const toCondition = ({ name, type, value }: ConditionValues): Record<string, str
 });
 
 /** Returns the index of the row that contains a condition, or -1. `index` is the condition's index in its list. */
-export const rowOf = (rows: readonly ConditionValues[], list: string, index: number): number =>
+export const rowIndex = (rows: readonly ConditionValues[], list: string, index: number): number =>
   rows.flatMap(({ where }, row) => (where === list ? [row] : []))[index] ?? -1;
 
 const SIGNS: Readonly<Record<string, string>> = {

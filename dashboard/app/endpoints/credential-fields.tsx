@@ -34,14 +34,14 @@ const Choices = ({ options, empty }: { readonly options: readonly string[]; read
 );
 
 /** Returns the properties of the input for a field, and the errors of the field. */
-const bind = ({ values: { credential }, errorsOf }: FieldsProps) => ({
+const bind = ({ values: { credential }, fieldErrors }: FieldsProps) => ({
   text: (field: CredentialField, placeholder: string) => ({
     mono: true,
     name: credentialName(field),
     defaultValue: credential[field],
     placeholder,
   }),
-  errors: (field: CredentialField) => errorsOf(credentialName(field)),
+  errors: (field: CredentialField) => fieldErrors(credentialName(field)),
 });
 
 export interface CredentialFieldsProps extends FieldsProps {
@@ -50,7 +50,7 @@ export interface CredentialFieldsProps extends FieldsProps {
 
 /** Fields for what authenticates requests. Only those for the selected scheme are shown, even without JavaScript. */
 export const CredentialFields = (props: CredentialFieldsProps) => {
-  const { values, errorsOf, disallowing } = props;
+  const { values, fieldErrors, disallowing } = props;
   const { text, errors } = bind(props);
   return (
     <div id="credential" className="flex scroll-mt-16 flex-col gap-4">
@@ -59,7 +59,7 @@ export const CredentialFields = (props: CredentialFieldsProps) => {
         name={credentialName('type')}
         choices={choicesFor(values.credential.type)}
         defaultValue={values.credential.type}
-        errors={[...errors('type'), ...errorsOf('spec.credential'), ...errorsOf('spec.credential.signature')]}
+        errors={[...errors('type'), ...fieldErrors('spec.credential'), ...fieldErrors('spec.credential.signature')]}
       />
       <div data-credential className="flex flex-col gap-4">
         {disallowing !== undefined && <Disallowed {...disallowing} />}
@@ -123,7 +123,10 @@ const SecretFields = (props: FieldsProps) => {
       <Field
         label="Secret"
         hint="The Kubernetes Secret that contains it. Must have the label standin.dev/signing-secret: “true”."
-        errors={[...errors('signature.secretRefs[0].name'), ...props.errorsOf('spec.credential.signature.secretRefs')]}
+        errors={[
+          ...errors('signature.secretRefs[0].name'),
+          ...props.fieldErrors('spec.credential.signature.secretRefs'),
+        ]}
       >
         <Input {...text('signature.secretRefs[0].name', 'webhook-secret')} />
       </Field>

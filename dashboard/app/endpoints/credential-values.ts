@@ -1,7 +1,7 @@
 import { isRecord, LIMITS, ownMember, SIGNATURE_SCHEMES, TIMESTAMP_SCHEMES } from '@standin/contract';
 import { without } from '../../src/api/without.ts';
 import { isSame } from '../ui/merge-values.ts';
-import { textOf } from './condition-values.ts';
+import { scalarText } from './condition-values.ts';
 import { savedItems, savedPart, toItems, type FormReader } from './form-reader.ts';
 
 const CREDENTIAL = 'spec.credential';
@@ -72,8 +72,8 @@ const valueAt = (value: unknown, path: string): unknown =>
     }, value);
 
 /** Converts `credential`, as written, to the values of the form. */
-export const credentialValuesOf = (credential: unknown): CredentialValues =>
-  isRecord(credential) ? fromFields((field) => textOf(valueAt(credential, field))) : NO_CREDENTIAL;
+export const toCredentialValues = (credential: unknown): CredentialValues =>
+  isRecord(credential) ? fromFields((field) => scalarText(valueAt(credential, field))) : NO_CREDENTIAL;
 
 const optional = (name: string, value: string): Readonly<Record<string, string>> =>
   value === '' ? {} : { [name]: value };
@@ -82,7 +82,7 @@ const optional = (name: string, value: string): Readonly<Record<string, string>>
  * Returns the secrets that are filled in. The first one is always included, so that its errors are shown. Keeps what the form does not
  * show of the saved ones.
  */
-const secretRefsOf = (values: CredentialValues, saved: unknown): readonly unknown[] => {
+const toSecretRefs = (values: CredentialValues, saved: unknown): readonly unknown[] => {
   const before = savedItems(saved);
   const shown = Array.from({ length: LIMITS.signingSecretsMax }, (_, index) => ({
     name: values[`signature.secretRefs[${index as 0 | 1}].name`],
@@ -90,7 +90,7 @@ const secretRefsOf = (values: CredentialValues, saved: unknown): readonly unknow
   })).filter(({ name, value }, index) => index === 0 || name !== '' || value !== '');
   return [
     ...toItems(shown, before.slice(0, LIMITS.signingSecretsMax), {
-      read: ({ name, key }) => ({ name: textOf(name), value: textOf(key) }),
+      read: ({ name, key }) => ({ name: scalarText(name), value: scalarText(key) }),
       fields: ['name', 'key'],
       write: ({ name, value }) => ({ name, key: value }),
     }),
@@ -103,7 +103,7 @@ const secretRefsOf = (values: CredentialValues, saved: unknown): readonly unknow
  * one that the form does not know. Otherwise, its fields that the form does not show are kept.
  */
 export const toCredential = (values: CredentialValues, saved: unknown): { readonly credential?: unknown } => {
-  if (saved !== undefined && isSame(values, credentialValuesOf(saved))) return { credential: saved };
+  if (saved !== undefined && isSame(values, toCredentialValues(saved))) return { credential: saved };
   const { type } = values;
   if (type === '') return {};
   if (type !== 'Signature') return { credential: saved };
@@ -124,7 +124,7 @@ export const toCredential = (values: CredentialValues, saved: unknown): { readon
       type,
       signature: {
         scheme,
-        secretRefs: secretRefsOf(values, signature['secretRefs']),
+        secretRefs: toSecretRefs(values, signature['secretRefs']),
         ...(isTimed && optional('tolerance', values['signature.tolerance'])),
         ...(scheme === 'HMAC' && { hmac }),
         ...(scheme === 'Token' && { token }),

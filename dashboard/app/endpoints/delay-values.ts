@@ -1,7 +1,7 @@
 import { isRecord, ownMember } from '@standin/contract';
 import { without } from '../../src/api/without.ts';
 import { isSame } from '../ui/merge-values.ts';
-import { textOf } from './condition-values.ts';
+import { scalarText } from './condition-values.ts';
 import { savedPart, type FormReader } from './form-reader.ts';
 
 /** The durations of each type of delay, as paths in `delay`. */
@@ -36,9 +36,9 @@ export const readDelay = (reader: FormReader, path: string): DelayValues =>
 export const delayFields = (path: string): string[] => [path, ...FIELDS.map((field) => `${path}.${field}`)];
 
 /** Converts `delay`, as written, to the values of the form. */
-export const delayValuesOf = (delay: unknown): DelayValues =>
+export const toDelayValues = (delay: unknown): DelayValues =>
   fromFields((field) =>
-    textOf(field.split('.').reduce((value, name) => (isRecord(value) ? ownMember(value, name) : undefined), delay)),
+    scalarText(field.split('.').reduce((value, name) => (isRecord(value) ? ownMember(value, name) : undefined), delay)),
   );
 
 /**
@@ -46,11 +46,11 @@ export const delayValuesOf = (delay: unknown): DelayValues =>
  * that the form does not know. Otherwise, its fields that the form does not show are kept.
  */
 export const toDelay = (values: DelayValues, saved: unknown): { readonly delay?: unknown } => {
-  if (saved !== undefined && isSame(values, delayValuesOf(saved))) return { delay: saved };
+  if (saved !== undefined && isSame(values, toDelayValues(saved))) return { delay: saved };
   const { type } = values;
   const before = savedPart(saved);
   // A type that the form does not know may have fields that no other type may have.
-  const others = Object.hasOwn(DURATIONS, textOf(before['type']))
+  const others = Object.hasOwn(DURATIONS, scalarText(before['type']))
     ? without(before, 'type', 'fixed', 'uniform', 'logNormal')
     : {};
   switch (type) {

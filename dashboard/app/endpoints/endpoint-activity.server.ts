@@ -23,7 +23,7 @@ const HOUR_MS = 3_600_000;
 const LOG_MS_MAX = 1_500;
 
 /** Returns the recent requests to an endpoint, or the reason why they cannot be shown. */
-export const activityOf = (backend: Backend, names: EndpointName): Promise<EndpointActivity | Unavailable> =>
+export const loadActivity = (backend: Backend, names: EndpointName): Promise<EndpointActivity | Unavailable> =>
   orUnavailable(
     readActivity(backend, names).catch((error: unknown) => ({ unavailable: refusalMessage(error) })),
     LOG_MS_MAX,

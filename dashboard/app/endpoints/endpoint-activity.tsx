@@ -64,7 +64,7 @@ export const EndpointActivitySection = ({
 }) => {
   const activity = useActivity(paths.endpointRequests(params), loaded);
   const { time } = usePreferences();
-  const timeOf = ({ receivedAt }: TrafficRow): string => formatRowTime(receivedAt, time, new Date());
+  const rowTime = ({ receivedAt }: TrafficRow): string => formatRowTime(receivedAt, time, new Date());
   if ('unavailable' in activity)
     return (
       <section aria-label="Requests">
@@ -100,7 +100,7 @@ export const EndpointActivitySection = ({
                 suppressHydrationWarning
                 className="font-mono text-small text-muted tabular-nums"
               >
-                {timeOf(row)}
+                {rowTime(row)}
               </time>
               <span>
                 <StatusBadge status={row.status} />
@@ -118,7 +118,7 @@ export const EndpointActivitySection = ({
           <StatusBadge status={lastError.status} />
           <RequestLink params={params} row={lastError} />
           <span suppressHydrationWarning className="shrink-0 text-muted tabular-nums">
-            {timeOf(lastError)}
+            {rowTime(lastError)}
           </span>
         </p>
       )}

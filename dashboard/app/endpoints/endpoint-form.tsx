@@ -61,15 +61,15 @@ const ACTIONS = [
  */
 const useFieldErrors = (sent: FormErrors | undefined, draft: FormErrors, touched: ReadonlySet<string>) => {
   const lists = [...touched].map((name) => `${name}[`);
-  const errorsOf = (name: string): readonly string[] => {
+  const fieldErrors = (name: string): readonly string[] => {
     const isTouched = touched.has(name) || lists.some((list) => name.startsWith(list));
     return ownMember((isTouched ? draft : sent)?.fields ?? {}, name) ?? [];
   };
   const hasErrorsIn = (path: string): boolean =>
     Object.keys({ ...sent?.fields, ...draft.fields }).some(
-      (name) => name.startsWith(path) && errorsOf(name).length > 0,
+      (name) => name.startsWith(path) && fieldErrors(name).length > 0,
     );
-  return { errorsOf, hasErrorsIn };
+  return { fieldErrors, hasErrorsIn };
 };
 
 const isTemplateSwitch = (target: EventTarget): target is HTMLInputElement =>
@@ -94,7 +94,7 @@ export const EndpointForm = (props: EndpointFormProps) => {
   const { values, errors, unsaved, isChanged, yaml, previewUrl, projectUrl, existing, copyOf, isSaving } = props;
   const form = useRef<HTMLFormElement>(null);
   const { preview, touched, onInput, onFocus, refresh } = useEndpointPreview(previewUrl, yaml, errors);
-  const { errorsOf, hasErrorsIn } = useFieldErrors(errors, preview.errors, touched);
+  const { fieldErrors, hasErrorsIn } = useFieldErrors(errors, preview.errors, touched);
   const [slug, setSlug] = useState(values['spec.slug']);
   const [isPreviewOpen, setPreviewOpen] = useState(values['spec.json.template'] !== '' || values.responses.length > 0);
   const openPreview = (): void => setPreviewOpen(true);
@@ -127,22 +127,28 @@ export const EndpointForm = (props: EndpointFormProps) => {
         <Identity existing={existing} copyOf={copyOf} />
         <RouteFields
           values={values}
-          errorsOf={errorsOf}
+          fieldErrors={fieldErrors}
           isNew={existing === undefined}
           slug={slug}
           projectUrl={projectUrl}
         />
-        <CredentialFields values={values} errorsOf={errorsOf} disallowing={props.disallowing} />
-        <ResponseList values={values} errorsOf={errorsOf} hasErrorsIn={hasErrorsIn} slug={slug} onAdd={openPreview} />
+        <CredentialFields values={values} fieldErrors={fieldErrors} disallowing={props.disallowing} />
+        <ResponseList
+          values={values}
+          fieldErrors={fieldErrors}
+          hasErrorsIn={hasErrorsIn}
+          slug={slug}
+          onAdd={openPreview}
+        />
         <RadioCards
           legend="Default response"
           name="spec.action"
           choices={ACTIONS}
           defaultValue={values['spec.action']}
-          errors={errorsOf('spec.action')}
+          errors={fieldErrors('spec.action')}
         />
-        <MockFields values={values} errorsOf={errorsOf} />
-        <ForwardFields values={values} errorsOf={errorsOf} />
+        <MockFields values={values} fieldErrors={fieldErrors} />
+        <ForwardFields values={values} fieldErrors={fieldErrors} />
         <div className="flex flex-wrap items-center gap-2 border-t border-line pt-4">
           <Button type="submit" look="primary" disabled={isSaving}>
             {existing === undefined ? 'Create endpoint' : 'Save'}

@@ -7,7 +7,7 @@ import {
   endpointFields,
   readEndpointValues,
   toEndpoint,
-  valuesOf,
+  toEndpointValues,
   type EndpointValues,
 } from './endpoint-values.ts';
 import { submitted } from './submitted-form.testing.ts';
@@ -85,7 +85,7 @@ it.each([
   ],
   ['both', spec({ json: { body: '{}' }, forward: { url: 'http://localhost:3000' } })],
 ])('the form preserves %s', (_, before) => {
-  const values = readEndpointValues(submitted(valuesOf('create-order', before)));
+  const values = readEndpointValues(submitted(toEndpointValues('create-order', before)));
   expect(toEndpoint(values, identity).spec).toEqual(before);
 });
 
@@ -105,7 +105,7 @@ it.each(SIGNATURE_SCHEMES)('only the fields of a newly selected scheme are saved
   const all = Object.assign({ secretRefs }, ...Object.values(CREDENTIALS)) as object;
   const signature = { ...all, scheme: scheme === 'HMAC' ? 'Token' : 'HMAC' };
   const before = spec({ json: { body: '{}' }, credential: { type: 'Signature', signature } });
-  const opened = valuesOf('a', before);
+  const opened = toEndpointValues('a', before);
   const credential = { ...opened.credential, 'signature.scheme': scheme };
   const values = readEndpointValues(submitted({ ...opened, credential }));
   const saved = toEndpoint(values, { ...identity, spec: before });
@@ -125,7 +125,7 @@ it('fields that the form does not edit are kept', () => {
     attempts: { key: 'path.id' },
     credential: { type: 'Later', later: { a: 1 } },
   });
-  const values = readEndpointValues(submitted({ ...valuesOf('a', before), 'spec.json.body': '[]' }));
+  const values = readEndpointValues(submitted({ ...toEndpointValues('a', before), 'spec.json.body': '[]' }));
   expect(toEndpoint(values, { ...identity, spec: before }).spec).toEqual({
     ...before,
     json: { body: '[]', fault: { type: 'Reset' } },
@@ -144,7 +144,7 @@ describe('fields of later versions', () => {
   const response = (more: object) => ({ name: 'gold', body: '{}', ...more });
   /** Returns the spec after the values of the form have been changed, and the form submitted. */
   const save = (before: object, change: (values: EndpointValues) => Partial<EndpointValues>): unknown => {
-    const values = valuesOf('a', before);
+    const values = toEndpointValues('a', before);
     const read = readEndpointValues(submitted({ ...values, ...change(values) }));
     return toEndpoint(read, { ...identity, spec: before }).spec;
   };
@@ -270,7 +270,7 @@ it('an edited body keeps the line breaks of the lines that were not edited', () 
   const body = '{\r\n"a": 1,\r\n"b": "\n"\r\n}\n';
   const before = spec({ json: { body }, responses: [{ name: 'gold', when: { cel: '1 <\r\n2\n&& true' }, body }] });
   const edit = (text: string): string => text.replace('1', '3');
-  const values = valuesOf('a', before);
+  const values = toEndpointValues('a', before);
   const edited = {
     ...values,
     'spec.json.body': edit(values['spec.json.body']),
@@ -290,7 +290,7 @@ it('an edited header or condition is saved even if only the letter after a backs
     responses: [{ name: 'gold', when: { headers: [item] }, body: '{}' }],
   };
   const value = String.raw`x\r`;
-  const values = valuesOf('a', before);
+  const values = toEndpointValues('a', before);
   const edited = {
     ...values,
     headers: values.headers.map((row) => ({ ...row, value })),
@@ -307,13 +307,13 @@ it('an edited header or condition is saved even if only the letter after a backs
 
 it('an unedited display name keeps its white space', () => {
   const before = { ...spec({ json: { body: '{}' } }), displayName: ' Create\u00a0' };
-  const values = readEndpointValues(submitted({ ...valuesOf('a', before), 'spec.slug': '/v2' }));
+  const values = readEndpointValues(submitted({ ...toEndpointValues('a', before), 'spec.slug': '/v2' }));
   expect(toEndpoint(values, { ...identity, spec: before }).spec).toMatchObject({ displayName: ' Create\u00a0' });
 });
 
 it('an unedited body keeps its line breaks and spaces', () => {
   const body = ' {\r\n"a": 1\n}\r\n\n';
-  const values = readEndpointValues(submitted(valuesOf('a', spec({ json: { body } }))));
+  const values = readEndpointValues(submitted(toEndpointValues('a', spec({ json: { body } }))));
   expect(toEndpoint(values, { ...identity, spec: spec({ json: { body } }) }).spec).toMatchObject({ json: { body } });
 });
 

@@ -6,21 +6,21 @@ import { numberOrText } from '../projects/project-values.ts';
 import { lineFeeds, savedLine } from '../ui/text-lines.ts';
 import {
   credentialFields,
-  credentialValuesOf,
+  toCredentialValues,
   NO_CREDENTIAL,
   readCredential,
   toCredential,
   type CredentialValues,
   withScheme,
 } from './credential-values.ts';
-import { delayFields, delayValuesOf, NO_DELAY, readDelay, toDelay, type DelayValues } from './delay-values.ts';
+import { delayFields, toDelayValues, NO_DELAY, readDelay, toDelay, type DelayValues } from './delay-values.ts';
 import { formReader, readRows, savedPart, type RowValues, type Saved } from './form-reader.ts';
 import {
   EMPTY_HEADER,
-  headersOf,
+  toHeaderRows,
   readResponses,
   responseFields,
-  responseValuesOf,
+  toResponseValues,
   savedText,
   toHeaders,
   toResponses,
@@ -119,7 +119,7 @@ const optional = <T>(name: string, value: T | ''): Record<string, T> => (value =
  * Returns the `json` field of the spec, which describes the mock. If the action is not `JSON`, returns the field only if it is not
  * empty, so that users can switch back to the mock by changing `action`.
  */
-const mockOf = (values: EndpointValues, saved: Saved): Record<string, unknown> | undefined => {
+const toMock = (values: EndpointValues, saved: Saved): Record<string, unknown> | undefined => {
   const { 'spec.json.status': status, 'spec.json.body': body, headers } = values;
   const others = without(saved, 'status', 'headers', 'body', 'template', 'delay');
   const isEmpty = status === '' && body === '' && headers.length === 0 && values.delay.type === '';
@@ -135,7 +135,7 @@ const mockOf = (values: EndpointValues, saved: Saved): Record<string, unknown> |
 };
 
 /** Returns the field that names the upstream, or nothing if it is empty. */
-const upstreamFieldOf = (values: EndpointValues, saved: Saved): Record<string, unknown> => {
+const toUpstream = (values: EndpointValues, saved: Saved): Record<string, unknown> => {
   if (values.upstream !== 'serviceRef') return optional('url', values['spec.forward.url']);
   const name = values['spec.forward.serviceRef.name'];
   if (name === '' && values['spec.action'] !== 'Forward') return {};
@@ -154,8 +154,8 @@ const upstreamFieldOf = (values: EndpointValues, saved: Saved): Record<string, u
  * Returns the `forward` field of the spec. If the action is not `Forward`, the form does not show its fields, so an empty upstream is
  * not an error. A later version may name the upstream by a field that the form does not know.
  */
-const forwardOf = (values: EndpointValues, saved: Saved): Record<string, unknown> | undefined => {
-  const upstream = upstreamFieldOf(values, saved);
+const toForward = (values: EndpointValues, saved: Saved): Record<string, unknown> | undefined => {
+  const upstream = toUpstream(values, saved);
   const others = without(saved, 'url', 'serviceRef', 'timeout');
   const isEmpty = Object.keys({ ...upstream, ...others }).length === 0;
   if (isEmpty && values['spec.action'] !== 'Forward') return undefined;
@@ -193,8 +193,8 @@ export const toEndpoint = (values: EndpointValues, identity: EndpointIdentity): 
   const spec = savedPart(identity.spec);
   const { 'spec.displayName': displayName, 'metadata.name': typed } = values;
   const name = typed === '' ? toObjectName(displayName) : typed;
-  const json = mockOf(values, savedPart(spec['json']));
-  const forward = forwardOf(values, savedPart(spec['forward']));
+  const json = toMock(values, savedPart(spec['json']));
+  const forward = toForward(values, savedPart(spec['forward']));
   return {
     apiVersion: GROUP_VERSION,
     kind: 'Endpoint',
@@ -215,7 +215,7 @@ export const toEndpoint = (values: EndpointValues, identity: EndpointIdentity): 
 };
 
 /** Converts a spec to form values. `raw` is the spec as written, without default values. */
-export const valuesOf = (name: string, raw: unknown): EndpointValues => {
+export const toEndpointValues = (name: string, raw: unknown): EndpointValues => {
   const spec = (raw ?? {}) as Partial<EndpointSpec>;
   const { json, forward } = spec;
   const text = (value: string | number | undefined): string => (value === undefined ? '' : String(value));
@@ -224,14 +224,14 @@ export const valuesOf = (name: string, raw: unknown): EndpointValues => {
     'spec.displayName': text(spec.displayName),
     'spec.slug': text(spec.slug),
     'spec.method': text(spec.method),
-    credential: credentialValuesOf(spec.credential),
+    credential: toCredentialValues(spec.credential),
     'spec.action': text(spec.action),
     'spec.json.status': text(json?.status),
     'spec.json.body': lineFeeds(text(json?.body)),
     'spec.json.template': text(json?.template),
-    headers: headersOf(json?.headers),
-    delay: delayValuesOf(json?.delay),
-    responses: responseValuesOf(spec.responses),
+    headers: toHeaderRows(json?.headers),
+    delay: toDelayValues(json?.delay),
+    responses: toResponseValues(spec.responses),
     upstream: forward?.serviceRef === undefined ? 'url' : 'serviceRef',
     'spec.forward.url': text(forward?.url),
     'spec.forward.serviceRef.name': text(forward?.serviceRef?.name),
@@ -243,7 +243,7 @@ export const valuesOf = (name: string, raw: unknown): EndpointValues => {
 };
 
 /** Returns the values with the credential that the URL of a form requests (`scheme`), or the same values. */
-export const presetOf = (values: EndpointValues, { searchParams }: URL): EndpointValues => {
+export const withPreset = (values: EndpointValues, { searchParams }: URL): EndpointValues => {
   const credential = withScheme(values.credential, searchParams.get('scheme'));
   return credential === values.credential ? values : { ...values, credential };
 };

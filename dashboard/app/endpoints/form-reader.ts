@@ -29,14 +29,14 @@ const PACKED_MAX = 300;
 export const packed = (item: object): string => JSON.stringify(item).replaceAll('~', '\\u007e').replaceAll('"', '~');
 
 /** Yields the fields of a form that contains these values, such as `headers[0].name`. */
-export const fieldsOf = function* (value: unknown, name = ''): Generator<[name: string, text: string]> {
+export const formFields = function* (value: unknown, name = ''): Generator<[name: string, text: string]> {
   if (typeof value !== 'object' || value === null) {
     yield [name, String(value)];
     return;
   }
   const isList = Array.isArray(value);
   for (const [key, item] of Object.entries(value) as [string, unknown][])
-    yield* fieldsOf(item, isList ? `${name}[${key}]` : name === '' ? key : `${name}.${key}`);
+    yield* formFields(item, isList ? `${name}[${key}]` : name === '' ? key : `${name}.${key}`);
 };
 
 const unpacked = (name: string, text: string): [name: string, text: string][] => {
@@ -44,7 +44,7 @@ const unpacked = (name: string, text: string): [name: string, text: string][] =>
     const item: unknown = JSON.parse(text.replaceAll('~', '"'));
     const fields: [name: string, text: string][] = [];
     if (!isRecord(item)) return fields;
-    for (const field of fieldsOf(item, name.slice(0, -PACKED.length))) if (fields.push(field) === PACKED_MAX) break;
+    for (const field of formFields(item, name.slice(0, -PACKED.length))) if (fields.push(field) === PACKED_MAX) break;
     return fields;
   } catch {
     return [];

@@ -1,3 +1,4 @@
+import { capitalize } from '@standin/contract';
 import { Plus, Trash2 } from 'lucide-react';
 import { useState, type ReactNode } from 'react';
 import { announceChange } from '../ui/announce-change.ts';
@@ -7,7 +8,7 @@ import { FieldErrors } from '../ui/field.tsx';
 import { IconButton } from '../ui/icon-button.tsx';
 import type { RowValues } from './form-reader.ts';
 
-export type ErrorsOf = (name: string) => readonly string[];
+export type ErrorLookup = (name: string) => readonly string[];
 
 /** The attributes of a control in a row. */
 export interface RowControl {
@@ -26,7 +27,7 @@ export interface FormRowsProps<Row> {
   readonly initial: readonly Row[];
   readonly empty: Row;
   readonly max: number;
-  readonly errorsOf: ErrorsOf;
+  readonly fieldErrors: ErrorLookup;
   /** The columns of a row. The last one is for the button that removes the row. */
   readonly columns: string;
   /** Returns the controls of a row. `control` returns the attributes of the control for one of the row's fields. */
@@ -38,7 +39,7 @@ export interface FormRowsProps<Row> {
  * ignored.
  */
 export const FormRows = <Row extends RowValues>(props: FormRowsProps<Row>) => {
-  const { list, legend, noun, initial, empty, max, errorsOf, columns, children } = props;
+  const { list, legend, noun, initial, empty, max, fieldErrors, columns, children } = props;
   const [rows, setRows] = useState(() => [...initial, empty].map((row, key) => ({ row, key })));
   const add = (): void =>
     setRows((before) => [...before, { row: empty, key: Math.max(-1, ...before.map(({ key }) => key)) + 1 }]);
@@ -56,8 +57,8 @@ export const FormRows = <Row extends RowValues>(props: FormRowsProps<Row>) => {
                 const name = `${list}[${index}].${field}`;
                 return {
                   name,
-                  'aria-label': `${capitalized(noun)} ${index + 1} ${field}`,
-                  'aria-invalid': errorsOf(name).length > 0 || undefined,
+                  'aria-label': `${capitalize(noun)} ${index + 1} ${field}`,
+                  'aria-invalid': fieldErrors(name).length > 0 || undefined,
                   defaultValue: String(row[field]),
                 };
               })}
@@ -71,11 +72,11 @@ export const FormRows = <Row extends RowValues>(props: FormRowsProps<Row>) => {
                 <Trash2 aria-hidden />
               </IconButton>
             </div>
-            <FieldErrors errors={fields.flatMap((field) => errorsOf(`${list}[${index}].${field}`))} />
+            <FieldErrors errors={fields.flatMap((field) => fieldErrors(`${list}[${index}].${field}`))} />
           </li>
         ))}
       </ul>
-      <FieldErrors errors={errorsOf(list)} />
+      <FieldErrors errors={fieldErrors(list)} />
       <div>
         <Button look="ghost" onClick={add} disabled={rows.length >= max}>
           <Plus aria-hidden /> Add {noun}
@@ -84,5 +85,3 @@ export const FormRows = <Row extends RowValues>(props: FormRowsProps<Row>) => {
     </fieldset>
   );
 };
-
-const capitalized = (noun: string): string => `${noun.charAt(0).toUpperCase()}${noun.slice(1)}`;

@@ -12,14 +12,14 @@ const UPSTREAMS = [
   { value: 'serviceRef', label: 'Service', hint: 'A Kubernetes Service in the project’s namespace.' },
 ];
 
-export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (
+export const ForwardFields = ({ values, fieldErrors }: FieldsProps) => (
   <div data-shows="Forward" className="flex flex-col gap-4">
     <RadioCards legend="Upstream type" name="upstream" choices={UPSTREAMS} defaultValue={values.upstream} />
     <div data-shows="url">
       <Field
         label="Upstream URL"
         hint="The gateway appends the caller’s query string and forwards the authorization header. It sets the Host header to the upstream’s host."
-        errors={errorsOf('spec.forward.url')}
+        errors={fieldErrors('spec.forward.url')}
       >
         <Input
           mono
@@ -31,10 +31,10 @@ export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (
       </Field>
     </div>
     <div data-shows="serviceRef" className="grid gap-4 sm:grid-cols-[minmax(0,2fr)_6rem_6rem_minmax(0,2fr)]">
-      <Field label="Service" errors={errorsOf('spec.forward.serviceRef.name')}>
+      <Field label="Service" errors={fieldErrors('spec.forward.serviceRef.name')}>
         <Input mono name="spec.forward.serviceRef.name" defaultValue={values['spec.forward.serviceRef.name']} />
       </Field>
-      <Field label="Port" errors={errorsOf('spec.forward.serviceRef.port')}>
+      <Field label="Port" errors={fieldErrors('spec.forward.serviceRef.port')}>
         <Input
           name="spec.forward.serviceRef.port"
           inputMode="numeric"
@@ -42,14 +42,14 @@ export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (
           placeholder="80"
         />
       </Field>
-      <Field label="Scheme" errors={errorsOf('spec.forward.serviceRef.scheme')}>
+      <Field label="Scheme" errors={fieldErrors('spec.forward.serviceRef.scheme')}>
         <Select name="spec.forward.serviceRef.scheme" defaultValue={values['spec.forward.serviceRef.scheme']}>
           <option value="">http</option>
           <option value="https">https</option>
           {values['spec.forward.serviceRef.scheme'] === 'http' && <option value="http">http (explicit)</option>}
         </Select>
       </Field>
-      <Field label="Path" optional errors={errorsOf('spec.forward.serviceRef.path')}>
+      <Field label="Path" optional errors={fieldErrors('spec.forward.serviceRef.path')}>
         <Input
           mono
           name="spec.forward.serviceRef.path"
@@ -62,11 +62,11 @@ export const ForwardFields = ({ values, errorsOf }: FieldsProps) => (
       label="Timeout"
       optional
       hint="How long to wait for the response to start, and for each further chunk. Examples: 500ms, 30s, 1m30s."
-      errors={errorsOf('spec.forward.timeout')}
+      errors={fieldErrors('spec.forward.timeout')}
       className="max-w-64"
     >
       <Input mono name="spec.forward.timeout" defaultValue={values['spec.forward.timeout']} placeholder="30s" />
     </Field>
-    <FieldErrors errors={errorsOf('spec.forward')} />
+    <FieldErrors errors={fieldErrors('spec.forward')} />
   </div>
 );

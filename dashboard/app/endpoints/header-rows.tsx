@@ -1,6 +1,6 @@
 import { Input } from '../ui/input.tsx';
 import type { RowValues } from './form-reader.ts';
-import { FormRows, type ErrorsOf } from './form-rows.tsx';
+import { FormRows, type ErrorLookup } from './form-rows.tsx';
 import { EMPTY_HEADER } from './response-values.ts';
 
 export interface HeaderRowsProps {
@@ -8,11 +8,11 @@ export interface HeaderRowsProps {
   readonly list: string;
   readonly headers: readonly RowValues[];
   readonly max: number;
-  readonly errorsOf: ErrorsOf;
+  readonly fieldErrors: ErrorLookup;
 }
 
 /** The headers of a mock or of a response. */
-export const HeaderRows = ({ list, headers, max, errorsOf }: HeaderRowsProps) => (
+export const HeaderRows = ({ list, headers, max, fieldErrors }: HeaderRowsProps) => (
   <FormRows
     list={list}
     legend="Headers"
@@ -20,7 +20,7 @@ export const HeaderRows = ({ list, headers, max, errorsOf }: HeaderRowsProps) =>
     initial={headers}
     empty={EMPTY_HEADER}
     max={max}
-    errorsOf={errorsOf}
+    fieldErrors={fieldErrors}
     columns="grid-cols-[minmax(0,2fr)_minmax(0,3fr)_auto]"
   >
     {(_, control) => (

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { EMPTY_ENDPOINT, valuesOf, type EndpointValues } from './endpoint-values.ts';
+import { EMPTY_ENDPOINT, toEndpointValues, type EndpointValues } from './endpoint-values.ts';
 import { manifestPath, mergeEndpoint } from './merge-endpoint.ts';
 
 const responses = (...names: string[]) =>
   names.map((name) => ({ name, when: { cel: 'true' }, status: 200, bodyBase64: btoa(name) }));
-const endpoint = (...names: string[]): EndpointValues => valuesOf('orders', { responses: responses(...names) });
+const endpoint = (...names: string[]): EndpointValues => toEndpointValues('orders', { responses: responses(...names) });
 
 test('responses refer to the saved ones of the newer version, so that hidden fields are kept', () => {
   const base = endpoint('one', 'two');

@@ -6,21 +6,21 @@ import { Input } from '../ui/input.tsx';
 import { TemplateField } from './template-field.tsx';
 import { DelayFields } from './delay-fields.tsx';
 import type { EndpointValues } from './endpoint-values.ts';
-import type { ErrorsOf } from './form-rows.tsx';
+import type { ErrorLookup } from './form-rows.tsx';
 import { isJsonContent } from './response-values.ts';
 import { HeaderRows } from './header-rows.tsx';
 
 export interface FieldsProps {
   readonly values: EndpointValues;
-  readonly errorsOf: ErrorsOf;
+  readonly fieldErrors: ErrorLookup;
 }
 
-export const MockFields = ({ values, errorsOf }: FieldsProps) => {
+export const MockFields = ({ values, fieldErrors }: FieldsProps) => {
   const [isTemplate, setIsTemplate] = useState(values['spec.json.template'] !== '');
   const [body, setBody] = useState(values['spec.json.body']);
   return (
     <div data-shows="JSON" data-response="default" className="flex flex-col gap-4">
-      <Field label="Status" optional errors={errorsOf('spec.json.status')} className="max-w-32">
+      <Field label="Status" optional errors={fieldErrors('spec.json.status')} className="max-w-32">
         <Input
           name="spec.json.status"
           inputMode="numeric"
@@ -28,11 +28,16 @@ export const MockFields = ({ values, errorsOf }: FieldsProps) => {
           placeholder="200"
         />
       </Field>
-      <HeaderRows list="spec.json.headers" headers={values.headers} max={LIMITS.mockHeadersMax} errorsOf={errorsOf} />
+      <HeaderRows
+        list="spec.json.headers"
+        headers={values.headers}
+        max={LIMITS.mockHeadersMax}
+        fieldErrors={fieldErrors}
+      />
       <Field
         label="Body"
         hint="A JSON document, or any text if a header sets another content-type. Whitespace, key order and number formats are preserved. Leave it empty for status 204, 205 or 304."
-        errors={[...errorsOf('spec.json.body'), ...errorsOf('spec.json')]}
+        errors={[...fieldErrors('spec.json.body'), ...fieldErrors('spec.json')]}
       >
         <CodeEditor
           name="spec.json.body"
@@ -46,10 +51,10 @@ export const MockFields = ({ values, errorsOf }: FieldsProps) => {
         name="spec.json.template"
         value={values['spec.json.template']}
         body={body}
-        errors={errorsOf('spec.json.template')}
+        errors={fieldErrors('spec.json.template')}
         onChange={setIsTemplate}
       />
-      <DelayFields path="spec.json.delay" values={values.delay} errorsOf={errorsOf} />
+      <DelayFields path="spec.json.delay" values={values.delay} fieldErrors={fieldErrors} />
     </div>
   );
 };

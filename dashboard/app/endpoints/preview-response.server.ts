@@ -23,15 +23,15 @@ type Context = Pick<DashboardContext, 'backend' | 'workers'>;
  * Returns what the endpoint in the form would respond with to the request that the form selects, or why that is not known. Returns
  * undefined if the form selects no request.
  */
-export const previewOf = async (
+export const previewDraft = async (
   context: Context,
   names: ProjectName,
   form: FormData,
   draft: EndpointDraft,
 ): Promise<ResponsePreview | Unavailable | undefined> => {
-  if (textOf(form, PREVIEW_FIELDS.request) === '') return undefined;
+  if (fieldText(form, PREVIEW_FIELDS.request) === '') return undefined;
   try {
-    const input = await inputOf(context, names, form, draft);
+    const input = await previewInput(context, names, form, draft);
     if (isUnavailable(input)) return input;
     const { request, responses, mock } = input;
     return await context.workers.run('previewResponse', input, evaluatedParts(request, [responses, mock]));
@@ -41,7 +41,7 @@ export const previewOf = async (
   }
 };
 
-const inputOf = async (
+const previewInput = async (
   { backend }: Context,
   names: ProjectName,
   form: FormData,
@@ -59,10 +59,10 @@ const inputOf = async (
     return { unavailable: `Correct the form to see the response. ${problemText(parsed.problems.slice(0, 1))}` };
   if (parsed.value.kind !== 'Endpoint') throw new Error('the form does not describe an Endpoint');
   const { spec } = parsed.value;
-  const id = textOf(form, PREVIEW_FIELDS.request);
+  const id = fieldText(form, PREVIEW_FIELDS.request);
   const request = id === EXAMPLE ? describedRequest(form, spec, names) : await capturedRequest(backend, names, id);
   if (isUnavailable(request)) return request;
-  const edited = textOf(form, PREVIEW_FIELDS.edited);
+  const edited = fieldText(form, PREVIEW_FIELDS.edited);
   return {
     endpoint: { namespace: names.namespace, name, method: spec.method, slug: spec.slug, action: spec.action },
     responses: responseConfigs(spec),
@@ -72,7 +72,7 @@ const inputOf = async (
   };
 };
 
-const textOf = (form: FormData, field: string): string => {
+const fieldText = (form: FormData, field: string): string => {
   const value = form.get(field);
   return typeof value === 'string' ? value : '';
 };
@@ -87,9 +87,9 @@ const describedRequest = (
 ): ExplainedRequest | Unavailable => {
   const request = exampleRequest(slug, {
     method,
-    target: textOf(form, PREVIEW_FIELDS.target),
-    headers: textOf(form, PREVIEW_FIELDS.headers),
-    body: lineFeeds(textOf(form, PREVIEW_FIELDS.body)),
+    target: fieldText(form, PREVIEW_FIELDS.target),
+    headers: fieldText(form, PREVIEW_FIELDS.headers),
+    body: lineFeeds(fieldText(form, PREVIEW_FIELDS.body)),
   });
   return isUnavailable(request) ? request : { ...request, project, id: UNSENT_ID, receivedAtUs: Date.now() * 1_000 };
 };

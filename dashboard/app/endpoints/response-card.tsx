@@ -11,7 +11,7 @@ import { ConditionRows } from './condition-rows.tsx';
 import { DelayFields } from './delay-fields.tsx';
 import { readEndpointValues } from './endpoint-values.ts';
 import { packed, PACKED } from './form-reader.ts';
-import type { ErrorsOf } from './form-rows.tsx';
+import type { ErrorLookup } from './form-rows.tsx';
 import { HeaderRows } from './header-rows.tsx';
 import { LIST_EDIT, listEditText, type ListEdit } from './list-edit.ts';
 import { ResponseSummary } from './response-summary.tsx';
@@ -25,7 +25,7 @@ export interface ResponseCardProps {
   readonly values: ResponseValues;
   readonly startsOpen: boolean;
   readonly hasErrors: boolean;
-  readonly errorsOf: ErrorsOf;
+  readonly fieldErrors: ErrorLookup;
   /** The id of the `datalist` with the names of the path parameters. */
   readonly parametersId: string;
   readonly onEdit: (event: MouseEvent<HTMLButtonElement>, edit: ListEdit) => void;
@@ -36,7 +36,7 @@ export interface ResponseCardProps {
  * submit the form.
  */
 export const ResponseCard = (props: ResponseCardProps) => {
-  const { index, values, startsOpen, hasErrors, errorsOf, parametersId } = props;
+  const { index, values, startsOpen, hasErrors, fieldErrors, parametersId } = props;
   // The values as the user has changed them. The fields themselves are uncontrolled.
   const [shown, setShown] = useState(values);
   const [opened, setOpened] = useState(startsOpen ? values : undefined);
@@ -88,7 +88,7 @@ export const ResponseCard = (props: ResponseCardProps) => {
             values={opened}
             isJson={shown.template === '' && isJsonContent(shown.headers)}
             body={shown.body}
-            errorsOf={errorsOf}
+            fieldErrors={fieldErrors}
             parametersId={parametersId}
           />
         )}
@@ -124,14 +124,14 @@ const CardButtons = ({ index, count, name, onEdit }: ResponseCardProps & { reado
   );
 };
 
-interface ResponseFieldsProps extends Pick<ResponseCardProps, 'values' | 'errorsOf' | 'parametersId'> {
+interface ResponseFieldsProps extends Pick<ResponseCardProps, 'values' | 'fieldErrors' | 'parametersId'> {
   readonly path: string;
   readonly isJson: boolean;
   /** The body as the user has entered it. */
   readonly body: string;
 }
 
-const ResponseFields = ({ path, values, isJson, body, errorsOf, parametersId }: ResponseFieldsProps) => {
+const ResponseFields = ({ path, values, isJson, body, fieldErrors, parametersId }: ResponseFieldsProps) => {
   const { from, kept, binaryBytes, name, status, conditions, headers } = values;
   return (
     <div className="flex flex-col gap-4 border-t border-line p-3">
@@ -139,12 +139,12 @@ const ResponseFields = ({ path, values, isJson, body, errorsOf, parametersId }: 
       <input type="hidden" name={`${path}.kept`} value={kept} />
       <input type="hidden" name={`${path}.open`} value="true" />
       <input type="hidden" name={`${path}.binaryBytes`} value={binaryBytes} />
-      <FieldErrors errors={errorsOf(path)} />
+      <FieldErrors errors={fieldErrors(path)} />
       <div className="grid grid-cols-[minmax(0,1fr)_8rem] gap-4">
-        <Field label="Response name" errors={errorsOf(`${path}.name`)}>
+        <Field label="Response name" errors={fieldErrors(`${path}.name`)}>
           <Input mono name={`${path}.name`} defaultValue={name} placeholder="gold" />
         </Field>
-        <Field label="Status" optional errors={errorsOf(`${path}.status`)}>
+        <Field label="Status" optional errors={fieldErrors(`${path}.status`)}>
           <Input name={`${path}.status`} inputMode="numeric" defaultValue={status} placeholder="200" />
         </Field>
       </div>
@@ -153,24 +153,29 @@ const ResponseFields = ({ path, values, isJson, body, errorsOf, parametersId }: 
           list={`${path}.conditions`}
           conditions={conditions}
           parametersId={parametersId}
-          errorsOf={errorsOf}
+          fieldErrors={fieldErrors}
         />
-        <FieldErrors errors={errorsOf(`${path}.when`)} />
+        <FieldErrors errors={fieldErrors(`${path}.when`)} />
         <Field
           label="Expression"
           optional
           hint="A condition in CEL, such as request.json.total > 100. It must be true, in addition to the conditions above."
-          errors={errorsOf(`${path}.cel`)}
+          errors={fieldErrors(`${path}.cel`)}
         >
           <Textarea name={`${path}.cel`} defaultValue={values.cel} className="field-sizing-content max-h-40" />
         </Field>
       </div>
-      <HeaderRows list={`${path}.headers`} headers={headers} max={LIMITS.responseHeadersMax} errorsOf={errorsOf} />
+      <HeaderRows
+        list={`${path}.headers`}
+        headers={headers}
+        max={LIMITS.responseHeadersMax}
+        fieldErrors={fieldErrors}
+      />
       {binaryBytes === '' ? (
         <Field
           label="Body"
           hint="A JSON document, or any text if a header sets another content-type."
-          errors={errorsOf(`${path}.body`)}
+          errors={fieldErrors(`${path}.body`)}
         >
           <CodeEditor
             name={`${path}.body`}
@@ -189,16 +194,16 @@ const ResponseFields = ({ path, values, isJson, body, errorsOf, parametersId }: 
               manifest.
             </span>
           </p>
-          <FieldErrors errors={errorsOf(`${path}.body`)} />
+          <FieldErrors errors={fieldErrors(`${path}.body`)} />
         </div>
       )}
       <TemplateField
         name={`${path}.template`}
         value={values.template}
         body={body}
-        errors={errorsOf(`${path}.template`)}
+        errors={fieldErrors(`${path}.template`)}
       />
-      <DelayFields path={`${path}.delay`} values={values.delay} errorsOf={errorsOf} />
+      <DelayFields path={`${path}.delay`} values={values.delay} fieldErrors={fieldErrors} />
       {kept !== '' && (
         <p className="text-small break-words text-muted">
           Kept as in the manifest: <code>{kept}</code>

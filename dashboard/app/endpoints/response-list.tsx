@@ -27,7 +27,7 @@ export interface ResponseListProps extends FieldsProps {
 const OPENED_MAX = 4;
 
 /** The responses that are tried before the default response. Without JavaScript, the buttons submit the form. */
-export const ResponseList = ({ values, errorsOf, hasErrorsIn, slug, onAdd }: ResponseListProps) => {
+export const ResponseList = ({ values, fieldErrors, hasErrorsIn, slug, onAdd }: ResponseListProps) => {
   const parametersId = useId();
   const { group, items, change } = useItems(values.responses);
   const [opened] = useState(() =>
@@ -59,7 +59,7 @@ export const ResponseList = ({ values, errorsOf, hasErrorsIn, slug, onAdd }: Res
               count={items.length}
               values={response}
               startsOpen={response.open === 'true' || opened.includes(key)}
-              errorsOf={errorsOf}
+              fieldErrors={fieldErrors}
               hasErrors={hasErrorsIn(responsePath(index))}
               parametersId={parametersId}
               onEdit={change}
@@ -67,7 +67,7 @@ export const ResponseList = ({ values, errorsOf, hasErrorsIn, slug, onAdd }: Res
           ))}
         </ol>
       )}
-      <FieldErrors errors={errorsOf(RESPONSES)} />
+      <FieldErrors errors={fieldErrors(RESPONSES)} />
       <div>
         <Button
           type="submit"

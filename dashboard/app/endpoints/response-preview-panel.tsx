@@ -75,7 +75,7 @@ const PATH_SHOWN_MAX = 60;
 
 const RequestChoice = ({ requests, isLoading, selected, onChoose }: RequestChoiceProps) => {
   const { time } = usePreferences();
-  const textOf = ({ receivedAt, method, path, query, status }: TrafficRow): string => {
+  const optionText = ({ receivedAt, method, path, query, status }: TrafficRow): string => {
     const target = query === '' ? path : `${path}?${query}`;
     const shown = target.length > PATH_SHOWN_MAX ? `${target.slice(0, PATH_SHOWN_MAX)}…` : target;
     return `${formatRowTime(receivedAt, time, new Date())} ${method} ${shown} (${status})`;
@@ -90,7 +90,7 @@ const RequestChoice = ({ requests, isLoading, selected, onChoose }: RequestChoic
         {isLoading && <option value="">Loading…</option>}
         {requests.map((row) => (
           <option key={row.id} value={row.id}>
-            {textOf(row)}
+            {optionText(row)}
           </option>
         ))}
         <option value={EXAMPLE}>Example</option>

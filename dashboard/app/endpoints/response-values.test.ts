@@ -1,10 +1,10 @@
 import { parseObject } from '@standin/crds';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { errorsOf } from '../ui/form-errors.ts';
+import { toFormErrors } from '../ui/form-errors.ts';
 import { conditionText } from './condition-values.ts';
-import { delayText, delayValuesOf, NO_DELAY } from './delay-values.ts';
-import { EMPTY_ENDPOINT, endpointFields, readEndpointValues, toEndpoint, valuesOf } from './endpoint-values.ts';
+import { delayText, toDelayValues, NO_DELAY } from './delay-values.ts';
+import { EMPTY_ENDPOINT, endpointFields, readEndpointValues, toEndpoint, toEndpointValues } from './endpoint-values.ts';
 import { editList, readListEdit } from './list-edit.ts';
 import { isJsonContent, newResponse, responseFieldPath, type ResponseValues } from './response-values.ts';
 import { submitted } from './submitted-form.testing.ts';
@@ -28,7 +28,7 @@ const GOLD = {
   headers: [{ name: 'content-type', value: 'application/xml' }],
   body: '<a>\n</a>\n',
 };
-const specOf = (...responses: object[]) => ({
+const testSpec = (...responses: object[]) => ({
   projectRef: { name: 'shop' },
   displayName: 'Plan',
   slug: '/plans/{id}',
@@ -40,10 +40,10 @@ const specOf = (...responses: object[]) => ({
 
 /** Returns the responses after the form has been opened, changed and submitted. */
 const saved = (
-  before: ReturnType<typeof specOf>,
+  before: ReturnType<typeof testSpec>,
   change: (responses: readonly ResponseValues[]) => readonly ResponseValues[] = (same) => same,
 ): unknown => {
-  const opened = valuesOf('plan', before);
+  const opened = toEndpointValues('plan', before);
   const values = readEndpointValues(submitted({ ...opened, responses: change(opened.responses) }));
   return (toEndpoint(values, { ...identity, spec: before }).spec as { responses?: unknown }).responses;
 };
@@ -83,15 +83,15 @@ describe('the form preserves', () => {
     ],
     ['types that it does not know', [{ ...GOLD, when: { headers: [{ name: 'a', type: 'Glob', value: '*' }] } }]],
   ])('%s', (_, responses) => {
-    expect(saved(specOf(...responses))).toEqual(responses);
+    expect(saved(testSpec(...responses))).toEqual(responses);
     const open = (values: readonly ResponseValues[]) => values.map((value) => ({ ...value, open: 'true' }));
-    expect(saved(specOf(...responses), open)).toEqual(responses);
+    expect(saved(testSpec(...responses), open)).toEqual(responses);
   });
 });
 
 it('a moved response keeps the fields that the form does not edit, and a copy has them, too', () => {
   const delayed = { ...GOLD, name: 'delayed', fault: { type: 'Reset' } };
-  const changed = saved(specOf(GOLD, delayed), (responses) => {
+  const changed = saved(testSpec(GOLD, delayed), (responses) => {
     const create = (copied?: ResponseValues) => newResponse(responses, copied);
     return editList(editList(responses, { kind: 'up', index: 1 }, create), { kind: 'duplicate', index: 0 }, create);
   });
@@ -100,11 +100,11 @@ it('a moved response keeps the fields that the form does not edit, and a copy ha
 
 it('only the durations for the type of a delay are saved', () => {
   const delay = {
-    ...delayValuesOf({ type: 'Uniform', uniform: { min: '1s', max: '2s' } }),
+    ...toDelayValues({ type: 'Uniform', uniform: { min: '1s', max: '2s' } }),
     type: 'Fixed',
     fixed: '3s',
   };
-  expect(saved(specOf(GOLD), ([gold]) => [{ ...(gold as ResponseValues), delay }])).toEqual([
+  expect(saved(testSpec(GOLD), ([gold]) => [{ ...(gold as ResponseValues), delay }])).toEqual([
     { ...GOLD, delay: { type: 'Fixed', fixed: '3s' } },
   ]);
   expect(delayText(delay)).toBe('Fixed 3s');
@@ -113,7 +113,7 @@ it('only the durations for the type of a delay are saved', () => {
 });
 
 it('text replaces content that is not text', () => {
-  const before = specOf({ name: 'png', bodyBase64: 'iVBORw0KGgo=' });
+  const before = testSpec({ name: 'png', bodyBase64: 'iVBORw0KGgo=' });
   expect(saved(before, ([png]) => [{ ...(png as ResponseValues), body: 'none' }])).toEqual([
     { name: 'png', body: 'none' },
   ]);
@@ -121,7 +121,7 @@ it('text replaces content that is not text', () => {
 
 it('`from` refers only to saved responses', () => {
   for (const from of ['7', '-1', 'constructor', '__proto__', '0.5', ' '])
-    expect(saved(specOf(GOLD), () => [{ ...newResponse([]), from }])).toEqual([{ name: 'response-1', body: '{}' }]);
+    expect(saved(testSpec(GOLD), () => [{ ...newResponse([]), from }])).toEqual([{ name: 'response-1', body: '{}' }]);
 });
 
 it('an object that is not valid can be opened', () => {
@@ -133,15 +133,15 @@ it('an object that is not valid can be opened', () => {
     [{ name: 7, when: [], headers: {}, body: [] }],
     [{ when: { headers: 1 } }],
   ])
-    expect(() => valuesOf('plan', { ...specOf(), responses })).not.toThrow();
+    expect(() => toEndpointValues('plan', { ...testSpec(), responses })).not.toThrow();
 });
 
 it('errors are assigned to the rows of conditions, headers and bodies', () => {
   const values = readEndpointValues(
     submitted({
-      ...valuesOf(
+      ...toEndpointValues(
         'plan',
-        specOf(
+        testSpec(
           {
             name: 'a',
             when: { queryParams: [{ name: 'a', value: '' }] },
@@ -164,7 +164,7 @@ it('errors are assigned to the rows of conditions, headers and bodies', () => {
       ),
     }),
   );
-  const before = specOf({}, {});
+  const before = testSpec({}, {});
   const object = toEndpoint(values, {
     ...identity,
     spec: { ...before, responses: [{ bodyBase64: 'x'.repeat(300_000) }] },
@@ -174,7 +174,7 @@ it('errors are assigned to the rows of conditions, headers and bodies', () => {
     path: responseFieldPath(values.responses, path),
     message,
   }));
-  const { fields, form } = errorsOf(problems, endpointFields(values));
+  const { fields, form } = toFormErrors(problems, endpointFields(values));
   expect(form).toEqual([]);
   expect(Object.keys(fields).toSorted()).toEqual([
     'spec.responses[0].body',
@@ -189,18 +189,18 @@ it('errors are assigned to the rows of conditions, headers and bodies', () => {
 
 it('problems with a list belong to the list, and problems with a field that the form does not know to the response', () => {
   const values = { ...EMPTY_ENDPOINT, responses: [newResponse([])] };
-  const fieldOf = (path: string): string[] =>
+  const erroneousFields = (path: string): string[] =>
     Object.keys(
-      errorsOf([{ path: responseFieldPath(values.responses, path), message: 'x' }], endpointFields(values)).fields,
+      toFormErrors([{ path: responseFieldPath(values.responses, path), message: 'x' }], endpointFields(values)).fields,
     );
-  expect(fieldOf('spec.responses')).toEqual(['spec.responses']);
-  expect(fieldOf('spec.responses[0]')).toEqual(['spec.responses[0]']);
-  expect(fieldOf('spec.responses[0].when.headers')).toEqual(['spec.responses[0].when']);
-  expect(fieldOf('spec.responses[0].when.headers[3].name')).toEqual(['spec.responses[0].when']);
-  expect(fieldOf('spec.responses[0].when.cel')).toEqual(['spec.responses[0].cel']);
-  expect(fieldOf('spec.responses[0].fault.type')).toEqual(['spec.responses[0]']);
-  expect(fieldOf('spec.responses[0].delay.uniform.min')).toEqual(['spec.responses[0].delay.uniform.min']);
-  expect(fieldOf('spec.responses[0].delay.uniform')).toEqual(['spec.responses[0].delay']);
+  expect(erroneousFields('spec.responses')).toEqual(['spec.responses']);
+  expect(erroneousFields('spec.responses[0]')).toEqual(['spec.responses[0]']);
+  expect(erroneousFields('spec.responses[0].when.headers')).toEqual(['spec.responses[0].when']);
+  expect(erroneousFields('spec.responses[0].when.headers[3].name')).toEqual(['spec.responses[0].when']);
+  expect(erroneousFields('spec.responses[0].when.cel')).toEqual(['spec.responses[0].cel']);
+  expect(erroneousFields('spec.responses[0].fault.type')).toEqual(['spec.responses[0]']);
+  expect(erroneousFields('spec.responses[0].delay.uniform.min')).toEqual(['spec.responses[0].delay.uniform.min']);
+  expect(erroneousFields('spec.responses[0].delay.uniform')).toEqual(['spec.responses[0].delay']);
 });
 
 it('new responses and copies have names that are free and not too long', () => {
@@ -279,7 +279,7 @@ it('the body is JSON unless a content type says otherwise', () => {
 });
 
 it('conditions are described', () => {
-  const [response] = valuesOf('plan', specOf(GOLD)).responses;
+  const [response] = toEndpointValues('plan', testSpec(GOLD)).responses;
   expect(response?.conditions.map(conditionText)).toEqual([
     '{id} = 42',
     'header x-plan = gold',
@@ -304,7 +304,7 @@ it('any responses are preserved', () => {
   );
   fc.assert(
     fc.property(fc.array(response, { minLength: 1, maxLength: 5 }), (responses) => {
-      expect(saved(specOf(...responses))).toEqual(responses);
+      expect(saved(testSpec(...responses))).toEqual(responses);
     }),
   );
 });

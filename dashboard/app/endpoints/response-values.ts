@@ -5,14 +5,14 @@ import { lineFeeds, restoreLines } from '../ui/text-lines.ts';
 import {
   CONDITION_LISTS,
   CONDITION_ROWS_MAX,
-  conditionsOf,
+  toConditionRows,
   EMPTY_CONDITION,
-  rowOf,
-  textOf,
-  whenOf,
+  rowIndex,
+  scalarText,
+  toWhen,
   type ConditionValues,
 } from './condition-values.ts';
-import { delayFields, delayValuesOf, NO_DELAY, readDelay, toDelay, type DelayValues } from './delay-values.ts';
+import { delayFields, toDelayValues, NO_DELAY, readDelay, toDelay, type DelayValues } from './delay-values.ts';
 import {
   readRows,
   savedItems,
@@ -126,7 +126,7 @@ export const responseFieldPath = (responses: readonly ResponseValues[], path: st
     .replace(
       /^spec\.responses\[(\d+)\]\.when\.(\w+)\[(\d+)\]/,
       (whole, response: string, list: string, index: string) => {
-        const row = rowOf(responses[Number(response)]?.conditions ?? [], list, Number(index));
+        const row = rowIndex(responses[Number(response)]?.conditions ?? [], list, Number(index));
         return row === -1 ? whole : `${responsePath(Number(response))}.conditions[${row}]`;
       },
     );
@@ -143,7 +143,7 @@ const toResponse = (values: ResponseValues, saved: Saved): Record<string, unknow
   const { name, status, headers, conditions, cel, template } = values;
   const savedWhen = savedPart(saved['when']);
   const when = {
-    ...whenOf(conditions, savedWhen),
+    ...toWhen(conditions, savedWhen),
     ...(cel !== '' && { cel: savedExpression(cel, savedWhen['cel']) }),
     ...without(savedWhen, ...EDITED_CONDITIONS),
   };
@@ -152,22 +152,22 @@ const toResponse = (values: ResponseValues, saved: Saved): Record<string, unknow
     ...(Object.keys(when).length > 0 && { when }),
     ...(status !== '' && { status: numberOrText(status) }),
     ...(headers.length > 0 && { headers: toHeaders(headers, saved['headers']) }),
-    ...contentOf(values, saved),
+    ...toContent(values, saved),
     ...(template !== '' && { template }),
     ...toDelay(values.delay, saved['delay']),
     ...without(saved, ...EDITED),
   };
 };
 
-const headerOf = ({ name, value }: Saved): RowValues => ({ name: textOf(name), value: textOf(value) });
+const toHeaderRow = ({ name, value }: Saved): RowValues => ({ name: scalarText(name), value: scalarText(value) });
 
 /** Converts `headers`, as written, to rows. */
-export const headersOf = (headers: unknown): RowValues[] => savedItems(headers).map(headerOf);
+export const toHeaderRows = (headers: unknown): RowValues[] => savedItems(headers).map(toHeaderRow);
 
 /** Converts rows to `headers`. `saved` is this field as written. */
 export const toHeaders = (rows: readonly RowValues[], saved: unknown): readonly Saved[] =>
   toItems(rows, saved, {
-    read: headerOf,
+    read: toHeaderRow,
     fields: Object.keys(EMPTY_HEADER),
     write: ({ name, value }) => ({ name, value }),
   });
@@ -183,7 +183,7 @@ const savedExpression = (cel: string, saved: unknown): string => {
 };
 
 /** Returns `body` or `bodyBase64`. */
-const contentOf = ({ body, status }: ResponseValues, saved: Saved): Record<string, unknown> => {
+const toContent = ({ body, status }: ResponseValues, saved: Saved): Record<string, unknown> => {
   if (body === '' && saved['bodyBase64'] !== undefined) return { bodyBase64: saved['bodyBase64'] };
   if (body === '' && BODYLESS_STATUSES.includes(status)) return {};
   return { body: savedText(body, saved['body']) };
@@ -198,7 +198,7 @@ export const toResponses = (responses: readonly ResponseValues[], saved: unknown
 };
 
 /** Converts `spec.responses`, as written, to the values of the form. Ignores what is not a response. */
-export const responseValuesOf = (saved: unknown): ResponseValues[] =>
+export const toResponseValues = (saved: unknown): ResponseValues[] =>
   savedItems(saved).map((response, index) => {
     const { name, when, status, headers, body, bodyBase64, template, delay } = response;
     return {
@@ -206,14 +206,14 @@ export const responseValuesOf = (saved: unknown): ResponseValues[] =>
       binaryBytes: typeof bodyBase64 === 'string' ? String(base64Bytes(bodyBase64)) : '',
       kept: [...keptConditions(when), ...Object.keys(without(response, ...EDITED))].join(', '),
       open: '',
-      name: textOf(name),
-      status: textOf(status),
-      body: lineFeeds(textOf(body)),
-      conditions: conditionsOf(when),
-      cel: isRecord(when) ? lineFeeds(textOf(when['cel'])) : '',
-      template: textOf(template),
-      headers: headersOf(headers),
-      delay: delayValuesOf(delay),
+      name: scalarText(name),
+      status: scalarText(status),
+      body: lineFeeds(scalarText(body)),
+      conditions: toConditionRows(when),
+      cel: isRecord(when) ? lineFeeds(scalarText(when['cel'])) : '',
+      template: scalarText(template),
+      headers: toHeaderRows(headers),
+      delay: toDelayValues(delay),
     };
   });
 

@@ -15,14 +15,14 @@ export interface RouteFieldsProps extends FieldsProps {
 }
 
 /** Fields for an endpoint's names and route. */
-export const RouteFields = ({ values, errorsOf, isNew, slug, projectUrl }: RouteFieldsProps) => {
+export const RouteFields = ({ values, fieldErrors, isNew, slug, projectUrl }: RouteFieldsProps) => {
   const [title, setTitle] = useState(values['spec.displayName']);
   const derived = toObjectName(title);
   const [, colonName] = /\/:(\w+)/.exec(slug) ?? [];
   return (
     <>
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field label="Name" errors={errorsOf('spec.displayName')}>
+        <Field label="Name" errors={fieldErrors('spec.displayName')}>
           <Input
             name="spec.displayName"
             defaultValue={values['spec.displayName']}
@@ -35,7 +35,7 @@ export const RouteFields = ({ values, errorsOf, isNew, slug, projectUrl }: Route
             label="Object name"
             optional
             hint="Used in manifests, in kubectl and in the log. It can’t be changed later."
-            errors={errorsOf('metadata.name')}
+            errors={fieldErrors('metadata.name')}
           >
             <Input
               mono
@@ -47,7 +47,7 @@ export const RouteFields = ({ values, errorsOf, isNew, slug, projectUrl }: Route
         )}
       </div>
       <div className="grid grid-cols-[6.5rem_minmax(0,1fr)] gap-4">
-        <Field label="Method" errors={errorsOf('spec.method')}>
+        <Field label="Method" errors={fieldErrors('spec.method')}>
           <Select name="spec.method" defaultValue={values['spec.method']} className="font-mono text-small">
             {METHODS.map((method) => (
               <option key={method}>{method}</option>
@@ -69,7 +69,7 @@ export const RouteFields = ({ values, errorsOf, isNew, slug, projectUrl }: Route
               )}
             </>
           }
-          errors={errorsOf('spec.slug')}
+          errors={fieldErrors('spec.slug')}
         >
           <Input mono name="spec.slug" defaultValue={values['spec.slug']} />
         </Field>

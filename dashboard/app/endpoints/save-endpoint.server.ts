@@ -4,7 +4,7 @@ import type { Backend, ExpectedVersion } from '../../src/backend.ts';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { toDesired } from '../../src/resources/manifest-yaml.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
-import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
+import { toFormErrors, type FormErrors } from '../ui/form-errors.ts';
 import {
   checkForm,
   expectedVersion,
@@ -43,7 +43,7 @@ export const copiedBy = async (
  * Reads a submitted form. `before` is the endpoint that is being edited, or undefined for a new endpoint. `copied` is the endpoint
  * that a new endpoint copies.
  */
-export const draftOf = (
+export const readDraft = (
   form: FormData,
   params: ProjectName,
   before: ResourceObject | undefined,
@@ -85,7 +85,7 @@ export const applyDraft = async (
   const managed = managedForm(before);
   if (managed !== undefined) return managed;
   const toErrors = (problems: readonly Problem[]): FormErrors =>
-    errorsOf(
+    toFormErrors(
       problems.map(({ path, message }) => ({ path: responseFieldPath(values.responses, path), message })),
       endpointFields(values),
     );

@@ -23,17 +23,21 @@ export interface OpenedManifest {
   readonly revision: string;
 }
 
-const revisionOf = ({ metadata: { uid } }: ResourceObject, text: string): string =>
+const textRevision = ({ metadata: { uid } }: ResourceObject, text: string): string =>
   createHash('sha256').update(`${uid} ${text}`).digest('base64url');
 
-const refOf = ({ namespace, endpoint }: EndpointName): ObjectRef => ({ kind: 'Endpoint', namespace, name: endpoint });
+const endpointRef = ({ namespace, endpoint }: EndpointName): ObjectRef => ({
+  kind: 'Endpoint',
+  namespace,
+  name: endpoint,
+});
 
 /** Rejects with `NotFound` or `SourceError`. */
 export const openManifest = async (backend: Backend, names: EndpointName): Promise<OpenedManifest> => {
   const object = await getEndpoint(backend, names);
-  const inFile = await backend.resources.readText?.(refOf(names));
+  const inFile = await backend.resources.readText?.(endpointRef(names));
   const yaml = inFile ?? objectYaml(object, backend.mode);
-  return { object, yaml, isFile: inFile !== undefined, revision: revisionOf(object, yaml) };
+  return { object, yaml, isFile: inFile !== undefined, revision: textRevision(object, yaml) };
 };
 
 export interface SavedManifest extends Pick<SavedForm, 'object' | 'isConflict'> {
@@ -63,7 +67,7 @@ export const saveManifest = async (
   const managed = managedForm(before.object);
   if (managed !== undefined) return refused(managed.errors.form.map((message) => ({ line: undefined, message })));
   if (before.revision !== revision) return { ...refused([OUTDATED]), isConflict: true };
-  const ref = refOf(names);
+  const ref = endpointRef(names);
   const namespaceDefault = defaultNamespace(backend.mode === 'local', ref);
   const read = await workers.run('readManifest', { text, ref, namespaceDefault }, [text]);
   if (!read.ok) return refused(read.problems);

@@ -1,11 +1,11 @@
 import type { EndpointValues } from './endpoint-values.ts';
-import { fieldsOf, packed, PACKED } from './form-reader.ts';
+import { formFields, packed, PACKED } from './form-reader.ts';
 
 /** Returns the form data as a browser submits it. Responses are open or packed. */
 export const submitted = ({ credential, headers, responses, delay, ...values }: EndpointValues): FormData => {
   const form = new FormData();
   const set = (path: string, group: unknown): void => {
-    for (const [name, value] of fieldsOf(group, path)) form.set(name, value.replaceAll('\n', '\r\n'));
+    for (const [name, value] of formFields(group, path)) form.set(name, value.replaceAll('\n', '\r\n'));
   };
   set('', values);
   set('spec.credential', credential);

@@ -10,7 +10,7 @@ import { buttonClass } from '../ui/button.tsx';
 import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { useHydrated } from '../ui/time.tsx';
-import { bodyText, bodyViewsOf, decodePair, splitPairs, type BodyViewName } from './body-views.ts';
+import { bodyText, supportedViews, decodePair, splitPairs, type BodyViewName } from './body-views.ts';
 import type { BodyPart, BodyView } from './exchange-view.ts';
 import { formatJson } from '../../src/captured/format-json.ts';
 import { HexView } from './hex-view.tsx';
@@ -39,7 +39,7 @@ export interface BodySectionProps {
 /** Shows a body in the view that the URL selects, or in the best view if the body does not support the selected one. */
 export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
   const [params] = useSearchParams();
-  const views = useMemo(() => bodyViewsOf(body), [body]);
+  const views = useMemo(() => supportedViews(body), [body]);
   const view = views.find((name) => name === params.get(VIEW_PARAMS[part])) ?? views[0];
   const text = useMemo(() => bodyText(body), [body]);
   return (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bodyText, bodyViewsOf, decodePair, splitPairs } from './body-views.ts';
+import { bodyText, supportedViews, decodePair, splitPairs } from './body-views.ts';
 import type { BodyView } from './exchange-view.ts';
 
 const body = (contentType: string, content: string | Uint8Array, whole?: number): BodyView => {
@@ -37,7 +37,7 @@ describe('body views', () => {
     ['bytes', body('', BINARY), ['hex']],
     ['nothing', body('application/json', ''), []],
   ])('match the content: %s', (_, view, views) => {
-    expect(bodyViewsOf(view)).toEqual(views);
+    expect(supportedViews(view)).toEqual(views);
   });
 
   it('use the declared charset if the body is not UTF-8', () => {

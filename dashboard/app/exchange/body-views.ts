@@ -20,14 +20,12 @@ export const IMAGE_TYPES: ReadonlySet<string> = new Set([
 /** Returns the media type in lower case and without parameters: `Application/JSON; charset=utf-8` → `application/json`. */
 export const mediaType = (contentType: string): string => (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
 
-const charsetOf = (contentType: string): string | undefined => /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
-
 /**
  * Decodes text in the charset of its content type. Returns undefined if the charset is missing or unknown, or if the bytes are not
  * valid in that charset.
  */
 const decodeDeclared = (bytes: Uint8Array, contentType: string): string | undefined => {
-  const charset = charsetOf(contentType);
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(contentType)?.[1];
   if (charset === undefined) return undefined;
   try {
     return new TextDecoder(charset, { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -54,7 +52,7 @@ const isJsonType = (type: string): boolean => type.endsWith('/json') || type.end
 export const isBinary = (text: string): boolean => /[\p{Cc}]/u.test(text.replace(/[\t\r\n]/g, ''));
 
 /** Returns the views that a body supports, best first. Returns no views if the captured body is empty. */
-export const bodyViewsOf = (view: BodyView): readonly BodyViewName[] => {
+export const supportedViews = (view: BodyView): readonly BodyViewName[] => {
   if (view.bytesShown === 0) return [];
   const type = mediaType(view.contentType);
   const text = bodyText(view);

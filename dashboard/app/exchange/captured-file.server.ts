@@ -1,6 +1,6 @@
 import { textStream } from '../../src/pages/text-stream.ts';
 
-const headersOf = (name: string, contentType: string): Readonly<Record<string, string>> => ({
+const fileHeaders = (name: string, contentType: string): Readonly<Record<string, string>> => ({
   'content-type': contentType,
   // The name is never from captured data. Characters that would need quoting are replaced.
   'content-disposition': `attachment; filename="${name.replaceAll(/[^\w.-]/g, '_')}"`,
@@ -15,9 +15,9 @@ const headersOf = (name: string, contentType: string): Readonly<Record<string, s
 export const capturedFile = (bytes: Uint8Array, name: string, contentType = 'application/octet-stream'): Response =>
   // The cast is safe, because no other thread shares this memory.
   new Response(bytes as Uint8Array<ArrayBuffer>, {
-    headers: { ...headersOf(name, contentType), 'content-length': String(bytes.length) },
+    headers: { ...fileHeaders(name, contentType), 'content-length': String(bytes.length) },
   });
 
 /** Like `capturedFile`, but for text that is generated while it is being sent. */
 export const capturedText = (pieces: AsyncIterable<string>, name: string, contentType: string): Response =>
-  textStream(pieces, headersOf(name, contentType));
+  textStream(pieces, fileHeaders(name, contentType));

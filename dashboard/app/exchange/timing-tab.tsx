@@ -2,7 +2,7 @@ import { usePreferences } from '../shell/preferences.ts';
 import { formatDuration } from '../requests/traffic-row.ts';
 import { Time } from '../ui/time.tsx';
 import type { ExchangeTabProps } from './request-tab.tsx';
-import { stagesOf, type Stage } from './timing.ts';
+import { recordedStages, type Stage } from './timing.ts';
 
 /** The minimum bar width, in percent, so that short stages are visible. */
 const BAR_WIDTH_MIN = 0.6;
@@ -20,7 +20,7 @@ const Bar = ({ stage: { fromMs, toMs }, totalMs }: { readonly stage: Stage; read
 /** Shows the recorded times as a waterfall chart. */
 export const TimingTab = ({ view }: ExchangeTabProps) => {
   const { time } = usePreferences();
-  const stages = stagesOf(view);
+  const stages = recordedStages(view);
   return (
     <>
       <table className="w-full border-collapse text-left">

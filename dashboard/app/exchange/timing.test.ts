@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { stagesOf } from './timing.ts';
+import { recordedStages } from './timing.ts';
 
-const spans = (entry: Parameters<typeof stagesOf>[0]) =>
-  stagesOf(entry).map(({ name, fromMs, toMs }) => [name, fromMs, toMs]);
+const spans = (entry: Parameters<typeof recordedStages>[0]) =>
+  recordedStages(entry).map(({ name, fromMs, toMs }) => [name, fromMs, toMs]);
 const forwarded = {
   outcome: 'forwarded',
   status: 200,

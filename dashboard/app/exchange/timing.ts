@@ -13,8 +13,8 @@ export interface Stage {
 
 type Timed = Pick<LogEntry, 'outcome' | 'status' | 'durationMs' | 'requestMs' | 'upstreamFirstByteMs' | 'delayMs'>;
 
-/** Returns the recorded stages in order, without gaps. */
-export const stagesOf = (timed: Timed): readonly Stage[] => {
+/** In order, without gaps. */
+export const recordedStages = (timed: Timed): readonly Stage[] => {
   const { outcome, status, durationMs, requestMs, upstreamFirstByteMs, delayMs } = timed;
   const receivedMs = Math.min(requestMs, durationMs);
   const received: Stage = {

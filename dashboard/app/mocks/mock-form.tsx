@@ -44,16 +44,16 @@ export const MockForm = ({ options }: { readonly options: MockOptions }) => {
 };
 
 /** Returns which requests get the response, as the subject of a sentence. */
-export const audienceOf = ({ place, conditions, position, responses }: MockOptions): string => {
+export const describeCallers = ({ place, conditions, position, responses }: MockOptions): string => {
   if (place === 'json')
     return responses.length === 0 ? 'Callers' : 'Callers whose requests meet the conditions of no response';
-  const texts = conditions.filter(({ isChosen }) => isChosen).map(textOf);
+  const texts = conditions.filter(({ isChosen }) => isChosen).map(requestConditionText);
   const earlier = responses.slice(0, position);
   const unless = earlier.length === 0 ? '' : ` and not the conditions of ${listText(earlier, 'or')}`;
   return `Callers whose requests meet ${listText(texts)}${unless}`;
 };
 
-const textOf = ({ list, name, value }: RequestCondition): string =>
+const requestConditionText = ({ list, name, value }: RequestCondition): string =>
   conditionText({ where: list, name, type: value === undefined ? 'Present' : '', value: value ?? '' });
 
 const LISTS = [
@@ -108,7 +108,9 @@ const ResponseFields = ({ options }: { readonly options: MockOptions }) => {
                     defaultChecked={condition.isChosen}
                     className="mt-0.5 size-4 shrink-0 accent-accent"
                   />
-                  <bdi className="line-clamp-2 min-w-0 font-mono text-small break-all">{textOf(condition)}</bdi>
+                  <bdi className="line-clamp-2 min-w-0 font-mono text-small break-all">
+                    {requestConditionText(condition)}
+                  </bdi>
                 </label>
               ))}
             </div>

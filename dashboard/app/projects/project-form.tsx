@@ -30,14 +30,14 @@ export const ProjectForm = (props: ProjectFormProps) => {
   const { values, errors, unsaved, isChanged, accounts, existing, isSaving, children } = props;
   const [isEdited, setEdited] = useState(isChanged);
   const [title, setTitle] = useState(values['spec.displayName']);
-  const errorsOf = (name: keyof ProjectValues): readonly string[] | undefined => errors?.fields[name];
+  const fieldErrors = (name: keyof ProjectValues): readonly string[] | undefined => errors?.fields[name];
   return (
     <Form method="post" className="flex max-w-xl flex-col gap-4" noValidate onInput={() => setEdited(true)}>
       <EditedForm isEdited={isEdited} />
       <NotSaved unsaved={unsaved} />
       <ErrorSummary errors={errors} />
       {existing !== undefined && <input type="hidden" name="version" value={existing.version} />}
-      <Field label="Name" hint="Shown in the dashboard." errors={errorsOf('spec.displayName')}>
+      <Field label="Name" hint="Shown in the dashboard." errors={fieldErrors('spec.displayName')}>
         <Input
           name="spec.displayName"
           defaultValue={values['spec.displayName']}
@@ -45,7 +45,7 @@ export const ProjectForm = (props: ProjectFormProps) => {
         />
       </Field>
       {existing === undefined ? (
-        <IdentityFields values={values} accounts={accounts} derived={toObjectName(title)} errorsOf={errorsOf} />
+        <IdentityFields values={values} accounts={accounts} derived={toObjectName(title)} fieldErrors={fieldErrors} />
       ) : (
         <input type="hidden" name="spec.accountRef" value={values['spec.accountRef']} />
       )}
@@ -53,7 +53,7 @@ export const ProjectForm = (props: ProjectFormProps) => {
         label="Retention"
         optional
         hint="Number of days for which captured requests are kept. A change applies to new requests only."
-        errors={errorsOf('spec.retentionDays')}
+        errors={fieldErrors('spec.retentionDays')}
       >
         <Input
           name="spec.retentionDays"
@@ -69,7 +69,7 @@ export const ProjectForm = (props: ProjectFormProps) => {
         name="spec.metrics"
         value="Enabled"
         defaultChecked={values['spec.metrics'] === 'Enabled'}
-        errors={errorsOf('spec.metrics')}
+        errors={fieldErrors('spec.metrics')}
       />
       <Field
         label="Pinned project URI"
@@ -79,7 +79,7 @@ export const ProjectForm = (props: ProjectFormProps) => {
             ? 'Callers’ URLs contain this URI, so it can’t be changed.'
             : `First path segment of all URLs: 16 to 64 lowercase letters, digits and hyphens. ${existing === undefined ? '' : 'Any value except the current URI changes the project’s URLs immediately. '}Pin it to keep the URLs when the project moves to another cluster. It can’t be changed later.`
         }
-        errors={errorsOf('spec.uri')}
+        errors={fieldErrors('spec.uri')}
       >
         <Input
           mono
@@ -102,17 +102,17 @@ export const ProjectForm = (props: ProjectFormProps) => {
 interface IdentityFieldsProps extends Pick<ProjectFormProps, 'values' | 'accounts'> {
   /** The object name if the user does not enter one. */
   readonly derived: string;
-  readonly errorsOf: (name: keyof ProjectValues) => readonly string[] | undefined;
+  readonly fieldErrors: (name: keyof ProjectValues) => readonly string[] | undefined;
 }
 
 /** Fields that cannot change later. */
-const IdentityFields = ({ values, accounts, derived, errorsOf }: IdentityFieldsProps) => (
+const IdentityFields = ({ values, accounts, derived, fieldErrors }: IdentityFieldsProps) => (
   <>
     <Field
       label="Object name"
       optional
       hint="Used in manifests, in kubectl and in the URL of the project’s page. It can’t be changed later."
-      errors={errorsOf('metadata.name')}
+      errors={fieldErrors('metadata.name')}
     >
       <Input
         mono
@@ -124,7 +124,7 @@ const IdentityFields = ({ values, accounts, derived, errorsOf }: IdentityFieldsP
     <Field
       label="Account"
       hint="Callers use its API key. The project is created in its namespace and can’t be moved later."
-      errors={errorsOf('spec.accountRef')}
+      errors={fieldErrors('spec.accountRef')}
     >
       <Select name="spec.accountRef" defaultValue={values['spec.accountRef']}>
         {accounts.map((account) => (

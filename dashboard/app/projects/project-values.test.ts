@@ -1,6 +1,6 @@
 import { GROUP_VERSION } from '@standin/contract';
 import { expect, test } from 'vitest';
-import { projectValuesOf, readProjectValues, toProject } from './project-values.ts';
+import { toProjectValues, readProjectValues, toProject } from './project-values.ts';
 
 const projectWith = (spec: object) => ({
   ...({ apiVersion: GROUP_VERSION, kind: 'Project' } as const),
@@ -10,7 +10,7 @@ const projectWith = (spec: object) => ({
 
 test('an edited project keeps the fields that the form does not show, and loses a field that was emptied', () => {
   const before = projectWith({ retentionDays: 7, later: 'value' });
-  const values = { ...projectValuesOf(before), 'spec.retentionDays': '' };
+  const values = { ...toProjectValues(before), 'spec.retentionDays': '' };
   expect(toProject(values, before).spec).toEqual({
     displayName: 'Shop',
     accountRef: { name: 'own' },
@@ -24,7 +24,7 @@ test.each([
   ['Enabled', { metrics: 'Enabled' }],
 ])('the metrics of an edited project stay as they are: %s', (_, spec) => {
   const before = projectWith(spec);
-  expect(toProject(projectValuesOf(before), before).spec).toEqual(before.spec);
+  expect(toProject(toProjectValues(before), before).spec).toEqual(before.spec);
 });
 
 test.each([
@@ -33,7 +33,7 @@ test.each([
   ['removed', '', { metrics: 'Enabled' }, {}],
 ])('the checkbox changes the metrics: %s', (_, metrics, spec, expected) => {
   const before = projectWith(spec);
-  const values = { ...projectValuesOf(before), 'spec.metrics': metrics };
+  const values = { ...toProjectValues(before), 'spec.metrics': metrics };
   expect(toProject(values, before).spec).toEqual(projectWith(expected).spec);
 });
 

@@ -80,7 +80,7 @@ export const toProject = (values: ProjectValues, before?: DesiredObject): Desire
 };
 
 /** Converts an object to form values. Uses the spec as written, without default values. */
-export const projectValuesOf = ({ metadata: { namespace, name }, spec }: ResourceObject): ProjectValues => {
+export const toProjectValues = ({ metadata: { namespace, name }, spec }: ResourceObject): ProjectValues => {
   const { displayName = '', accountRef, retentionDays, metrics, uri = '' } = (spec ?? {}) as Partial<ProjectSpec>;
   return {
     'spec.displayName': displayName,

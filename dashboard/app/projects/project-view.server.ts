@@ -65,7 +65,7 @@ export const toProjectView = (
 /** The maximum time for which the page waits for the log. If the log takes longer, the page is shown without request counts. */
 const LOG_MS_MAX = 1_500;
 
-export const requestsOf = async (
+export const countRequests = async (
   { resources, logs }: Backend,
   projects: readonly ResourceObject[],
 ): Promise<ReadonlyMap<string, HourlyCounts> | undefined> => {

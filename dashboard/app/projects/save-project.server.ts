@@ -1,7 +1,7 @@
 import type { ResourceObject } from '@standin/contract';
 import type { Backend, ExpectedVersion } from '../../src/backend.ts';
 import { toDesired } from '../../src/resources/manifest-yaml.ts';
-import { errorsOf } from '../ui/form-errors.ts';
+import { toFormErrors } from '../ui/form-errors.ts';
 import { managedForm, refusedForm, saveForm, type SavedForm } from '../ui/save-form.server.ts';
 import { PROJECT_FIELDS, toProject, type ProjectValues } from './project-values.ts';
 
@@ -26,6 +26,6 @@ export const saveProject = async (
       form: [],
     });
   return saveForm(resources.apply(object, edited?.expected ?? 'absent'), (problems) =>
-    errorsOf(problems, PROJECT_FIELDS),
+    toFormErrors(problems, PROJECT_FIELDS),
   );
 };

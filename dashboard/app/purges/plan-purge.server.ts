@@ -7,7 +7,7 @@ import { openLog } from '../../src/projects/projects.ts';
 import { checkPurge } from '../../src/purges/purges.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts';
-import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
+import { toFormErrors, type FormErrors } from '../ui/form-errors.ts';
 import { isEmpty, toNewPurge, type PurgeValues } from './purge-values.ts';
 
 /** The number of requests that match now, or why it is unknown. */
@@ -42,7 +42,7 @@ const inForm = (problem: Problem): Problem =>
   problem.message.includes('must be an absolute time') ? { ...problem, message: NOT_A_TIME } : problem;
 
 const fieldErrors = (problems: readonly Problem[]): FormErrors => {
-  const { fields, form } = errorsOf(problems.map(inForm), Object.keys(FIELDS));
+  const { fields, form } = toFormErrors(problems.map(inForm), Object.keys(FIELDS));
   return {
     fields: Object.fromEntries(
       Object.entries(fields).map(([path, messages]) => [ownMember(FIELDS, path) ?? path, messages]),

@@ -15,7 +15,7 @@ export interface PurgeFormProps {
 
 /** Selects the requests of a new purge. Submits its values to the URL, so that the page previews the selection. */
 export const PurgeForm = ({ values, errors }: PurgeFormProps) => {
-  const errorsOf = (name: keyof PurgeValues): readonly string[] => errors?.fields[name] ?? [];
+  const fieldErrors = (name: keyof PurgeValues): readonly string[] => errors?.fields[name] ?? [];
   const preview = useSubmitWhileTyping();
   return (
     <Form
@@ -33,7 +33,7 @@ export const PurgeForm = ({ values, errors }: PurgeFormProps) => {
           { value: 'All', label: 'All requests', hint: 'The whole log of this project.' },
         ]}
         defaultValue={values.requests}
-        errors={errorsOf('requests')}
+        errors={fieldErrors('requests')}
       />
       <div className="flex flex-col gap-4 group-has-[input[value=All]:checked]:hidden">
         <Field
@@ -45,7 +45,7 @@ export const PurgeForm = ({ values, errors }: PurgeFormProps) => {
               use ids (<code>id:…</code>) or a time range where you can.
             </>
           }
-          errors={errorsOf('q')}
+          errors={fieldErrors('q')}
         >
           <Input mono name="q" defaultValue={values.q} />
         </Field>
@@ -54,11 +54,11 @@ export const PurgeForm = ({ values, errors }: PurgeFormProps) => {
             label="Start time"
             optional
             hint="For example 2026-11-21T09:00:00Z, or 2h for two hours ago."
-            errors={errorsOf('from')}
+            errors={fieldErrors('from')}
           >
             <Input mono name="from" defaultValue={values.from} />
           </Field>
-          <Field label="End time" optional hint="Default: now." errors={errorsOf('to')}>
+          <Field label="End time" optional hint="Default: now." errors={fieldErrors('to')}>
             <Input mono name="to" defaultValue={values.to} />
           </Field>
         </div>

@@ -34,7 +34,7 @@ export const PurgePlan = (props: PurgePlanProps) => {
   const { params, values, matching, reason, onReason, errors, unsaved, isSending, zone } = props;
   const { q, from, to } = values;
   const filter = values.requests === '' ? { search: q, from, to } : { to };
-  const errorsOf = (name: string): readonly string[] => ownMember(errors?.fields ?? {}, name) ?? [];
+  const fieldErrors = (name: string): readonly string[] => ownMember(errors?.fields ?? {}, name) ?? [];
   return (
     <section aria-labelledby="plan" className="flex min-w-0 flex-col gap-4 rounded-lg border border-line p-4">
       <div role="status">
@@ -61,7 +61,11 @@ export const PurgePlan = (props: PurgePlanProps) => {
         ))}
         <NotSaved unsaved={unsaved} done="created" ifUnknown="If the purge was created, it is listed below." />
         {errors !== undefined && <ErrorSummary errors={{ fields: {}, form: errors.form }} />}
-        <Field label="Reason" hint="For the record, for example: erasure request 42." errors={errorsOf('spec.reason')}>
+        <Field
+          label="Reason"
+          hint="For the record, for example: erasure request 42."
+          errors={fieldErrors('spec.reason')}
+        >
           <Input
             name="spec.reason"
             maxLength={LIMITS.purgeReasonLengthMax}
@@ -69,7 +73,7 @@ export const PurgePlan = (props: PurgePlanProps) => {
             onInput={({ currentTarget }) => onReason(currentTarget.value)}
           />
         </Field>
-        <Field label={`Type ${params.project} to confirm`} errors={errorsOf('confirmation')} className="max-w-80">
+        <Field label={`Type ${params.project} to confirm`} errors={fieldErrors('confirmation')} className="max-w-80">
           <Input mono name="confirmation" />
         </Field>
         <div>

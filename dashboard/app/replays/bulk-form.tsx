@@ -16,7 +16,7 @@ export interface BulkFormProps {
 
 /** Fields for the requests, the target, the rate and the order. */
 export const BulkForm = ({ values, errors }: BulkFormProps) => {
-  const errorsOf = (name: keyof BulkValues): readonly string[] => errors?.fields[name] ?? [];
+  const fieldErrors = (name: keyof BulkValues): readonly string[] => errors?.fields[name] ?? [];
   // Submits the form, so that its values are in the URL and the page shows the plan for these values.
   const plan = useSubmitWhileTyping();
   return (
@@ -31,15 +31,15 @@ export const BulkForm = ({ values, errors }: BulkFormProps) => {
         label="Search"
         optional
         hint="The same syntax as in Traffic, for example status:>=500 path:/hooks/*."
-        errors={errorsOf('q')}
+        errors={fieldErrors('q')}
       >
         <Input mono name="q" defaultValue={values.q} />
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
-        <Field label="Start time" errors={errorsOf('from')}>
+        <Field label="Start time" errors={fieldErrors('from')}>
           <Input mono name="from" defaultValue={values.from} />
         </Field>
-        <Field label="End time" errors={errorsOf('to')}>
+        <Field label="End time" errors={fieldErrors('to')}>
           <Input mono name="to" defaultValue={values.to} />
         </Field>
       </div>
@@ -48,17 +48,17 @@ export const BulkForm = ({ values, errors }: BulkFormProps) => {
         kind={values.target}
         url={values.url}
         upstream="each endpoint’s upstream. Requests to endpoints without an upstream are not sent."
-        errors={{ kind: errorsOf('target'), url: errorsOf('url') }}
+        errors={{ kind: fieldErrors('target'), url: fieldErrors('url') }}
       />
       <div className="grid gap-4 sm:grid-cols-2">
         <Field
           label="Maximum requests per second"
           hint={`1 to ${LIMITS.replayRatePerSecondMax}`}
-          errors={errorsOf('rate')}
+          errors={fieldErrors('rate')}
         >
           <Input name="rate" inputMode="numeric" defaultValue={values.rate} />
         </Field>
-        <Field label="Order" errors={errorsOf('order')}>
+        <Field label="Order" errors={fieldErrors('order')}>
           <Select name="order" defaultValue={values.order}>
             <option value="Any">Any, several at a time</option>
             <option value="Original">As received, one at a time</option>

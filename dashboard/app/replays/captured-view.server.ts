@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { LIMITS, type HeaderPair, type LogRow } from '@standin/contract';
 import type { ReplaySpec } from '@standin/crds';
 import { decodeBody } from '@standin/exchange';
-import { headerText, replayValuesOf, type CapturedView, type ReplayValues } from './replay-values.ts';
+import { headerText, toReplayValues, type CapturedView, type ReplayValues } from './replay-values.ts';
 
 /** Returns the parts of a captured request that can be edited. */
 export const toCapturedView = (row: LogRow): CapturedView => {
@@ -29,7 +29,7 @@ export const valuesLike = (captured: CapturedView, spec: Partial<ReplaySpec>): R
   const { edit, target } = spec;
   const headers = edit?.headers?.map(({ name, value }): HeaderPair => [name, value]);
   return {
-    ...replayValuesOf(captured),
+    ...toReplayValues(captured),
     ...(edit?.method !== undefined && { 'spec.edit.method': edit.method }),
     ...(edit?.target !== undefined && { 'spec.edit.target': edit.target }),
     ...(headers !== undefined && { 'spec.edit.headers': headerText(headers) }),

@@ -4,7 +4,7 @@ import { parseFilter } from '@standin/exchange/search';
 import { getProject, openLog } from '../../src/projects/projects.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import type { Backend } from '../../src/backend.ts';
-import { errorsOf, type FormErrors } from '../ui/form-errors.ts';
+import { toFormErrors, type FormErrors } from '../ui/form-errors.ts';
 import { checkForm } from '../ui/save-form.server.ts';
 import { effectiveRetentionDays } from '../../src/resources/specs.ts';
 import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts';
@@ -73,12 +73,12 @@ const fieldErrors = ({ fields, form }: FormErrors): FormErrors => ({
 });
 
 /** Returns the problems that the API server and the search parser report. Creates nothing. */
-const problemsOf = async ({ resources }: Backend, params: ProjectName, values: BulkValues): Promise<FormErrors> => {
+const checkValues = async ({ resources }: Backend, params: ProjectName, values: BulkValues): Promise<FormErrors> => {
   const parsed = parseFilter(values.q);
   if (parsed.kind === 'invalid') return { fields: { q: [parsed.problem.message] }, form: [] };
   const object = toBulkReplay(values, { ...params, name: newReplayName() });
   const checked = await checkForm(resources.check(object, 'absent'), (problems) =>
-    fieldErrors(errorsOf(problems, Object.keys(BULK_FIELDS))),
+    fieldErrors(toFormErrors(problems, Object.keys(BULK_FIELDS))),
   );
   return checked.errors;
 };
@@ -86,7 +86,7 @@ const problemsOf = async ({ resources }: Backend, params: ProjectName, values: B
 /** Determines what a replay would send and the minimum time that it would take. */
 export const planReplay = async (backend: Backend, params: ProjectName, values: BulkValues): Promise<Planned> => {
   if (!isFixed(values)) return { kind: 'empty' };
-  const errors = await problemsOf(backend, params, values);
+  const errors = await checkValues(backend, params, values);
   if (Object.keys(errors.fields).length > 0 || errors.form.length > 0) return invalid(errors);
   const parsed = parseFilter(values.q);
   if (parsed.kind === 'invalid') return { kind: 'empty' };

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { replayCommands } from './replay-commands.server.ts';
-import { toBulkReplay, toReplay, replayValuesOf, type BulkValues, type CapturedView } from './replay-values.ts';
+import { toBulkReplay, toReplay, toReplayValues, type BulkValues, type CapturedView } from './replay-values.ts';
 
 const captured: CapturedView = {
   id: 'the-id',
@@ -14,7 +14,7 @@ const captured: CapturedView = {
   body: '{}',
   bodyEncoding: 'utf8',
 };
-const VALUES = replayValuesOf(captured);
+const VALUES = toReplayValues(captured);
 const IDENTITY = { namespace: 'team-a', project: 'shop', name: 'replay-1' };
 const BULK: BulkValues = {
   q: "path:/it's/*",

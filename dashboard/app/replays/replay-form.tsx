@@ -88,23 +88,23 @@ const Original = ({ captured }: { readonly captured: CapturedView }) => (
 );
 
 interface EditedProps extends Pick<ReplayFormProps, 'captured' | 'values' | 'isBodyFocused'> {
-  readonly errorsOf: (name: keyof ReplayValues) => readonly string[];
+  readonly fieldErrors: (name: keyof ReplayValues) => readonly string[];
 }
 
-const Edited = ({ captured, values, isBodyFocused, errorsOf }: EditedProps) => (
+const Edited = ({ captured, values, isBodyFocused, fieldErrors }: EditedProps) => (
   <section aria-labelledby="edited" className="flex min-w-0 flex-col gap-3">
     <h2 id="edited" className="text-h2">
       Replay
     </h2>
     <div className="grid grid-cols-[6.5rem_minmax(0,1fr)] gap-3">
-      <Field label="Method" errors={errorsOf('spec.edit.method')}>
+      <Field label="Method" errors={fieldErrors('spec.edit.method')}>
         <Select name="spec.edit.method" defaultValue={values['spec.edit.method']} className="font-mono text-small">
           {METHODS.map((method) => (
             <option key={method}>{method}</option>
           ))}
         </Select>
       </Field>
-      <Field label="Path and query" errors={errorsOf('spec.edit.target')}>
+      <Field label="Path and query" errors={fieldErrors('spec.edit.target')}>
         <Input mono name="spec.edit.target" defaultValue={values['spec.edit.target']} />
       </Field>
     </div>
@@ -115,7 +115,7 @@ const Edited = ({ captured, values, isBodyFocused, errorsOf }: EditedProps) => (
           One per line, as <code>name: value</code>.
         </>
       }
-      errors={errorsOf('spec.edit.headers')}
+      errors={fieldErrors('spec.edit.headers')}
     >
       <Textarea name="spec.edit.headers" rows={8} defaultValue={values['spec.edit.headers']} />
     </Field>
@@ -123,7 +123,7 @@ const Edited = ({ captured, values, isBodyFocused, errorsOf }: EditedProps) => (
       <TooLarge bytes={captured.bodyBytes} isBinary={captured.bodyEncoding === 'base64'} />
     ) : (
       <>
-        <Field label="Body" errors={errorsOf('spec.edit.body')}>
+        <Field label="Body" errors={fieldErrors('spec.edit.body')}>
           <CodeEditor
             name="spec.edit.body"
             label="Body"
@@ -133,7 +133,7 @@ const Edited = ({ captured, values, isBodyFocused, errorsOf }: EditedProps) => (
             isFocused={isBodyFocused}
           />
         </Field>
-        <Field label="Body encoding" errors={errorsOf('spec.edit.bodyEncoding')} className="max-w-48">
+        <Field label="Body encoding" errors={fieldErrors('spec.edit.bodyEncoding')} className="max-w-48">
           <Select name="spec.edit.bodyEncoding" defaultValue={values['spec.edit.bodyEncoding']}>
             <option value="utf8">Text (UTF-8)</option>
             <option value="base64">Base64</option>
@@ -157,7 +157,7 @@ export const ReplayForm = (props: ReplayFormProps) => {
   const [shown, setShown] = useState({ kind: values['spec.target.kind'], headers: values['spec.edit.headers'] });
   const [isEdited, setEdited] = useState(errors !== undefined);
   const send = useInitialFocus<HTMLButtonElement>();
-  const errorsOf = (name: string): readonly string[] => ownMember(errors?.fields ?? {}, name) ?? [];
+  const fieldErrors = (name: string): readonly string[] => ownMember(errors?.fields ?? {}, name) ?? [];
   const onInput = (form: HTMLFormElement): void => {
     setEdited(true);
     const data = new FormData(form);
@@ -181,13 +181,13 @@ export const ReplayForm = (props: ReplayFormProps) => {
         upstream={upstream}
         columns={upstream === undefined ? 2 : 3}
         errors={{
-          kind: [...errorsOf('spec.target.kind'), ...errorsOf('spec.target')],
-          url: errorsOf('spec.target.url'),
+          kind: [...fieldErrors('spec.target.kind'), ...fieldErrors('spec.target')],
+          url: fieldErrors('spec.target.url'),
         }}
       />
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">
         <Original captured={captured} />
-        <Edited {...{ captured, values, isBodyFocused, errorsOf }} />
+        <Edited {...{ captured, values, isBodyFocused, fieldErrors }} />
       </div>
       <section aria-labelledby="header-changes" className="flex flex-col gap-2">
         <h2 id="header-changes" className="text-h2">

@@ -11,7 +11,7 @@ export interface ReplayTableProps {
   readonly zone: TimeProps['zone'];
 }
 
-const whatOf = ({ what }: ReplayView): string => {
+const selectionText = ({ what }: ReplayView): string => {
   if (what.kind === 'many') return what.search === '' ? 'All requests in a time range' : what.search;
   return `${what.isEdited ? 'One edited request' : 'One request'}, ${what.requestId.slice(0, 8)}…`;
 };
@@ -58,7 +58,7 @@ export const ReplayTable = ({ params, replays, zone }: ReplayTableProps) => (
               className="after:absolute after:inset-0"
               title={replay.replay}
             >
-              {whatOf(replay)}
+              {selectionText(replay)}
             </Link>
           </td>
           <td className="truncate text-muted max-sm:col-start-2">{targetInWords(replay)}</td>

@@ -1,11 +1,11 @@
 import { parseObject } from '@standin/crds';
 import { describe, expect, it } from 'vitest';
 import {
-  editOf,
+  toEdit,
   parseHeaderText,
   readBulkValues,
   readReplayValues,
-  replayValuesOf,
+  toReplayValues,
   toBulkReplay,
   toReplay,
   type CapturedView,
@@ -25,7 +25,7 @@ const captured: CapturedView = {
   body: 'a\r\nb',
   bodyEncoding: 'utf8',
 };
-const VALUES = replayValuesOf(captured);
+const VALUES = toReplayValues(captured);
 const IDENTITY = { namespace: 'team-a', project: 'shop', name: 'replay-1' };
 
 /** Returns the values as a browser sends them, with CRLF line breaks. */
@@ -35,11 +35,11 @@ const sent = (values: ReplayValues): ReplayValues => {
     form.set(name, value.replaceAll('\n', '\r\n'));
   return readReplayValues(form);
 };
-const editWith = (changes: Partial<ReplayValues>) => editOf(sent({ ...VALUES, ...changes }), captured);
+const editWith = (changes: Partial<ReplayValues>) => toEdit(sent({ ...VALUES, ...changes }), captured);
 
 describe('a form filled from a captured request', () => {
   it('has no edits until the user makes one, even though browsers rewrite line breaks', () => {
-    expect(editOf(sent(VALUES), captured)).toBeUndefined();
+    expect(toEdit(sent(VALUES), captured)).toBeUndefined();
   });
 
   it.each<[string, Partial<ReplayValues>, unknown]>([
@@ -71,9 +71,9 @@ describe('a form filled from a captured request', () => {
       `--x\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`;
     const body = `${part('total', '10')}${part('file', 'one\ntwo\rthree\n\n')}${part('note', '1')}--x--\r\n`;
     const multipart = { ...captured, body };
-    const values = replayValuesOf(multipart);
+    const values = toReplayValues(multipart);
     const edited = values['spec.edit.body'].replace('10', '11').replace(/^1$/m, '2').replace('two\n', 'two\nmore\n');
-    expect(editOf(sent({ ...values, 'spec.edit.body': edited }), multipart)).toEqual({
+    expect(toEdit(sent({ ...values, 'spec.edit.body': edited }), multipart)).toEqual({
       body: body.replace('10', '11').replace('\r\n1\r\n', '\r\n2\r\n').replace('two\r', 'two\rmore\r'),
     });
   });
@@ -88,8 +88,8 @@ describe('a form filled from a captured request', () => {
         ['x-a', '1'],
       ] as const,
     };
-    const values = replayValuesOf(other);
-    const edit = editOf(sent({ ...values, 'spec.edit.headers': `${values['spec.edit.headers']}2` }), other);
+    const values = toReplayValues(other);
+    const edit = toEdit(sent({ ...values, 'spec.edit.headers': `${values['spec.edit.headers']}2` }), other);
     expect(edit).toEqual({
       headers: [
         { name: 'x-word', value: bytes('voilà') },
@@ -101,17 +101,17 @@ describe('a form filled from a captured request', () => {
 
   it('keeps the white space of a target that is not ASCII', () => {
     const other = { ...captured, target: '/uri/\u00c3\u00a0' };
-    expect(editOf(sent(replayValuesOf(other)), other)).toBeUndefined();
+    expect(toEdit(sent(toReplayValues(other)), other)).toBeUndefined();
   });
 
   it('sends the edits of an earlier replay again, with their line breaks', () => {
     const shown = 'a\r\nB\rC\n';
-    expect(editOf(sent({ ...VALUES, 'spec.edit.body': 'a\nB\nC\n' }), captured, shown)).toEqual({ body: shown });
+    expect(toEdit(sent({ ...VALUES, 'spec.edit.body': 'a\nB\nC\n' }), captured, shown)).toEqual({ body: shown });
   });
 
   it('keeps a body that it does not show', () => {
     const large = { ...captured, body: undefined };
-    expect(editOf(sent({ ...replayValuesOf(large), 'spec.edit.method': 'PUT' }), large)).toEqual({ method: 'PUT' });
+    expect(toEdit(sent({ ...toReplayValues(large), 'spec.edit.method': 'PUT' }), large)).toEqual({ method: 'PUT' });
   });
 
   it('creates a Replay that the schema accepts', () => {

@@ -65,7 +65,7 @@ export const parseHeaderText = (text: string): HeaderPair[] =>
 export const areHeadersEdited = (text: string, captured: readonly HeaderPair[]): boolean =>
   JSON.stringify(parseHeaderText(text)) !== JSON.stringify(parseHeaderText(headerText(captured)));
 
-export const replayValuesOf = (captured: CapturedView): ReplayValues => ({
+export const toReplayValues = (captured: CapturedView): ReplayValues => ({
   ...EMPTY,
   'spec.edit.method': captured.method,
   'spec.edit.target': captured.target,
@@ -90,7 +90,7 @@ export const readReplayValues = (form: FormData): ReplayValues =>
  *
  * @param shown the body that filled the form: the captured one, or that of an earlier replay
  */
-export const editOf = (
+export const toEdit = (
   values: ReplayValues,
   captured: CapturedView,
   shown = captured.body,
@@ -110,7 +110,7 @@ export const editOf = (
   return Object.keys(edit).length === 0 ? undefined : edit;
 };
 
-const targetOf = (kind: string, url: string): Record<string, unknown> => ({ kind, ...(kind === 'URL' && { url }) });
+const toTarget = (kind: string, url: string): Record<string, unknown> => ({ kind, ...(kind === 'URL' && { url }) });
 
 /** Returns a Replay of one request. `shown` is the body that filled the form. */
 export const toReplay = (
@@ -119,11 +119,11 @@ export const toReplay = (
   identity: ReplayIdentity,
   shown = captured.body,
 ): DesiredObject => {
-  const edit = editOf(values, captured, shown);
+  const edit = toEdit(values, captured, shown);
   return replayObject(identity, {
     requestId: captured.id,
     ...(edit !== undefined && { edit }),
-    target: targetOf(values['spec.target.kind'], values['spec.target.url']),
+    target: toTarget(values['spec.target.kind'], values['spec.target.url']),
   });
 };
 
@@ -172,7 +172,7 @@ export const toBulkReplay = (values: BulkValues, identity: ReplayIdentity): Desi
   const { q, from, to, target, url, rate, order } = values;
   return replayObject(identity, {
     filter: { ...(q !== '' && { search: q }), from, to },
-    target: targetOf(target, url),
+    target: toTarget(target, url),
     ratePerSecond: numberOrText(rate),
     ...(order !== 'Any' && { order }),
   });

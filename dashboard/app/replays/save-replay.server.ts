@@ -2,7 +2,7 @@ import { LIMITS, SourceError, type DesiredObject } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import type { Backend } from '../../src/backend.ts';
 import { newReplayName } from '../../src/replays/replays.ts';
-import { errorsOf, NO_ERRORS } from '../ui/form-errors.ts';
+import { toFormErrors, NO_ERRORS } from '../ui/form-errors.ts';
 import { refusedForm, saveForm, type SavedForm } from '../ui/save-form.server.ts';
 import { filledLines } from '../ui/text-lines.ts';
 import { REPLAY_FIELDS, type ReplayValues } from './replay-values.ts';
@@ -46,7 +46,7 @@ export const createReplay = async (
   values?: ReplayValues,
 ): Promise<SavedForm> => {
   const saved = await saveForm(resources.apply(object, 'absent'), (problems) =>
-    errorsOf(
+    toFormErrors(
       problems.map((problem) => inForm(problem, values?.['spec.edit.headers'] ?? '')),
       values === undefined ? [] : REPLAY_FIELDS,
     ),

@@ -5,7 +5,7 @@ import { replaySpec } from '../../src/replays/replays.ts';
 import { shownConditions } from '../../src/resources/resource-view.ts';
 import type { ReplayView } from './replay-view.ts';
 
-const messageOf = (object: ResourceObject): string => {
+const progressMessage = (object: ResourceObject): string => {
   const conditions = shownConditions(object);
   const refused = conditions.find(({ type, status }) => type === 'Accepted' && status === 'False');
   return (refused ?? progressIn(conditions))?.message ?? 'Waiting for the operator.';
@@ -39,6 +39,6 @@ export const toReplayView = (object: ResourceObject): ReplayView => {
     startedAt: status.startedAt,
     completedAt: status.completedAt,
     result: result && { status: result.status ?? 0, durationMs: result.durationMs ?? 0 },
-    message: messageOf(object),
+    message: progressMessage(object),
   };
 };

@@ -5,9 +5,9 @@ import { versionText } from '../../src/expected-version.ts';
 import { getProject, projectAddress } from '../../src/projects/projects.ts';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
-import { presetOf, toEndpoint, valuesOf } from '../endpoints/endpoint-values.ts';
+import { withPreset, toEndpoint, toEndpointValues } from '../endpoints/endpoint-values.ts';
 import { manifestPath, mergeEndpoint } from '../endpoints/merge-endpoint.ts';
-import { applyDraft, draftOf } from '../endpoints/save-endpoint.server.ts';
+import { applyDraft, readDraft } from '../endpoints/save-endpoint.server.ts';
 import { toDesired, manifestYaml, objectYaml } from '../../src/resources/manifest-yaml.ts';
 import { managingTool } from '../../src/resources/ownership.ts';
 import { endpointParams } from './params.server.ts';
@@ -25,8 +25,8 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   // A GitOps tool manages the endpoint, so it cannot be edited here. The overview shows the reason.
   if (managingTool(object) !== undefined) throw redirect(paths.endpoint(names));
   const project = await getProject(backend, names);
-  const saved = valuesOf(names.endpoint, object.spec);
-  const values = presetOf(saved, new URL(request.url));
+  const saved = toEndpointValues(names.endpoint, object.spec);
+  const values = withPreset(saved, new URL(request.url));
   const { metadata, spec } = toDesired(object);
   return {
     params: names,
@@ -46,7 +46,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const names = endpointParams(params);
   const before = await getEndpoint(backend, names);
   const form = await request.formData();
-  const draft = draftOf(form, names, before);
+  const draft = readDraft(form, names, before);
   const changed = {
     version: submittedVersion(form),
     values: draft.values,
@@ -68,7 +68,7 @@ const EditEndpoint = () => {
   const state = useOpened({ version, values, yaml }, answer, mergeEndpoint);
   const { opened, refused, conflict } = state;
   return (
-    <OpenedForm what="endpoint" {...{ generation, state, lost }} labelOf={manifestPath}>
+    <OpenedForm what="endpoint" {...{ generation, state, lost }} pathLabel={manifestPath}>
       <EndpointForm
         key={state.key}
         values={refused?.values ?? opened.values}

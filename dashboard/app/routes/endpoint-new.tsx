@@ -8,8 +8,8 @@ import { listEndpoints } from '../../src/endpoints/endpoints.ts';
 import { disallowingAccount } from '../../src/accounts/accounts.ts';
 import { getProject, projectAddress } from '../../src/projects/projects.ts';
 import { EndpointForm } from '../endpoints/endpoint-form.tsx';
-import { EMPTY_ENDPOINT, presetOf, toEndpoint, valuesOf } from '../endpoints/endpoint-values.ts';
-import { applyDraft, copiedBy, draftOf } from '../endpoints/save-endpoint.server.ts';
+import { EMPTY_ENDPOINT, withPreset, toEndpoint, toEndpointValues } from '../endpoints/endpoint-values.ts';
+import { applyDraft, copiedBy, readDraft } from '../endpoints/save-endpoint.server.ts';
 import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
 import { projectParams } from './params.server.ts';
 import { paths } from '../paths.ts';
@@ -40,7 +40,7 @@ const valuesForPath = (endpoints: readonly ResourceObject[], names: ProjectName,
 
 /** Returns the values of a copy. Its slug is new, because two endpoints cannot have the same method and slug. */
 const valuesOfCopy = (copied: ResourceObject) => {
-  const values = valuesOf('', copied.spec);
+  const values = toEndpointValues('', copied.spec);
   const { 'spec.displayName': title, 'spec.slug': slug } = values;
   return {
     ...values,
@@ -60,7 +60,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   const copied = await copiedBy(backend, names, query);
   const filled =
     copied !== undefined ? valuesOfCopy(copied) : query.has('path') ? valuesForPath(endpoints, names, query) : empty;
-  const values = presetOf(filled, url);
+  const values = withPreset(filled, url);
   return {
     params: names,
     projectUrl: (await projectAddress(backend, project))?.url,
@@ -75,7 +75,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const names = projectParams(params);
   await getProject(backend, names);
   const form = await request.formData();
-  const draft = draftOf(form, names, undefined, await copiedBy(backend, names, form));
+  const draft = readDraft(form, names, undefined, await copiedBy(backend, names, form));
   const changed = { values: draft.values, yaml: manifestYaml(draft.object, backend.mode) };
   if (draft.isListEdit) return { ...changed, errors: undefined };
   const { object, errors } = await applyDraft(backend, draft, undefined, false);

@@ -3,9 +3,9 @@ import { endpointUrl, getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { getProject, projectAddress } from '../../src/projects/projects.ts';
 import { EndpointResponses } from '../endpoints/endpoint-responses.tsx';
 import { EndpointActivitySection } from '../endpoints/endpoint-activity.tsx';
-import { activityOf } from '../endpoints/endpoint-activity.server.ts';
-import { delayText, delayValuesOf } from '../endpoints/delay-values.ts';
-import { responseValuesOf } from '../endpoints/response-values.ts';
+import { loadActivity } from '../endpoints/endpoint-activity.server.ts';
+import { delayText, toDelayValues } from '../endpoints/delay-values.ts';
+import { toResponseValues } from '../endpoints/response-values.ts';
 import { toEndpointView } from '../endpoints/endpoint-view.server.ts';
 import { StatusStrip } from '../endpoints/status-strip.tsx';
 import { TryIt } from '../endpoints/try-it.tsx';
@@ -23,7 +23,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
   const address = await projectAddress(backend, await getProject(backend, names));
   return {
     params: names,
-    activity: await activityOf(backend, names),
+    activity: await loadActivity(backend, names),
     view: toEndpointView(object),
     url: endpointUrl(object, address?.url),
     conditions: shownConditions(object),
@@ -31,10 +31,10 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
     mock: json && {
       headers: json.headers ?? [],
       body: json.body ?? '',
-      delay: delayText(delayValuesOf(json.delay)),
+      delay: delayText(toDelayValues(json.delay)),
     },
     timeout: forward?.timeout,
-    responses: responseValuesOf(spec.responses),
+    responses: toResponseValues(spec.responses),
   };
 };
 

@@ -2,9 +2,9 @@ import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { refusalMessage } from '../../src/pages/failures.ts';
 import { openLog } from '../../src/projects/projects.ts';
-import { previewOf } from '../endpoints/preview-response.server.ts';
+import { previewDraft } from '../endpoints/preview-response.server.ts';
 import type { EndpointPreview } from '../endpoints/use-endpoint-preview.ts';
-import { applyDraft, copiedBy, draftOf } from '../endpoints/save-endpoint.server.ts';
+import { applyDraft, copiedBy, readDraft } from '../endpoints/save-endpoint.server.ts';
 import { manifestYaml } from '../../src/resources/manifest-yaml.ts';
 import { respondOrUnavailable } from '../requests/read-traffic.server.ts';
 import { toTrafficRow } from '../requests/traffic-row.ts';
@@ -32,10 +32,10 @@ export const action = async ({ request, params, context }: ActionFunctionArgs) =
   const endpoint = form.get('endpoint');
   const before =
     typeof endpoint === 'string' && endpoint !== '' ? await getEndpoint(backend, { ...names, endpoint }) : undefined;
-  const draft = draftOf(form, names, before, await copiedBy(backend, names, form));
+  const draft = readDraft(form, names, before, await copiedBy(backend, names, form));
   const [{ errors }, answer] = await Promise.all([
     applyDraft(backend, draft, before, true),
-    previewOf(context, names, form, draft),
+    previewDraft(context, names, form, draft),
   ]);
   const preview: EndpointPreview = { yaml: manifestYaml(draft.object, backend.mode), errors, answer };
   return Response.json(preview);

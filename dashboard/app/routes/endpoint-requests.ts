@@ -2,7 +2,7 @@ import type { ActionFunctionArgs, LoaderFunctionArgs } from '@remix-run/node';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { refusalMessage } from '../../src/pages/failures.ts';
 import { callEndpoint } from '../../src/requests/call-endpoint.ts';
-import { activityOf } from '../endpoints/endpoint-activity.server.ts';
+import { loadActivity } from '../endpoints/endpoint-activity.server.ts';
 import { PARAMETER_PREFIX, SEND_FIELDS } from '../endpoints/send-fields.ts';
 import { lineFeeds } from '../ui/text-lines.ts';
 import { endpointParams } from './params.server.ts';
@@ -11,7 +11,7 @@ import { endpointParams } from './params.server.ts';
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
   const names = endpointParams(params);
   await getEndpoint(backend, names);
-  return Response.json(await activityOf(backend, names));
+  return Response.json(await loadActivity(backend, names));
 };
 
 /** Sends a request to the endpoint and returns its response. */

@@ -20,14 +20,14 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   const options = { baseUrl: backend.gatewayUrl };
   if (format === 'har') {
     const entry = await readExchange(backend, names, (log, id) => log.get(id));
-    return textStream(jsonOf(harStream(entry, options)), { 'content-type': JSON_TYPE });
+    return textStream(jsonText(harStream(entry, options)), { 'content-type': JSON_TYPE });
   }
   const row = await readRow(backend, names);
   return Response.json(await workers.run('writeSnippet', { row, format, options }, capturedParts(row)));
 };
 
 /** Writes an `ExchangeCopy` as JSON. */
-async function* jsonOf(text: AsyncIterable<string>): AsyncGenerator<string> {
+async function* jsonText(text: AsyncIterable<string>): AsyncGenerator<string> {
   yield '{"text":"';
   // Each piece ends at a character boundary, so it can be escaped on its own.
   for await (const piece of text) yield JSON.stringify(piece).slice(1, -1);

@@ -11,7 +11,7 @@ import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { useInitialFocus } from '../ui/initial-focus.ts';
 import { exchangeParams } from './params.server.ts';
 import { readMockChoice } from '../mocks/mock-choice.ts';
-import { audienceOf, MOCK_FORM, MockForm } from '../mocks/mock-form.tsx';
+import { describeCallers, MOCK_FORM, MockForm } from '../mocks/mock-form.tsx';
 import { paths } from '../paths.ts';
 import { endpointSpec } from '../../src/resources/specs.ts';
 import { usePreferences } from '../shell/preferences.ts';
@@ -81,7 +81,7 @@ interface SummaryProps {
 
 const Summary = ({ options, keepsUpstream, decoded, dropped, addedType }: SummaryProps) => (
   <p>
-    <bdi>{audienceOf(options)}</bdi> will receive this status, these headers and this body, byte for byte.
+    <bdi>{describeCallers(options)}</bdi> will receive this status, these headers and this body, byte for byte.
     {options.place === 'json' &&
       keepsUpstream &&
       ' The upstream stays in the manifest. To use the upstream again, set action: Forward.'}

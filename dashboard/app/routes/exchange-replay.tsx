@@ -12,7 +12,7 @@ import { useSubmitted } from '../ui/use-last-action-data.ts';
 import { toCapturedView, valuesLike } from '../replays/captured-view.server.ts';
 import { findReplay, getReplay, replaySpec } from '../../src/replays/replays.ts';
 import { ReplayForm } from '../replays/replay-form.tsx';
-import { readReplayValues, replayValuesOf, toReplay } from '../replays/replay-values.ts';
+import { readReplayValues, toReplayValues, toReplay } from '../replays/replay-values.ts';
 import { newSubmission } from '../replays/submission.tsx';
 import { createReplay, submittedReplayName } from '../replays/save-replay.server.ts';
 import { buttonClass } from '../ui/button.tsx';
@@ -32,7 +32,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
     params: names,
     submission: newSubmission(),
     captured,
-    values: earlier === undefined ? replayValuesOf(captured) : valuesLike(captured, earlier),
+    values: earlier === undefined ? toReplayValues(captured) : valuesLike(captured, earlier),
     upstream: await describeUpstream(backend, row),
     isBodyFocused: new URL(request.url).searchParams.get('focus') === 'body',
   };

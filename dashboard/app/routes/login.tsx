@@ -47,13 +47,13 @@ export const loader = ({ request, context: { signIn, user } }: LoaderFunctionArg
 
 export const action = async ({ request, context: { signIn } }: ActionFunctionArgs) => {
   const form = await request.formData();
-  const textOf = (name: string): string => {
+  const trimmedField = (name: string): string => {
     const value = form.get(name);
     return typeof value === 'string' ? value.trim() : '';
   };
-  const to = returnPath(textOf('to'));
+  const to = returnPath(trimmedField('to'));
   if (signIn === undefined) return redirect(to);
-  const token = textOf('token');
+  const token = trimmedField('token');
   if (token === '') return data({ error: 'Enter a token.' }, { status: 422 });
   const result = await signIn.withToken(token);
   // The pasted token is not returned, because it is a credential.

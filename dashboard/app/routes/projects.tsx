@@ -7,7 +7,7 @@ import { useRowKeys, useShortcuts } from '../shell/shortcuts.ts';
 import { projectAddress } from '../../src/projects/projects.ts';
 import { FileProblems } from '../projects/file-problems.tsx';
 import { ProjectCard } from '../projects/project-card.tsx';
-import { requestsOf, toProjectView } from '../projects/project-view.server.ts';
+import { countRequests, toProjectView } from '../projects/project-view.server.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { EmptyState } from '../ui/empty-state.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -22,7 +22,7 @@ export const loader = async ({ context: { backend } }: LoaderFunctionArgs) => {
   const accounts = new Map(ofAll.map((account) => [`${account.metadata.namespace}/${account.metadata.name}`, account]));
   const projects = all.slice(0, PROJECTS_MAX);
   const [requests, addresses] = await Promise.all([
-    requestsOf(backend, projects),
+    countRequests(backend, projects),
     Promise.all(projects.map((project) => projectAddress(backend, project))),
   ]);
   return {

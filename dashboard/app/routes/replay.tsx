@@ -36,7 +36,7 @@ interface Results {
   readonly many?: readonly ReplaySummary[];
 }
 
-const statusOf = (request: Request): number | undefined => {
+const requestedStatus = (request: Request): number | undefined => {
   const text = new URL(request.url).searchParams.get('status') ?? '';
   return /^\d{1,3}$/.test(text) ? Number(text) : undefined;
 };
@@ -46,7 +46,7 @@ export const loader = async ({ request, params, context: { backend, workers } }:
   const object = await getReplay(backend, names);
   const replay = toReplayView(object);
   const { what, uid } = replay;
-  const status = statusOf(request);
+  const status = requestedStatus(request);
   const log = await openLog(backend, names);
   const loadOne = async (requestId: string): Promise<Results | Unavailable> => {
     const pair = await orUnavailable(readResponses(log, uid, requestId).then((answers) => ({ answers })));

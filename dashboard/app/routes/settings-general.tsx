@@ -15,7 +15,7 @@ import { paths } from '../paths.ts';
 import { shownConditions } from '../../src/resources/resource-view.ts';
 import { DeleteProject } from '../projects/delete-project.tsx';
 import { ProjectForm } from '../projects/project-form.tsx';
-import { projectValuesOf, readProjectValues } from '../projects/project-values.ts';
+import { toProjectValues, readProjectValues } from '../projects/project-values.ts';
 import { saveProject } from '../projects/save-project.server.ts';
 import { expectedVersion, submittedVersion } from '../ui/save-form.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
@@ -37,7 +37,7 @@ export const loader = async ({ params, context: { backend } }: LoaderFunctionArg
     owner: managingTool(object),
     conditions: shownConditions(object),
     endpointCount: endpoints.length,
-    values: projectValuesOf(object),
+    values: toProjectValues(object),
   };
 };
 

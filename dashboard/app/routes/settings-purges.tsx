@@ -16,7 +16,7 @@ import { isEmpty, readPurgeValues, toNewPurge } from '../purges/purge-values.ts'
 import { useLiveResources } from '../shell/live.ts';
 import { usePreferences } from '../shell/preferences.ts';
 import { redirectWithNotice } from './redirect-with-notice.server.ts';
-import { errorsOf } from '../ui/form-errors.ts';
+import { toFormErrors } from '../ui/form-errors.ts';
 import { EditedForm } from '../ui/edited-form.tsx';
 import { LostNotice } from '../ui/error-summary.tsx';
 import { useKept } from '../ui/kept-form.ts';
@@ -32,7 +32,7 @@ const ROWS_MAX = 200;
  * Lists the purges. Returns undefined if the user may not list them. Users who may create purges are not necessarily allowed to
  * list them.
  */
-const purgesOf = async (backend: Backend, names: ProjectName) => {
+const readPurges = async (backend: Backend, names: ProjectName) => {
   try {
     const all = await listPurges(backend, names);
     return { total: all.length, shown: all.slice(0, ROWS_MAX).map(toPurgeView) };
@@ -46,7 +46,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   const names = projectParams(params);
   await getProject(backend, names);
   const values = readPurgeValues(new URL(request.url).searchParams, new Date());
-  const [purges, planned] = await Promise.all([purgesOf(backend, names), planPurge(backend, names, values)]);
+  const [purges, planned] = await Promise.all([readPurges(backend, names), planPurge(backend, names, values)]);
   return { names, values, purges, planned };
 };
 
@@ -68,7 +68,7 @@ export const action = async ({ request, params, context: { backend } }: ActionFu
   const now = new Date();
   const purge = toNewPurge(readPurgeValues(form, now), reason, now);
   const { object, errors } = await saveForm(createPurge(backend, names, purge), (problems) =>
-    errorsOf(problems, [REASON]),
+    toFormErrors(problems, [REASON]),
   );
   if (object === undefined) return data({ reason, errors }, { status: 422 });
   return redirectWithNotice(paths.purges(names), `Purge ${object.metadata.name} was created.`);

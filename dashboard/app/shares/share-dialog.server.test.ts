@@ -3,7 +3,7 @@ import { defaultRedaction, redact } from '@standin/exchange/redact';
 import { newLogRow } from '@standin/exchange/testing';
 import { expect, it } from 'vitest';
 import { RULE_FIELDS } from './share-data.ts';
-import { previewShare, rulesOf, ruleTextsOf } from './share-dialog.server.ts';
+import { previewShare, readRules, toRuleTexts } from './share-dialog.server.ts';
 
 type Context = Parameters<typeof previewShare>[0];
 
@@ -43,8 +43,8 @@ it.each([
   expect(JSON.stringify(redact(entry, rules))).not.toContain('hunter2');
   const form = new FormData();
   // Browsers submit line breaks as CRLF.
-  const texts = ruleTextsOf(rules);
+  const texts = toRuleTexts(rules);
   for (const field of ['headers', 'query', 'jsonPaths'] as const)
     form.set(RULE_FIELDS[field], texts[field].replaceAll('\n', '\r\n'));
-  expect(JSON.stringify(redact(entry, rulesOf(form)))).not.toContain('hunter2');
+  expect(JSON.stringify(redact(entry, readRules(form)))).not.toContain('hunter2');
 });

@@ -8,7 +8,7 @@ import { capturedParts } from '../../src/captured/captured-bytes.ts';
 import type { RedactedShare } from '../../src/workers/tasks.ts';
 import { readRow } from '../exchange/read-exchange.server.ts';
 import { refusalMessage } from '../../src/pages/failures.ts';
-import { errorsOf } from '../ui/form-errors.ts';
+import { toFormErrors } from '../ui/form-errors.ts';
 import { filledLines } from '../ui/text-lines.ts';
 import { LIFETIME_DEFAULT, LIFETIMES, RULE_FIELDS, type ShareAnswer, type ShareDialogData } from './share-data.ts';
 
@@ -23,7 +23,7 @@ const redacted = async (
   return workers.run('redactShare', { row, rules }, capturedParts(row));
 };
 
-const linesOf = (form: FormData, field: string): ReturnType<typeof filledLines> => {
+const fieldLines = (form: FormData, field: string): ReturnType<typeof filledLines> => {
   const text = form.get(field);
   return typeof text === 'string' ? filledLines(text) : [];
 };
@@ -32,18 +32,17 @@ const linesOf = (form: FormData, field: string): ReturnType<typeof filledLines> 
  * Returns rules as the text of a field with one rule per line. `*`, which matches any characters, replaces what a line cannot contain:
  * line breaks, and spaces at its ends. Otherwise, the form would show what the rules hide.
  */
-const textOfRules = (rules: readonly string[]): string =>
+const ruleText = (rules: readonly string[]): string =>
   rules.map((rule) => rule.replaceAll(/[\0\r\n]+|^[ \t]+|[ \t]+$/g, '*')).join('\n');
 
-/** Returns the texts of the form's fields for these rules. */
-export const ruleTextsOf = ({ headers, query, jsonPaths }: RedactionRules): ShareDialogData['rules'] => ({
-  headers: textOfRules(headers),
-  query: textOfRules(query),
-  jsonPaths: textOfRules(jsonPaths),
+export const toRuleTexts = ({ headers, query, jsonPaths }: RedactionRules): ShareDialogData['rules'] => ({
+  headers: ruleText(headers),
+  query: ruleText(query),
+  jsonPaths: ruleText(jsonPaths),
 });
 
-export const rulesOf = (form: FormData): RedactionRules => {
-  const read = (field: string): string[] => linesOf(form, field).map(({ text }) => text);
+export const readRules = (form: FormData): RedactionRules => {
+  const read = (field: string): string[] => fieldLines(form, field).map(({ text }) => text);
   return {
     headers: read(RULE_FIELDS.headers),
     query: read(RULE_FIELDS.query),
@@ -60,39 +59,39 @@ export const loadShareDialog = async (context: Context, params: RequestName): Pr
     isInPlan: await isSharingInPlan(backend, project),
     isLocal: backend.mode === 'local',
     alwaysHidden: ALWAYS_HIDDEN,
-    rules: ruleTextsOf(rules),
+    rules: toRuleTexts(rules),
     preview: exchange,
   };
 };
 
-/** Returns the problems that the schema of a Share finds in the form's rules. */
-const problemsOf = (form: FormData, redact: RedactionRules): Problem[] => {
+/** Uses the schema of a Share. */
+const ruleProblems = (form: FormData, redact: RedactionRules): Problem[] => {
   const result = DEFINITIONS.Share.spec.shape.redact.safeParse(redact);
   return result.success
     ? []
     : result.error.issues.map(({ path: [list, index], message }) => {
         const path = `spec.redact.${String(list)}`;
-        const line = linesOf(form, path)[Number(index)];
+        const line = fieldLines(form, path)[Number(index)];
         return { path, message: line === undefined ? message : `Line ${line.number} ${message}` };
       });
 };
 
-const refused = (message: string, problems: Parameters<typeof errorsOf>[0] = []): ShareAnswer => {
-  const { fields, form } = errorsOf(problems, Object.values(RULE_FIELDS));
+const refused = (message: string, problems: Parameters<typeof toFormErrors>[0] = []): ShareAnswer => {
+  const { fields, form } = toFormErrors(problems, Object.values(RULE_FIELDS));
   return { kind: 'refused', message: [message, ...form].filter((text) => text !== '').join(' '), fields };
 };
 
 /** Returns what a Share with the form's rules shows. Uses the same function as the public page. */
 export const previewShare = async (context: Context, params: RequestName, form: FormData): Promise<ShareAnswer> => {
-  const rules = rulesOf(form);
-  const problems = problemsOf(form, rules);
+  const rules = readRules(form);
+  const problems = ruleProblems(form, rules);
   if (problems.length > 0) return refused('', problems);
   return { kind: 'preview', preview: (await redacted(context, params, rules)).exchange };
 };
 
 export const createShareFrom = async (context: Context, params: RequestName, form: FormData): Promise<ShareAnswer> => {
-  const redact = rulesOf(form);
-  const problems = problemsOf(form, redact);
+  const redact = readRules(form);
+  const problems = ruleProblems(form, redact);
   if (problems.length > 0) return refused('', problems);
   const wanted = form.get('lifetime') ?? LIFETIME_DEFAULT;
   const lifetime = LIFETIMES.find(({ value }) => value === wanted);

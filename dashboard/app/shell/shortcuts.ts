@@ -77,7 +77,7 @@ const takesSpace = (target: EventTarget | null): boolean =>
   target.closest('a, button, summary, input, [role=button], [role=slider], [role=separator]') !== null;
 
 /** Returns the key as in `Shortcut.keys`. Caps Lock has no effect, because shortcuts with Shift can do more. */
-const keyOf = ({ key, shiftKey }: KeyboardEvent): string => {
+const pressedKey = ({ key, shiftKey }: KeyboardEvent): string => {
   if (key === ' ') return 'Space';
   if (!/^[a-z]$/i.test(key)) return key;
   return shiftKey ? key.toUpperCase() : key.toLowerCase();
@@ -95,7 +95,7 @@ export const useShortcutKeys = (isOn: boolean): void => {
       if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.repeat) return;
       if (isTyping(event.target) || isCovered()) return;
       if (event.key === ' ' && takesSpace(event.target)) return;
-      const key = keyOf(event);
+      const key = pressedKey(event);
       const isSecond = first !== undefined && event.timeStamp - first.at < SEQUENCE_MS_MAX;
       const keys = isSecond ? `${first?.key ?? ''} ${key}` : key;
       first = undefined;

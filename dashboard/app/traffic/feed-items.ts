@@ -9,11 +9,11 @@ export type FeedItem =
    */
   | { readonly kind: 'gap'; readonly below: RowCursor; readonly count: number };
 
-const cursorOf = (item: FeedItem): RowCursor => (item.kind === 'row' ? item.row : item.below);
+const itemCursor = (item: FeedItem): RowCursor => (item.kind === 'row' ? item.row : item.below);
 
 /** Sorts a gap directly after the row that it belongs to. */
 const compareItems = (a: FeedItem, b: FeedItem): number => {
-  const order = compareRows(cursorOf(a), cursorOf(b));
+  const order = compareRows(itemCursor(a), itemCursor(b));
   return order === 0 ? Number(a.kind === 'gap') - Number(b.kind === 'gap') : order;
 };
 
@@ -45,13 +45,13 @@ export const capWithGap = (items: readonly FeedItem[], max: number): readonly Fe
   const kept = items.slice(0, max - 1);
   const last = kept.at(-1);
   if (last === undefined) return items;
-  return [...kept, { kind: 'gap', below: cursorOf(last), count: countItems(items.slice(max - 1)) }];
+  return [...kept, { kind: 'gap', below: itemCursor(last), count: countItems(items.slice(max - 1)) }];
 };
 
-/** Returns the oldest request in the list. The next page starts after it. */
-export const endOf = (items: readonly FeedItem[]): RowCursor | undefined => {
+/** The next page starts after this row. */
+export const oldestRow = (items: readonly FeedItem[]): RowCursor | undefined => {
   const item = items.findLast(({ kind }) => kind === 'row');
-  return item && cursorOf(item);
+  return item && itemCursor(item);
 };
 
 export const endsWithGap = (items: readonly FeedItem[]): boolean => items.at(-1)?.kind === 'gap';

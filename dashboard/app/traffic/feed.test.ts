@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countItems, endOf, mergeItems } from './feed-items.ts';
+import { countItems, oldestRow, mergeItems } from './feed-items.ts';
 import { FEED_LIMITS, TrafficFeed } from './feed.ts';
 import type { TrafficRow } from '../requests/traffic-row.ts';
 
@@ -21,7 +21,7 @@ const row = (n: number): TrafficRow => ({
 /** Returns the rows `from` to `to`, newest first. */
 const rows = (from: number, to: number): TrafficRow[] =>
   Array.from({ length: to - from + 1 }, (_row, index) => row(to - index));
-const idsOf = (those: readonly TrafficRow[]): string[] => those.map(({ id }) => id);
+const rowIds = (those: readonly TrafficRow[]): string[] => those.map(({ id }) => id);
 
 const shown = (feed: TrafficFeed): (number | string)[] =>
   feed.state().items.map((item) => (item.kind === 'row' ? Number(item.row.id.slice(-12)) : `${item.count} skipped`));
@@ -71,21 +71,21 @@ describe('a live feed', () => {
   it('shows the number of skipped requests, not counting those in the list', () => {
     const feed = new TrafficFeed({ rows: rows(1, 4), hasOlder: false });
     // Of requests 1 to 20, the server sends 16 to 20 and skips the other 15. Four of the skipped requests are already in the list.
-    feed.receive({ rows: rows(16, 20), skippedIds: idsOf(rows(1, 15)) });
+    feed.receive({ rows: rows(16, 20), skippedIds: rowIds(rows(1, 15)) });
     expect(shown(feed)).toEqual([20, 19, 18, 17, 16, '11 skipped', 4, 3, 2, 1]);
   });
 
   it('replaces all gaps at its end with the next page', () => {
     const feed = new TrafficFeed({ rows: rows(5, 6), hasOlder: true });
-    feed.receive({ rows: rows(3, 4), skippedIds: idsOf([row(2)]) });
-    feed.receive({ rows: [row(4)], skippedIds: idsOf([row(1)]) });
+    feed.receive({ rows: rows(3, 4), skippedIds: rowIds([row(2)]) });
+    feed.receive({ rows: [row(4)], skippedIds: rowIds([row(1)]) });
     feed.addOlder({ rows: rows(1, 4), hasOlder: false });
     expect(shown(feed)).toEqual([6, 5, 4, 3, 2, 1]);
   });
 
   it('counts all skipped requests if one of them arrived late', () => {
     const feed = new TrafficFeed({ rows: rows(2, 5), hasOlder: false });
-    feed.receive({ rows: rows(8, 9), skippedIds: idsOf([row(7), row(6), row(1)]) });
+    feed.receive({ rows: rows(8, 9), skippedIds: rowIds([row(7), row(6), row(1)]) });
     expect(shown(feed)).toEqual([9, 8, '3 skipped', 5, 4, 3, 2]);
   });
 });
@@ -136,7 +136,7 @@ describe('the pages below a list that counted requests while it was paused', () 
   const readToTheEnd = (feed: TrafficFeed, newest: number): number => {
     let pages = 0;
     for (; feed.state().hasOlder && pages < 100; pages += 1) {
-      const end = endOf(feed.state().items);
+      const end = oldestRow(feed.state().items);
       const last = end === undefined ? newest : Number(end.id.slice(-12)) - 1;
       const first = Math.max(1, last - 1_999);
       feed.addOlder({ rows: rows(first, last), hasOlder: first > 1 });

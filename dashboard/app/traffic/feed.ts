@@ -1,4 +1,4 @@
-import { capWithGap, countItems, endOf, endsWithGap, mergeItems, type FeedItem } from './feed-items.ts';
+import { capWithGap, countItems, oldestRow, endsWithGap, mergeItems, type FeedItem } from './feed-items.ts';
 import { compareRows, type RowCursor, type RowPage, type TrafficRow } from '../requests/traffic-row.ts';
 
 /** Rows that the tail delivers together. The tail is the stream of new requests. */
@@ -68,7 +68,7 @@ export class TrafficFeed {
   }
 
   receive({ rows, skippedIds = [] }: RowBatch): void {
-    const end = this.#state.hasOlder ? endOf(this.#state.items) : undefined;
+    const end = this.#state.hasOlder ? oldestRow(this.#state.items) : undefined;
     const missed = skippedIds.filter((id) => !this.#known.has(id)).length;
     const unknown = rows.filter(({ id }) => !this.#known.has(id));
     // Rows below the end are part of the next page.
@@ -98,7 +98,7 @@ export class TrafficFeed {
     const older: readonly FeedItem[] = fresh.map((row) => ({ kind: 'row', row }));
     const { items } = this.#state;
     const whole = [...items.slice(0, items.findLastIndex(({ kind }) => kind === 'row') + 1), ...older];
-    this.#change({ items: mergeItems(this.#takeBelow(hasOlder ? endOf(whole) : undefined), whole), hasOlder });
+    this.#change({ items: mergeItems(this.#takeBelow(hasOlder ? oldestRow(whole) : undefined), whole), hasOlder });
   }
 
   /** Returns the late requests that the list now reaches, newest first. */
@@ -133,7 +133,7 @@ export class TrafficFeed {
   #follow(arrived: readonly FeedItem[]): Pick<FeedState, 'items' | 'hasOlder'> {
     const merged = mergeItems(arrived, this.#state.items);
     const items = merged.slice(0, FEED_LIMITS.followedRowsMax);
-    const end = endOf(items);
+    const end = oldestRow(items);
     if (end === undefined || (items.length === merged.length && !endsWithGap(items)))
       return { items, hasOlder: this.#state.hasOlder };
     for (const [id, receivedAt] of this.#known) if (compareRows({ id, receivedAt }, end) > 0) this.#known.delete(id);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { filterByCell, termsOf, withoutTerm } from './filter-terms.ts';
+import { filterByCell, searchTerms, withoutTerm } from './filter-terms.ts';
 import type { TrafficRow } from '../requests/traffic-row.ts';
 
 const row: TrafficRow = {
@@ -40,8 +40,8 @@ it('a request without a response is filtered by status:none', () => {
 
 it('removes one condition from a search', () => {
   const q = 'status:5xx (a OR b) -endpoint:health';
-  expect(termsOf(q)).toEqual(['status:5xx', 'a OR b', '-endpoint:health']);
+  expect(searchTerms(q)).toEqual(['status:5xx', 'a OR b', '-endpoint:health']);
   expect(withoutTerm(q, 1)).toBe('status:5xx -endpoint:health');
   expect(withoutTerm('status:5xx', 0)).toBe('');
-  expect(termsOf('"')).toEqual([]);
+  expect(searchTerms('"')).toEqual([]);
 });

@@ -16,35 +16,35 @@ const same = (a: Condition, b: Condition): boolean => formatFilter(a) === format
 const negated = (condition: Condition): Condition =>
   condition.kind === 'not' ? condition.condition : { kind: 'not', condition };
 
-const partsOf = (filter: Filter): readonly Condition[] =>
+const andedConditions = (filter: Filter): readonly Condition[] =>
   filter.kind === 'everything' ? [] : filter.kind === 'and' ? filter.conditions : [filter];
 
-const allOf = (parts: readonly Condition[]): Filter => {
+const combineWithAnd = (parts: readonly Condition[]): Filter => {
   const [first, ...rest] = parts;
   if (first === undefined) return { kind: 'everything' };
   return rest.length === 0 ? first : { kind: 'and', conditions: [first, ...rest] };
 };
 
 /** Returns the conditions that a search combines with AND, as text. Returns none if the search cannot be parsed. */
-export const termsOf = (q: string): readonly string[] => {
+export const searchTerms = (q: string): readonly string[] => {
   const parsed = parseFilter(q);
-  return parsed.kind === 'invalid' ? [] : partsOf(parsed.filter).map((part) => formatFilter(part));
+  return parsed.kind === 'invalid' ? [] : andedConditions(parsed.filter).map((part) => formatFilter(part));
 };
 
 /** Adds a condition to a search and removes its opposite. Replaces a search that cannot be parsed. */
 const withCondition = (q: string, condition: Condition): string => {
   const parsed = parseFilter(q);
-  const parts = parsed.kind === 'invalid' ? [] : partsOf(parsed.filter);
+  const parts = parsed.kind === 'invalid' ? [] : andedConditions(parsed.filter);
   const opposite = negated(condition);
   const kept = parts.filter((part) => !same(part, condition) && !same(part, opposite));
-  return formatFilter(allOf([...kept, condition]));
+  return formatFilter(combineWithAnd([...kept, condition]));
 };
 
 /** Removes the condition at `index` from a search. Returns an empty search if it cannot be parsed. */
 export const withoutTerm = (q: string, index: number): string => {
   const parsed = parseFilter(q);
   if (parsed.kind === 'invalid') return '';
-  return formatFilter(allOf(partsOf(parsed.filter).filter((_, at) => at !== index)));
+  return formatFilter(combineWithAnd(andedConditions(parsed.filter).filter((_, at) => at !== index)));
 };
 
 /** Returns the search condition for a cell. Returns undefined for times, because the time range selects them. */
@@ -78,8 +78,7 @@ export const filterByCell = (q: string, row: TrafficRow, field: CellField, isOut
   return term === undefined ? q : withCondition(q, isOut ? { kind: 'not', condition: term } : term);
 };
 
-/** Returns the error in a search. Returns undefined if the search is valid. */
-export const problemOf = (q: string): FilterProblem | undefined => {
+export const findProblem = (q: string): FilterProblem | undefined => {
   const parsed = parseFilter(q);
   return parsed.kind === 'invalid' ? parsed.problem : undefined;
 };

@@ -13,15 +13,15 @@ export interface Brush {
   readonly last: number;
 }
 
-export const sumOf = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
+export const total = (counts: readonly number[]): number => counts.reduce((sum, count) => sum + count, 0);
 
-export const brushOf = (anchor: number, cursor: number): Brush => ({
+export const toBrush = (anchor: number, cursor: number): Brush => ({
   first: Math.min(anchor, cursor),
   last: Math.max(anchor, cursor),
 });
 
 /** Returns the start and the exclusive end of a brush. */
-export const timesOf = ({ from, widthMs }: RequestHistogram, { first, last }: Brush) => ({
+export const brushSpan = ({ from, widthMs }: RequestHistogram, { first, last }: Brush) => ({
   since: new Date(Date.parse(from) + first * widthMs),
   until: new Date(Date.parse(from) + (last + 1) * widthMs),
 });
@@ -36,7 +36,7 @@ export const describeBrush = (
   view: RequestHistogram,
   brush: Brush,
   zone: Zone,
-  { since, until }: Span = timesOf(view, brush),
+  { since, until }: Span = brushSpan(view, brush),
 ): string => {
   const totals = HISTOGRAM_CLASSES.map((_name, index) =>
     view.counts.slice(brush.first, brush.last + 1).reduce((sum, counts) => sum + (counts[index] ?? 0), 0),
@@ -48,7 +48,7 @@ export const describeBrush = (
     return count === 0 ? [] : [`${formatCount(count)} ${name === 'none' ? 'without a response' : name}`];
   });
   const sameDay = start.slice(0, 10) === end.slice(0, 10);
-  const many = sumOf(totals);
+  const many = total(totals);
   const what = `${formatCount(many)} ${many === 1 ? 'request' : 'requests'}`;
   return `${start} to ${sameDay ? end.slice(11) : end}: ${what}${classes.length > 0 ? ` (${classes.join(', ')})` : ''}`;
 };
@@ -57,8 +57,8 @@ export const describeBrush = (
  * Returns the parts of a bar from the bottom up, as fractions of the highest bar. Parts that are not empty are at least `visible`
  * high, unless the bar would then be higher than the chart.
  */
-export const stackOf = (counts: readonly number[], highest: number, visible: number): readonly number[] => {
+export const stackHeights = (counts: readonly number[], highest: number, visible: number): readonly number[] => {
   const heights = counts.map((count) => (count === 0 ? 0 : Math.max(visible, count / highest)));
-  const over = sumOf(heights);
+  const over = total(heights);
   return over > 1 ? heights.map((height) => height / over) : heights;
 };

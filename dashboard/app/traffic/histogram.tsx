@@ -2,7 +2,7 @@ import { ZoomOut } from 'lucide-react';
 import { useBrush, type BrushOptions } from './use-brush.ts';
 import { formatCount, formatInstant, formatTick, type Zone } from '../requests/traffic-row.ts';
 import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
-import { describeBrush, HISTOGRAM_CLASSES, stackOf, sumOf, timesOf, type Span } from './histogram-view.ts';
+import { describeBrush, HISTOGRAM_CLASSES, stackHeights, total, brushSpan, type Span } from './histogram-view.ts';
 
 interface HistogramProps extends BrushOptions {
   readonly zone: Zone;
@@ -26,10 +26,10 @@ const FILLS: Readonly<Record<string, string>> = {
 };
 
 const Bars = ({ view }: { readonly view: RequestHistogram }) => {
-  const highest = Math.max(1, ...view.counts.map(sumOf));
+  const highest = Math.max(1, ...view.counts.map(total));
   return view.counts.map((counts, bucket) => {
     let y = HEIGHT;
-    return stackOf(counts, highest, VISIBLE_MIN).map((share, index) => {
+    return stackHeights(counts, highest, VISIBLE_MIN).map((share, index) => {
       const name = HISTOGRAM_CLASSES[index] ?? 'none';
       const height = share * HEIGHT;
       y -= height;
@@ -50,10 +50,10 @@ const Bars = ({ view }: { readonly view: RequestHistogram }) => {
 /** Marks the part of the chart that the list shows. The chart can be longer, because it consists of whole bars. */
 const SelectedRange = ({ view, range }: { readonly view: RequestHistogram; readonly range: Span }) => {
   const end = view.counts.length * BAR;
-  const xOf = (time: Date): number =>
+  const toX = (time: Date): number =>
     Math.min(end, Math.max(0, ((time.getTime() - Date.parse(view.from)) / view.widthMs) * BAR));
-  const start = xOf(range.since);
-  return <rect x={start} y={0} width={xOf(range.until) - start} height={HEIGHT} className="fill-selected" />;
+  const start = toX(range.since);
+  return <rect x={start} y={0} width={toX(range.until) - start} height={HEIGHT} className="fill-selected" />;
 };
 
 /**
@@ -76,9 +76,9 @@ const Table = ({ view, zone }: Pick<HistogramProps, 'view' | 'zone'>) => (
       </thead>
       <tbody>
         {view.counts.map((counts, bucket) =>
-          sumOf(counts) === 0 ? null : (
+          total(counts) === 0 ? null : (
             <tr key={bucket}>
-              <th scope="row">{formatInstant(timesOf(view, { first: bucket, last: bucket }).since, zone)}</th>
+              <th scope="row">{formatInstant(brushSpan(view, { first: bucket, last: bucket }).since, zone)}</th>
               {counts.map((count, index) => (
                 <td key={index}>{formatCount(count)}</td>
               ))}
@@ -96,7 +96,7 @@ export const Histogram = ({ view, zone, range, onZoom, onZoomOut }: HistogramPro
   const last = view.counts.length - 1;
   const text = describeBrush(view, brush, zone);
   const whole = { first: 0, last };
-  const { since, until } = timesOf(view, whole);
+  const { since, until } = brushSpan(view, whole);
   const span = until.getTime() - since.getTime();
   const width = view.counts.length * BAR;
   // A phone has room either for the times of the axis or for the range.

@@ -104,7 +104,7 @@ const Item = (props: ItemProps) => {
   );
 };
 
-const notesOf = ({ omitted, unknownProject = 0, missing }: RefusedRequests): readonly string[] => [
+const omissionNotes = ({ omitted, unknownProject = 0, missing }: RefusedRequests): readonly string[] => [
   ...(omitted > 0 ? [`${plural(omitted, 'more request')} not listed.`] : []),
   ...(unknownProject > 0
     ? [
@@ -124,7 +124,7 @@ export interface RefusedRequestsProps {
 export const RefusedRequestsLine = ({ params, isFirst }: RefusedRequestsProps) => {
   const refused = useRefused(paths.refusals(params));
   if (refused === undefined || 'unavailable' in refused) return null;
-  const notes = notesOf(refused);
+  const notes = omissionNotes(refused);
   if (refused.total === 0 && !(isFirst && notes.length > 0)) return null;
   return (
     <details open={isFirst} data-refused={refused.total} className="border-b border-line">

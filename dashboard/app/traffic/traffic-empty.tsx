@@ -9,7 +9,7 @@ import { EmptyState } from '../ui/empty-state.tsx';
 import { failureText } from '../ui/kept-form.ts';
 import { Notice } from '../ui/notice.tsx';
 import { useKeptFetcher } from '../ui/use-last-action-data.ts';
-import { termsOf, withoutTerm } from './filter-terms.ts';
+import { searchTerms, withoutTerm } from './filter-terms.ts';
 import { ALL_TIME, isOpenEnded, presetLabel } from '../requests/time-range.ts';
 import type { TrafficData } from './traffic-data.ts';
 import { formatCount } from '../requests/traffic-row.ts';
@@ -97,7 +97,7 @@ export interface TrafficEmptyProps {
 /** Offers to remove one condition, the time range, or the whole search. */
 const NoMatch = ({ data, navigation }: Pick<TrafficEmptyProps, 'data' | 'navigation'>) => {
   const { q, range } = data;
-  const terms = termsOf(q);
+  const terms = searchTerms(q);
   const isTimed = range.from !== undefined || range.to !== undefined;
   return (
     <EmptyState

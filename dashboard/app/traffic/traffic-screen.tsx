@@ -11,7 +11,7 @@ import { TrafficFeed } from './feed.ts';
 import type { FeedItem } from './feed-items.ts';
 import { filterByCell } from './filter-terms.ts';
 import { Histogram } from './histogram.tsx';
-import { timesOf, type Span } from './histogram-view.ts';
+import { brushSpan, type Span } from './histogram-view.ts';
 import { OpenRequest } from './open-request.tsx';
 import { RefusedRequestsLine } from './refused-requests.tsx';
 import { SearchBox } from './search-box.tsx';
@@ -59,9 +59,9 @@ const gapRange = (item: FeedItem, next: FeedItem | undefined): TimeRange => {
   return absoluteRange(oldest, (parseInstant(newest) ?? 0) + 1);
 };
 
-/** Returns the time range of the list. If an end is missing, the chart's is used. */
-const spanOf = ({ since, until }: TrafficData, view: RequestHistogram): Span => {
-  const whole = timesOf(view, { first: 0, last: view.counts.length - 1 });
+/** If an end is missing, the chart's is used. */
+const listSpan = ({ since, until }: TrafficData, view: RequestHistogram): Span => {
+  const whole = brushSpan(view, { first: 0, last: view.counts.length - 1 });
   return {
     since: since === undefined ? whole.since : new Date(since),
     until: until === undefined ? whole.until : new Date(until),
@@ -88,7 +88,7 @@ const Chart = ({ histogram, zone, data, navigation }: ChartProps) => {
       {view !== undefined && (
         <Histogram
           {...{ view, zone }}
-          range={presetLabel(data.range) === undefined ? spanOf(data, view) : undefined}
+          range={presetLabel(data.range) === undefined ? listSpan(data, view) : undefined}
           onZoom={(since, until) => {
             zoomed.current.push(data.range);
             change({ range: absoluteRange(since.getTime() * 1_000, until.getTime() * 1_000) });

@@ -91,8 +91,8 @@ export interface TrafficTableRowProps extends CellProps {
   readonly onFilter: ValueActionsProps['onFilter'];
 }
 
-/** Returns what screen readers announce for a row: `GET /v1/orders, status 200, 12 ms, endpoint list-orders, 10:04:05.123`. */
-const nameOf = ({ row, zone, now }: CellProps): string => {
+/** Screen readers announce it for a row: `GET /v1/orders, status 200, 12 ms, endpoint list-orders, 10:04:05.123`. */
+const accessibleName = ({ row, zone, now }: CellProps): string => {
   const target = row.query === '' ? row.path : `${row.path}?${row.query}`;
   const result = row.status === 0 ? 'no response' : `status ${row.status}, ${formatDuration(row.durationMs)}`;
   return `${row.method} ${target}, ${result}, endpoint ${row.endpoint}, ${formatRowTime(row.receivedAt, zone, now)}`;
@@ -107,7 +107,7 @@ export const TrafficTableRow = memo((props: TrafficTableRowProps) => {
       id={id}
       aria-rowindex={rowIndex}
       aria-selected={isOpen}
-      aria-label={nameOf(props)}
+      aria-label={accessibleName(props)}
       data-traffic-row={row.id}
       className={classNames(
         ROW_LOOK,

@@ -32,8 +32,8 @@ const FOLLOW_PX = 16;
 /** The next page is loaded this many rows before the end. */
 const OLDER_ROWS = 80;
 
-const keyOf = (item: FeedItem): string => (item.kind === 'row' ? item.row.id : `gap ${item.below.id}`);
-const rowIdOf = (target: Element): string | undefined =>
+const itemKey = (item: FeedItem): string => (item.kind === 'row' ? item.row.id : `gap ${item.below.id}`);
+const closestRowId = (target: Element): string | undefined =>
   target.closest<HTMLElement>('[data-traffic-row]')?.dataset['trafficRow'];
 
 const Header = ({ columns }: { readonly columns: readonly Column[] }) => (
@@ -60,7 +60,7 @@ const useHover = () => {
   const [hovered, setHovered] = useState<{ readonly id: string; readonly field: CellField }>();
   const onPointerOver = ({ target, pointerType }: PointerEvent): void => {
     if (pointerType !== 'mouse' || !(target instanceof Element)) return;
-    const id = rowIdOf(target);
+    const id = closestRowId(target);
     const name = target.closest<HTMLElement>('[data-field]')?.dataset['field'];
     const field = CELL_FIELDS.find((known) => known === name);
     setHovered((before) =>
@@ -124,7 +124,7 @@ export const TrafficTable = (props: TrafficTableProps) => {
     count: items.length,
     getScrollElement: () => gridRef.current,
     estimateSize: () => rowHeight,
-    getItemKey: (index) => keyOf(items[index] as FeedItem),
+    getItemKey: (index) => itemKey(items[index] as FeedItem),
     overscan: OVERSCAN,
     // The rows begin below the header, which stays visible.
     scrollMargin: HEADER_PX,
@@ -139,7 +139,7 @@ export const TrafficTable = (props: TrafficTableProps) => {
   const bodies = useVisibleBodies(props, visible);
   const onScroll = useScroll(props, visible.at(-1)?.index ?? 0);
   const onClick = ({ target }: MouseEvent): void => {
-    const id = target instanceof Element ? rowIdOf(target) : undefined;
+    const id = target instanceof Element ? closestRowId(target) : undefined;
     const item = items.find((known) => known.kind === 'row' && known.row.id === id);
     if (item?.kind === 'row') onOpen(item.row, false);
   };

@@ -1,7 +1,7 @@
 import { ownMember } from '@standin/contract';
 import { useRef, useState, type KeyboardEvent, type PointerEvent } from 'react';
 import type { RequestHistogram } from '../../src/requests/read-histogram.ts';
-import { brushOf, timesOf, type Brush } from './histogram-view.ts';
+import { toBrush, brushSpan, type Brush } from './histogram-view.ts';
 
 export interface BrushOptions {
   readonly view: RequestHistogram;
@@ -34,14 +34,14 @@ export const useBrush = ({ view, onZoom, onZoomOut }: BrushOptions) => {
   const [isDragging, setIsDragging] = useState(false);
   const last = view.counts.length - 1;
   const cursor = Math.min(selected?.cursor ?? last, last);
-  const brush: Brush = brushOf(Math.min(selected?.anchor ?? cursor, last), cursor);
+  const brush: Brush = toBrush(Math.min(selected?.anchor ?? cursor, last), cursor);
 
   const bucketAt = ({ clientX }: PointerEvent): number => {
     const { left = 0, width = 1 } = frame.current?.getBoundingClientRect() ?? {};
     return Math.min(last, Math.max(0, Math.floor(((clientX - left) / width) * view.counts.length)));
   };
   const zoom = (to: Brush): void => {
-    const { since, until } = timesOf(view, to);
+    const { since, until } = brushSpan(view, to);
     setSelected(undefined);
     onZoom(since, until);
   };

@@ -70,7 +70,7 @@ const MATCHING: Readonly<Partial<Record<FieldKind, string>>> = {
 };
 
 /** Explains what the text at the cursor matches. Undefined if that is obvious. */
-const explanationOf = (completion: Completion | undefined, text: string): string | undefined => {
+const explainMatching = (completion: Completion | undefined, text: string): string | undefined => {
   if (completion === undefined || completion.kind === 'field') {
     return text === '' ? 'A word without a field matches any part of the path, query, headers and bodies.' : undefined;
   }
@@ -78,7 +78,7 @@ const explanationOf = (completion: Completion | undefined, text: string): string
   return isPlainField(completion.field) ? MATCHING[FIELDS[completion.field].kind] : WHOLE;
 };
 
-const optionsOf = (completion: Completion, found: readonly string[]): readonly Option[] => {
+const toOptions = (completion: Completion, found: readonly string[]): readonly Option[] => {
   const { from, to } = completion;
   switch (completion.kind) {
     case 'field':
@@ -107,7 +107,7 @@ const optionsOf = (completion: Completion, found: readonly string[]): readonly O
  * Returns the field and the prefix of the values to request from the log. Returns undefined if no values are needed or all are
  * known.
  */
-const questionOf = (completion: Completion | undefined) => {
+const valueQuery = (completion: Completion | undefined) => {
   if (completion === undefined || completion.kind === 'field') return undefined;
   const known = completion.kind === 'value' && isPlainField(completion.field) && FIELDS[completion.field].values;
   if (known) return undefined;
@@ -123,7 +123,7 @@ export const useCompletion = (
   const { namespace, project } = params;
   const { from, to } = range;
   const completion = isOpen ? completionAt(text, cursor) : undefined;
-  const question = questionOf(completion);
+  const question = valueQuery(completion);
   const field = question?.field;
   const prefix = question?.prefix ?? '';
   const [answer, setAnswer] = useState<{ readonly key: string; readonly values: readonly string[] }>();
@@ -146,7 +146,7 @@ export const useCompletion = (
     };
   }, [namespace, project, field, prefix, from, to, key]);
   return {
-    options: completion === undefined ? [] : optionsOf(completion, answer?.key === key ? answer.values : []),
-    explanation: isOpen ? explanationOf(completion, text) : undefined,
+    options: completion === undefined ? [] : toOptions(completion, answer?.key === key ? answer.values : []),
+    explanation: isOpen ? explainMatching(completion, text) : undefined,
   };
 };

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react';
 import { paths } from '../paths.ts';
 import type { RowPage } from '../requests/traffic-row.ts';
 import type { TrafficFeed } from './feed.ts';
-import { endOf } from './feed-items.ts';
+import { oldestRow } from './feed-items.ts';
 import type { TrafficData } from './traffic-data.ts';
 
 export type OlderState = 'idle' | 'loading' | 'failed';
@@ -28,7 +28,7 @@ export const useOlderRows = (feed: TrafficFeed, { params, q, since, until }: Tra
   const setState = (state: OlderState): void => setLast({ feed, state });
   const load = (): void => {
     const { items, hasOlder } = feed.state();
-    const end = endOf(items);
+    const end = oldestRow(items);
     if (loading.current !== undefined || !hasOlder || end === undefined) return;
     const abort = new AbortController();
     loading.current = abort;
@@ -44,7 +44,7 @@ export const useOlderRows = (feed: TrafficFeed, { params, q, since, until }: Tra
       (page) => {
         loading.current = undefined;
         // If the list has dropped rows in the meantime, the page would leave a gap after its new end.
-        if (endOf(feed.state().items)?.id === end.id) feed.addOlder(page);
+        if (oldestRow(feed.state().items)?.id === end.id) feed.addOlder(page);
         setState('idle');
       },
       () => {

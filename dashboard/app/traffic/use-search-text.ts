@@ -2,7 +2,7 @@ import { useEffect, useState, type KeyboardEvent, type RefObject } from 'react';
 import { flushSync } from 'react-dom';
 import type { ProjectName } from '../../src/resources/names.ts';
 import type { FilterProblem } from '@standin/exchange/search';
-import { problemOf } from './filter-terms.ts';
+import { findProblem } from './filter-terms.ts';
 import type { TimeRange } from '../requests/time-range.ts';
 import { useCompletion, type Option } from './use-completion.ts';
 
@@ -48,7 +48,7 @@ export const useSearchText = ({ params, q, range, inputRef, onSearch }: SearchTe
     const timer = setTimeout(() => setChecked((before) => (before === 'nothing' ? 'finished' : before)), PAUSE_MS);
     return () => clearTimeout(timer);
   }, [text]);
-  const problem = problemOf(text);
+  const problem = findProblem(text);
   const isProblemShown =
     problem !== undefined && (checked === 'whole' || (checked === 'finished' && !isUnfinished(text, cursor, problem)));
   const isListOpen = isOpen && options.length > 0;
@@ -67,7 +67,7 @@ export const useSearchText = ({ params, q, range, inputRef, onSearch }: SearchTe
   };
   const search = (next = text): void => {
     leave();
-    if (problemOf(next) === undefined && next.trim() !== q) onSearch(next.trim());
+    if (findProblem(next) === undefined && next.trim() !== q) onSearch(next.trim());
   };
   const choose = ({ text: chosen, from, to, isWhole }: Option): void => {
     const before = text.slice(0, from) + chosen + (isWhole ? ' ' : '');

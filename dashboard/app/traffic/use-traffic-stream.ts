@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import type { RowBatch, TrafficFeed } from './feed.ts';
-import { endOf } from './feed-items.ts';
+import { oldestRow } from './feed-items.ts';
 
 /**
  * The state of the stream. `unavailable` means that the stream is open but the log is not responding. `refused` means that the
@@ -31,9 +31,9 @@ const SILENCE_MS_MAX = 12_000;
 const EVER = '1970-01-01T00:00:00.000Z';
 
 /** Returns the time from which a connection must report requests. The next page contains older ones. */
-const startOf = (feed: TrafficFeed, since = EVER): string => {
+const streamStart = (feed: TrafficFeed, since = EVER): string => {
   const { items, hasOlder } = feed.state();
-  return (hasOlder ? endOf(items)?.receivedAt : undefined) ?? since;
+  return (hasOlder ? oldestRow(items)?.receivedAt : undefined) ?? since;
 };
 
 interface TailListener {
@@ -47,7 +47,7 @@ interface TailListener {
  * Listens to the stream of new requests until the returned function is called. Opens a new EventSource after each failure, because
  * browsers stop reconnecting after a response that is not a stream.
  */
-const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() => void) => {
+const followTail = ({ open: streamUrl, onBatch, onConnection }: TailListener): (() => void) => {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let inserted: string | undefined;
@@ -68,7 +68,7 @@ const followTail = ({ open: urlOf, onBatch, onConnection }: TailListener): (() =
   };
   const open = (): void => {
     close();
-    source = new EventSource(urlOf(inserted));
+    source = new EventSource(streamUrl(inserted));
     timer = setTimeout(again, SILENCE_MS_MAX);
     source.addEventListener('rows', ({ data, lastEventId }: MessageEvent<string>) => {
       heard();
@@ -118,7 +118,7 @@ export const useTrafficStream = (feed: TrafficFeed, options: StreamOptions): Con
     const keep = (next: Connection) => (before: Connection) => (before.kind === next.kind ? before : next);
     const stop = followTail({
       // Continues after the newest insert, not the newest request, because a gateway can deliver a request hours late.
-      open: (inserted) => paths.trafficStream({ namespace, project }, { q, since: startOf(feed, since), inserted }),
+      open: (inserted) => paths.trafficStream({ namespace, project }, { q, since: streamStart(feed, since), inserted }),
       onBatch: (batch) => feed.receive(batch),
       onConnection: (next) => setConnection(keep(next)),
     });

@@ -11,8 +11,8 @@ export interface ValueActionsProps {
   readonly onFilter: (row: TrafficRow, field: CellField, isOut: boolean) => void;
 }
 
-/** Returns the value of a cell as text to copy. */
-export const valueOf = (row: TrafficRow, field: CellField): string => {
+/** The text to copy. */
+const cellText = (row: TrafficRow, field: CellField): string => {
   switch (field) {
     case 'time':
       return row.receivedAt;
@@ -28,7 +28,7 @@ export const valueOf = (row: TrafficRow, field: CellField): string => {
 };
 
 export const copyValue = (row: TrafficRow, field: CellField): void => {
-  navigator.clipboard.writeText(valueOf(row, field)).then(
+  navigator.clipboard.writeText(cellText(row, field)).then(
     () => toast('Copied'),
     (error: unknown) => toast(`Not copied: ${String(error)}`, 'bad'),
   );

@@ -69,7 +69,7 @@ const look = EditorView.theme({
 /** Reports JSON errors, but accepts an empty body. */
 const jsonLinter = linter((view) => (view.state.doc.length === 0 ? [] : jsonParseLinter()(view)));
 
-const languageOf = (language: CodeLanguage, readOnly: boolean): Extension => {
+const languageExtension = (language: CodeLanguage, readOnly: boolean): Extension => {
   switch (language) {
     case 'json':
       return [json(), ...(readOnly ? [] : [jsonLinter])];
@@ -96,7 +96,7 @@ export const openCodeMirror = (options: CodeMirrorOptions): CodeMirror => {
     EditorView.updateListener.of((update) => {
       if (update.docChanged && !readOnly) onChange(update.state.doc.toString());
     }),
-    highlighting.of(languageOf(language, readOnly)),
+    highlighting.of(languageExtension(language, readOnly)),
   ];
   const view = new EditorView({ parent, state: EditorState.create({ doc: text, extensions }) });
   return {
@@ -104,7 +104,7 @@ export const openCodeMirror = (options: CodeMirrorOptions): CodeMirror => {
       if (next === view.state.doc.toString()) return;
       view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: next } });
     },
-    setLanguage: (next) => view.dispatch({ effects: highlighting.reconfigure(languageOf(next, readOnly)) }),
+    setLanguage: (next) => view.dispatch({ effects: highlighting.reconfigure(languageExtension(next, readOnly)) }),
     setAttributes: (next) =>
       view.dispatch({ effects: added.reconfigure(EditorView.contentAttributes.of({ ...next })) }),
     setMarks: (marks) => {

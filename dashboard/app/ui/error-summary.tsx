@@ -10,8 +10,8 @@ export interface ErrorSummaryProps {
   readonly outcome?: string;
 }
 
-/** Returns the control that users see: a text area is hidden while a code editor, which follows it, shows its text. */
-const controlOf = (field: HTMLElement | null): HTMLElement | null | undefined =>
+/** A text area is hidden while a code editor, which follows it, shows its text. */
+const visibleControl = (field: HTMLElement | null): HTMLElement | null | undefined =>
   field?.hidden === true ? field.nextElementSibling?.querySelector<HTMLElement>('[contenteditable]') : field;
 
 /**
@@ -24,7 +24,7 @@ export const ErrorSummary = ({ errors, outcome = 'Not saved' }: ErrorSummaryProp
   useEffect(() => {
     if (count === 0) return;
     const first = document.querySelector<HTMLElement>('[aria-invalid=true]');
-    (controlOf(first) ?? box.current)?.focus();
+    (visibleControl(first) ?? box.current)?.focus();
   }, [errors, count]);
   if (errors === undefined || count === 0) return null;
   return (

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { errorsOf } from './form-errors.ts';
+import { toFormErrors } from './form-errors.ts';
 
 const FIELDS = [
   'metadata.name',
@@ -15,7 +15,7 @@ it.each([
   ['spec.forward.serviceRef.name', 'spec.forward'],
   ['spec.forward', 'spec.forward'],
 ])('a problem with %s is shown next to %s', (path, field) => {
-  expect(errorsOf([{ path, message: 'must be better' }], FIELDS)).toEqual({
+  expect(toFormErrors([{ path, message: 'must be better' }], FIELDS)).toEqual({
     fields: { [field]: ['Must be better'] },
     form: [],
   });
@@ -26,7 +26,7 @@ it.each([
   ['spec', 'spec: must be better'],
   ['spec.json.headers[1]', 'spec.json.headers[1]: must be better'],
 ])('a problem with "%s", which has no field, is shown for the whole form', (path, shown) => {
-  expect(errorsOf([{ path, message: 'must be better' }], FIELDS)).toEqual({ fields: {}, form: [shown] });
+  expect(toFormErrors([{ path, message: 'must be better' }], FIELDS)).toEqual({ fields: {}, form: [shown] });
 });
 
 it('keeps all problems with a field', () => {
@@ -34,5 +34,5 @@ it('keeps all problems with a field', () => {
     { path: 'spec.slug', message: 'a' },
     { path: 'spec.slug', message: 'b' },
   ];
-  expect(errorsOf(problems, FIELDS).fields['spec.slug']).toEqual(['A', 'B']);
+  expect(toFormErrors(problems, FIELDS).fields['spec.slug']).toEqual(['A', 'B']);
 });

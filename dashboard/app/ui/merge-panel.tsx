@@ -7,12 +7,12 @@ export interface MergePanelProps {
   /** The fields that only the other user has changed. */
   readonly taken: readonly string[];
   /** Returns the path of a field as users know it. */
-  readonly labelOf: (path: string) => string;
+  readonly pathLabel: (path: string) => string;
   readonly onMerge: (prefer: (path: string) => Side) => void;
   readonly onTakeTheirs: () => void;
 }
 
-const textOf = (value: unknown): string => {
+const valueText = (value: unknown): string => {
   if (value === undefined) return '(does not exist)';
   if (value === '') return '(empty)';
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
@@ -20,7 +20,7 @@ const textOf = (value: unknown): string => {
 
 const Value = ({ value }: { readonly value: unknown }) => (
   <span className="block max-h-48 overflow-auto font-mono text-small break-all whitespace-pre-wrap">
-    <bdi>{textOf(value)}</bdi>
+    <bdi>{valueText(value)}</bdi>
   </span>
 );
 
@@ -30,7 +30,7 @@ const CHOICES = [
 ] as const;
 
 /** Asks which version of each field to keep. All other changes of both versions are kept. */
-export const MergePanel = ({ collisions, taken, labelOf, onMerge, onTakeTheirs }: MergePanelProps) => {
+export const MergePanel = ({ collisions, taken, pathLabel, onMerge, onTakeTheirs }: MergePanelProps) => {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   return (
@@ -50,12 +50,12 @@ export const MergePanel = ({ collisions, taken, labelOf, onMerge, onTakeTheirs }
         <p className="text-muted">
           Someone else saved while you were editing. Choose the version of each field below. Your other changes are
           kept.
-          {taken.length > 0 && ` The changes to ${taken.map(labelOf).join(', ')} are taken from the saved version.`}
+          {taken.length > 0 && ` The changes to ${taken.map(pathLabel).join(', ')} are taken from the saved version.`}
         </p>
       </div>
       {collisions.map(({ path, base, ...sides }) => (
         <fieldset key={path} className="flex min-w-0 flex-col gap-1">
-          <legend className="mb-1 font-mono text-small font-medium break-all">{labelOf(path)}</legend>
+          <legend className="mb-1 font-mono text-small font-medium break-all">{pathLabel(path)}</legend>
           <div className="grid gap-2 sm:grid-cols-3">
             <div className="min-w-0 rounded border border-line bg-panel px-3 py-2">
               <span className="text-muted">Before</span>

@@ -11,18 +11,18 @@ export interface OpenedFormProps extends Pick<OutdatedNoticeProps, 'what' | 'gen
   /** The reason why the page's data cannot be loaded. */
   readonly lost: string | undefined;
   /** Returns the path of a field in the manifest. By default, fields are named after their paths. */
-  readonly labelOf?: (path: string) => string;
+  readonly pathLabel?: (path: string) => string;
   readonly children: ReactNode;
 }
 
 /** A form for an object that others may change or delete in the meantime. Reports this above the form. */
-export const OpenedForm = ({ what, generation, state, lost, labelOf = String, children }: OpenedFormProps) => {
+export const OpenedForm = ({ what, generation, state, lost, pathLabel = String, children }: OpenedFormProps) => {
   const { isOutdated, conflict, merge, taken, applyMerge, takeTheirs } = state;
   if (merge !== undefined) {
     return (
       <>
         <EditedForm isEdited />
-        <MergePanel {...merge} labelOf={labelOf} onMerge={applyMerge} onTakeTheirs={takeTheirs} />
+        <MergePanel {...merge} pathLabel={pathLabel} onMerge={applyMerge} onTakeTheirs={takeTheirs} />
       </>
     );
   }
@@ -36,7 +36,7 @@ export const OpenedForm = ({ what, generation, state, lost, labelOf = String, ch
         <div className="mb-4">
           <Notice look="info" alert>
             Not saved yet. Someone else saved this {what} while you were editing. Check the form and save it again.
-            {taken.length > 0 && ` It now also contains the other changes: ${taken.map(labelOf).join(', ')}.`}
+            {taken.length > 0 && ` It now also contains the other changes: ${taken.map(pathLabel).join(', ')}.`}
           </Notice>
         </div>
       )}

@@ -37,7 +37,6 @@ export interface LogFailure {
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Returns the calendar month of a time in UTC. */
 export const utcMonth = (now: Date): { readonly from: Date; readonly to: Date } => ({
   from: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1)),
   to: new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)),

@@ -29,7 +29,7 @@ export const accountParams = z.object({
   account: name('Account name.'),
 });
 
-/** Returns microseconds since the epoch. */
+/** Microseconds since the epoch. */
 const parseTimeUs = (text: string): number | undefined => {
   const ageMs = parseDuration(text);
   if (ageMs !== undefined) return (Date.now() - ageMs) * 1_000;
@@ -122,8 +122,8 @@ export const lifetime = z
   })
   .describe('Lifetime of the link: 1h, 24h, 7d.');
 
-/** Parses a search. Throws an `ApiProblem` with the position of the error. */
-export const parseSearch = (q: string | undefined): Filter | undefined => {
+/** Throws an `ApiProblem` with the position of the error. */
+export const searchFilter = (q: string | undefined): Filter | undefined => {
   if (q === undefined) return undefined;
   const result = parseFilter(q);
   if (result.kind === 'parsed') return result.filter;

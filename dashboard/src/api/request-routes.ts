@@ -10,13 +10,13 @@ import {
   limit,
   order,
   projectParams,
-  parseSearch,
+  searchFilter,
   view,
   waitCount,
   waitTimeout,
 } from './parameters.ts';
 import { API_PROBLEMS, ApiProblem, problemBody } from './problems.ts';
-import { readViews } from './request-views.ts';
+import { requestViews } from './request-views.ts';
 import { defineRoute, writeItems, writeJson } from './route.ts';
 import { countSchema, explanationSchema, requestListSchema, requestSchema, summarySchema } from './schemas.ts';
 import { streamRequests } from './stream-requests.ts';
@@ -42,7 +42,7 @@ const parseRange = ({ q, from, to }: FilterQuery) => {
     const errors = [{ name: 'to', message: 'must not be before from' }];
     throw new ApiProblem('parameter_invalid', 'to: must not be before from', { errors });
   }
-  return { search: parseSearch(q), sinceUs: from, untilUs: to };
+  return { search: searchFilter(q), sinceUs: from, untilUs: to };
 };
 
 const listRequests = defineRoute({
@@ -67,7 +67,7 @@ const listRequests = defineRoute({
     const summaries = await log.summaries({ ...parseRange(filter), order: direction, limit: wanted, after });
     const last = summaries.length < wanted ? undefined : summaries.at(-1);
     const nextCursor = last && formatCursor(last);
-    const views = readViews(log, summaries, shown);
+    const views = requestViews(log, summaries, shown);
     const isNdjson = call.headers.accept.includes(NDJSON);
     return {
       kind: 'stream',
@@ -151,7 +151,7 @@ const awaitRequests = defineRoute({
       status: isEnough ? 200 : API_PROBLEMS.wait_timeout.status,
       headers: { 'content-type': isEnough ? 'application/json' : 'application/problem+json' },
       run: (write) =>
-        writeItems(write, readViews(log, found, shown), {
+        writeItems(write, requestViews(log, found, shown), {
           before: isEnough ? '{"items":[' : `${JSON.stringify(problemBody(problem)).slice(0, -1)},"items":[`,
           after: ']}\n',
         }),
@@ -186,7 +186,7 @@ reconnects with \`Last-Event-ID\` misses nothing, but may receive requests from 
   problems: [...SEARCHES, 'too_many_readers'],
   handle: async (call) => {
     const { view: shown, q, from } = call.query;
-    const options = { search: parseSearch(q), sinceUs: from, view: shown, lastEventId: call.headers.lastEventId };
+    const options = { search: searchFilter(q), sinceUs: from, view: shown, lastEventId: call.headers.lastEventId };
     const log = await openLog(call.backend, call.params);
     return {
       kind: 'stream',

@@ -8,7 +8,7 @@ export type View = 'entry' | 'summary';
 export const toRequestSummary = (summary: LogSummary): RequestSummary => without(summary, 'insertedAtMs');
 
 /** Yields the items of a response one by one. Reads entries on demand, so that only a few are in memory. */
-export async function* readViews(
+export async function* requestViews(
   log: ProjectLog,
   summaries: readonly LogSummary[],
   view: View,

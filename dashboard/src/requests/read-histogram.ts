@@ -11,7 +11,6 @@ const BUCKET_MS = [
 ];
 const SPAN_MS_MIN = 60 * SECOND_MS;
 
-/** Returns buckets that start at round times. */
 const roundBuckets = (since: Date, until: Date) => {
   const start = Math.min(since.getTime(), until.getTime() - SPAN_MS_MIN);
   const span = until.getTime() - start;
@@ -26,7 +25,7 @@ const roundBuckets = (since: Date, until: Date) => {
 
 type Filter = Omit<CountFilter, 'projectUid'>;
 
-/** Returns the start of the log, for a range that has no start. */
+/** The start of a range that has none. */
 const firstReceived = async (log: ProjectLog, { untilUs }: Filter, until: Date): Promise<Date> => {
   const [first] = await log.summaries({ untilUs, order: 'oldest-first', limit: 1 });
   return first === undefined ? new Date(until.getTime() - SPAN_MS_MIN) : new Date(first.receivedAt);

@@ -118,6 +118,6 @@ const metadataProblems = (metadata: unknown, ref: ObjectRef, namespaceDefault: s
   ];
 };
 
-/** Returns the namespace that a text without one means. */
+/** A text without a namespace means this one. */
 export const defaultNamespace = (isFile: boolean, { namespace }: ObjectRef): string =>
   isFile ? DEFAULT_NAMESPACE : namespace;

@@ -19,7 +19,7 @@ export const toObjectName = (title: string): string => {
   return checksum === undefined ? name : `${name === '' ? 'object' : name}-${checksum}`;
 };
 
-/** Returns the FNV-1a hash of the text in base 36. */
+/** In base 36. */
 const fnv1a = (text: string): string => {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

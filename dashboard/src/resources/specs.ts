@@ -42,6 +42,6 @@ export const projectStatus = ({ status }: ResourceObject) => readStatus('Project
 export const endpointStatus = ({ status }: ResourceObject) => readStatus('Endpoint', status);
 export const accountStatus = ({ status }: ResourceObject) => readStatus('Account', status);
 
-/** Returns the effective retention, or the requested one until the operator has processed the project. */
+/** Returns the requested retention until the operator has processed the project. */
 export const effectiveRetentionDays = (project: ResourceObject): number | undefined =>
   projectStatus(project).retentionDays ?? projectSpec(project).retentionDays;

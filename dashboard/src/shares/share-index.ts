@@ -56,7 +56,6 @@ export class ShareIndex implements ShareSurroundings {
     );
   }
 
-  /** Returns the Share's Project. */
   findProject(share: ResourceObject): ResourceObject | undefined {
     const name = shareSpec(share)?.projectRef.name;
     return name === undefined ? undefined : this.object('Project', share.metadata.namespace, name);

@@ -20,7 +20,7 @@ export interface WorkerPool {
 /** The workers as one holder uses them. */
 export interface Workers {
   /**
-   * Calls a function of `tasks.ts` in a worker, or in this thread if the captured part of its input is short (see `capturedOf`).
+   * Calls a function of `tasks.ts` in a worker, or in this thread if the captured part of its input is short (see `capturedParts`).
    * Transfers long buffers to the worker, so they are empty afterwards. Rejects with `WorkRefused`, or with the error that the
    * function throws.
    */

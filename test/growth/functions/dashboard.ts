@@ -6,7 +6,7 @@ import { diffHeaders } from '../../../dashboard/src/diff/diff-headers.ts';
 import { diffJson } from '../../../dashboard/src/diff/diff-json.ts';
 import { diffLines } from '../../../dashboard/src/diff/diff-lines.ts';
 import {
-  bodyViewsOf,
+  supportedViews,
   decodePair,
   isBinary,
   mediaType,
@@ -22,7 +22,7 @@ import { parseHeaderText } from '../../../dashboard/app/replays/replay-values.ts
 import { bodyPreview } from '../../../dashboard/src/requests/body-preview.ts';
 import { csvLine } from '../../../dashboard/src/requests/csv.ts';
 import { matchScore } from '../../../dashboard/app/shell/navigation-targets.ts';
-import { problemOf, termsOf, withoutTerm } from '../../../dashboard/app/traffic/filter-terms.ts';
+import { findProblem, searchTerms, withoutTerm } from '../../../dashboard/app/traffic/filter-terms.ts';
 import { readCookies } from '../../../dashboard/src/access/cookies.ts';
 import { sharedExchange } from '../../../dashboard/src/captured/shared-exchange.ts';
 import { testEntry } from '@standin/exchange/entry-testing';
@@ -36,7 +36,7 @@ const SEARCH = 2_000;
 const DIFF_MS = 3_000;
 
 const viewOf = (body: string, contentType: string) =>
-  bodyViewsOf({
+  supportedViews({
     body,
     bodyEncoding: 'utf8',
     contentType,
@@ -97,13 +97,13 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     near: { ...JSON_TEXTS, 'unclosed strings': repeated('"\\a') },
   },
   {
-    of: 'dashboard/app/exchange/body-views.ts#bodyViewsOf',
+    of: 'dashboard/app/exchange/body-views.ts#supportedViews',
     limit: SHOWN,
     run: (text) => viewOf(text, 'application/json'),
     near: { 'spaces before JSON': framed('', repeated(' '), '{') },
   },
   {
-    of: 'dashboard/app/exchange/body-views.ts#bodyViewsOf',
+    of: 'dashboard/app/exchange/body-views.ts#supportedViews',
     limit: HEAD,
     run: (type) => viewOf('x', `multipart/mixed;${type}`),
     near: { charsets: repeated(';charset '), 'spaces before a charset': framed(';', repeated(' '), 'x') },
@@ -240,9 +240,9 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     run: (name) => matchScore(name, 'aaaa'),
     near: { 'one character': repeated('a'), 'almost a match': repeated('aaab') },
   },
-  { of: 'dashboard/app/traffic/filter-terms.ts#termsOf', limit: SEARCH, run: termsOf },
+  { of: 'dashboard/app/traffic/filter-terms.ts#searchTerms', limit: SEARCH, run: searchTerms },
   { of: 'dashboard/app/traffic/filter-terms.ts#withoutTerm', limit: SEARCH, run: (text) => withoutTerm(text, 0) },
-  { of: 'dashboard/app/traffic/filter-terms.ts#problemOf', limit: SEARCH, run: problemOf },
+  { of: 'dashboard/app/traffic/filter-terms.ts#findProblem', limit: SEARCH, run: findProblem },
   {
     of: 'dashboard/src/access/cookies.ts#readCookies',
     limit: HEAD,
