@@ -9,8 +9,7 @@ const RETRY = 1;
 
 /** More files at the same time would be limited by the memory and the one API server that they share. */
 const WORKERS_MAX = 4;
-/** One more than cores, because most files wait for processes, sockets and timers. */
-const WORKERS = Math.min(availableParallelism() + 1, WORKERS_MAX);
+const WORKERS = Math.min(availableParallelism(), WORKERS_MAX);
 
 /**
  * These files measure time or memory so exactly that other files would change the results, so no other file runs at the same time.
@@ -60,7 +59,7 @@ export default defineConfig({
               // Loading the modules again for each file would take longer than the tests.
               isolate: false,
               // Many unit tests wait for timers. They are not retried, so they do not run at the same time as tests that load the machine.
-              maxWorkers: WORKERS,
+              maxWorkers: WORKERS + 1,
               sequence: { groupOrder: 2 },
               // Vitest's default of five seconds is too short while other projects run.
               testTimeout: 20_000,

@@ -13,8 +13,8 @@ const WAITING_MAX = 1_000;
 export type RequestTurns = (holder: string, signal: AbortSignal) => Promise<void>;
 
 /**
- * Begins one request per turn of the event loop. Users and addresses take turns, so that no one delays others with many requests, which
- * need no session.
+ * Begins one request per turn of the event loop. Users and addresses take turns, so that many requests of one do not delay the
+ * others. Requests need no session.
  */
 export const requestTurns = (pools?: Pools): RequestTurns => {
   const queue = new FairQueue({ runningMax: 1, callsMax: WAITING_MAX, refusal: () => new WorkRefused('Busy') });

@@ -12,7 +12,7 @@ export interface Sender {
 const ENCODED = Symbol('encoded');
 
 /**
- * Tells that a response is encoded, so that what was read for it is no longer needed. Otherwise, a client that receives the response
+ * Reports that a response is encoded, so that what was read for it is no longer needed. Otherwise, a client that receives the response
  * slowly would occupy what others wait for.
  */
 export const tellEncoded = (response: Pick<ServerResponse, 'emit'>): void => void response.emit(ENCODED);

@@ -25,7 +25,7 @@ const BROTLI = '.br';
 const IMMUTABLE = 'public, max-age=31536000, immutable';
 
 /**
- * Serves the client build from memory, which takes about 2 MB. Anyone can receive a file slowly, and then has no copy of it and keeps no
+ * Serves the client build from memory, which takes about 2 MB. A slow client needs no copy of a file and keeps no
  * file open. File names below /assets/ contain a hash of the content, so browsers may cache these files forever.
  * Browsers that accept Brotli get the `.br` files, which the build has next to the originals.
  */

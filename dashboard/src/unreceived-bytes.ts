@@ -29,10 +29,12 @@ export const unreceivedBytes = ({
     };
     response.on('drain', free).once('close', free);
     return (part) => {
+      const partBytes = Buffer.byteLength(part);
+      // Node keeps up to 64 KiB for each response. Small responses need no share, so that slow clients cannot prevent them.
+      const isSmall = response.writableLength + partBytes < response.writableHighWaterMark;
       if (response.destroyed) return true;
-      if (!unreceived.take(holder, part.length)) return false;
-      bytes += part.length;
-      // Otherwise, Node keeps only a few KiB.
+      if (!isSmall && !unreceived.take(holder, partBytes)) return false;
+      if (!isSmall) bytes += partBytes;
       if (response.write(part)) free();
       return true;
     };

@@ -11,7 +11,7 @@ let controller: Reconciler;
 let calls: string[];
 let phase: string;
 
-const begin = (options: Partial<ReconcilerOptions> = {}): void => {
+const prepare = (options: Partial<ReconcilerOptions> = {}): void => {
   const { objects, cache } = source;
   controller = reconciler(
     { objects, cache, logger: pino({ level: 'silent' }), registry: new Registry() },
@@ -28,6 +28,9 @@ const begin = (options: Partial<ReconcilerOptions> = {}): void => {
       ...options,
     },
   );
+};
+const begin = (options?: Partial<ReconcilerOptions>): void => {
+  prepare(options);
   controller.start?.();
 };
 /** Reports all changes, also those that the reconciliations cause. Returns the reconciled Shares. */
@@ -155,6 +158,23 @@ describe('a reconciler', () => {
     controller.changed?.(again, source.cache.put(again));
     expect((await settled()).at(-1)).toBe('b {}');
     expect(await settled()).toEqual([]);
+  });
+
+  it('does nothing about a removal before the start of the term, and finalizes the object then', async () => {
+    prepare({
+      watch: { Project: () => source.cache.ofKind('Share') },
+      finalize: ({ metadata }) => {
+        calls.push(`finalize ${metadata.name}`);
+        return Promise.resolve(undefined);
+      },
+    });
+    const [share, project] = [source.put('Share', 'a', {}), source.put('Project', 'p', {})];
+    for (const object of [share, project]) controller.removed?.(object);
+    await delay(5);
+    expect(calls).toEqual([]);
+    controller.start?.();
+    await delay(5);
+    expect(calls).toEqual(['finalize a']);
   });
 
   it('reports the removal of an object, and does not reconcile it', async () => {

@@ -36,7 +36,7 @@ export interface ReconcilerParts extends QueueParts {
 export interface Change {
   /** The object as it is now, or as it was when it was removed. */
   readonly object: ResourceObject;
-  /** The earlier version. Undefined if the object is new, and at the start of the term. */
+  /** The earlier version. Undefined if the object is new or was reported as removed before, and at the start of the term. */
   readonly before: ResourceObject | undefined;
   readonly isRemoved: boolean;
   /** Whether the report only reflects the last status write of the reconciler. */
@@ -78,7 +78,9 @@ export const reconciler = (
   const writer = new StatusWriter(objects);
   /** The uids of objects that a report requires to be reconciled. */
   const reported = new Set<string>();
-  /** The removed objects that are not finalized. */
+  /** Until this is true, removals are only noted. */
+  let isStarted = false;
+  /** Removed objects that have not been finalized yet. */
   const gone = new Map<string, ResourceObject>();
   const queue = objectQueue(
     { cache: { get: (uid) => cache.get(uid) ?? gone.get(uid) }, logger, registry },
@@ -110,6 +112,8 @@ export const reconciler = (
   return {
     name: queueOptions.name,
     start: () => {
+      isStarted = true;
+      for (const object of gone.values()) report(object);
       for (const object of kinds.flatMap((kind) => [...cache.ofKind(kind)]))
         if (when({ object, before: undefined, isRemoved: false, isEcho: false })) report(object);
     },
@@ -124,7 +128,7 @@ export const reconciler = (
         removed?.(object);
         if (finalize !== undefined) gone.set(uid, object);
       }
-      notice({ object, before: object, isRemoved: true, isEcho: false });
+      if (isStarted) notice({ object, before: object, isRemoved: true, isEcho: false });
     },
     stop: () => queue.stop(),
     enqueue: (uid) => queue.add(uid),

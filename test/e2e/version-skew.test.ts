@@ -131,7 +131,7 @@ const burst = async (): Promise<number[][]> => {
   return answered.map((some) => [...new Set(some.map(({ status }) => status))].sort());
 };
 
-test('gateways of both versions apply the rate limit of an account', async () => {
+test('all gateways apply the rate limit of an account', async () => {
   await tenant.apply('Account', 'team', { plan: 'Free', requestsPerSecond: 5 });
   await eventually('the limit', burst, {
     accept: (seen) => seen.every((statuses) => statuses.join() === '200,429'),
@@ -149,7 +149,7 @@ const countedRequests = async (): Promise<number[]> => {
   return counts.map((series) => series.get('exported_namespace="skew",project="shop",status="2xx"') ?? 0);
 };
 
-test('gateways of both versions count the requests of a project, until its metrics are disabled', async () => {
+test('all gateways count the requests of a project, until its metrics are disabled', async () => {
   await tenant.apply('Project', 'shop', { metrics: 'Enabled' });
   await tenant.untilReason('Project', 'shop', 'Ready');
   expect(await answers('/plain')).toEqual(['plain', 'plain', 'plain']);

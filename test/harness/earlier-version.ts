@@ -4,7 +4,7 @@ import process from 'node:process';
 
 /**
  * This module is loaded into a process under test (`node --import`). While the file whose path is in TEST_EARLIER_FILE exists, an
- * operator or a gateway that starts is one of a version without `spec.responses`: its schemas have no such field. Otherwise,
+ * operator or a gateway that starts belongs to a version without `spec.responses`: its schemas have no such field. Otherwise,
  * `spec.responses` is a feature that its version has added.
  */
 

@@ -25,6 +25,9 @@ const READ_BY_EVERY_TEST: readonly string[] = [
 /** Only the static checks read these. */
 const FOR_STATIC_CHECKS = /^(eslint|prettier|knip)\.config\.[jt]s$|^\.(prettierignore|gitignore)$/;
 
+/** `npm test` runs none of these. */
+const REHEARSAL = 'test/rehearsal/';
+
 const isTest = (file: string): boolean => file.endsWith('.test.ts');
 
 /**
@@ -58,7 +61,7 @@ export const selectTests = (
       readers.push(...possibleReaders(file, known, byName));
     for (const reader of readers) if (!ways.has(reader)) ways.set(reader, [...way, reader]);
   }
-  const tests = files.map(({ path: file }) => file).filter(isTest);
+  const tests = files.map(({ path: file }) => file).filter((file) => isTest(file) && !file.startsWith(REHEARSAL));
   return new Map(tests.map((file) => [file, ways.get(file) ?? []] as const).filter(([, way]) => way.length > 0));
 };
 

@@ -8,7 +8,7 @@ import type { SessionData } from './session-cookie.ts';
 
 /** A renewal is remembered for this long, because browsers send several concurrent requests with the old cookie. */
 const REMEMBERED_MS = 60_000;
-/** Maximum number of renewals to remember. The holders are those of users, who can sign in any number of times. */
+/** Maximum number of renewals to remember. The holders are users, because a user can sign in any number of times. */
 const REMEMBERED_MAX = 1_000;
 
 interface Renewal {

@@ -57,9 +57,12 @@ const jsonPieces = (response: ServerResponse, value: unknown): Stream => ({
 const sendStream = async (response: ServerResponse, answer: Stream, countedWrite: CountedWrite): Promise<void> => {
   const closed = new AbortController();
   response.once('close', () => closed.abort());
-  response.setHeaders(new Map(Object.entries(answer.headers)));
+  const setHeaders = (): void => {
+    if (!response.headersSent) response.setHeaders(new Map(Object.entries(answer.headers)));
+  };
   const write: Write = async (text) => {
     if (closed.signal.aborted) return;
+    setHeaders();
     if (!countedWrite(text))
       throw new ApiProblem('busy', 'You have not received your earlier responses yet. Read them, then try again.');
     // Also resolves if the client disconnects.
@@ -67,6 +70,7 @@ const sendStream = async (response: ServerResponse, answer: Stream, countedWrite
   };
   try {
     await answer.run(write);
+    setHeaders();
     response.end();
   } catch (error) {
     if (!response.headersSent) throw error;

@@ -41,11 +41,16 @@ export const fairReads = (
       return result;
     };
     let releasePage: (() => void) | undefined;
-    /** Counts the memory of a page until the next page is read, because a request reads any number of them. */
+    /**
+     * Counts the memory of a page until the next page is read, because a request reads any number of them. A tail, which reads by the
+     * time of insertion, passes the rows of a page on and keeps none while it waits for the next insert.
+     */
     const summaries: LogReads['summaries'] = async (filter) => {
       const page = await inTurn(() => store.summaries(filter));
-      releasePage?.();
+      if (filter.insertedSince !== undefined || filter.insertedAt !== undefined) return page;
+      const releaseLast = filter.after === undefined ? undefined : releasePage;
       releasePage = await holdFor(user, page);
+      releaseLast?.();
       return page;
     };
     const { replays } = store;

@@ -31,7 +31,7 @@ export const revokedState = (
 export class Revocations {
   /** The numbers of the revisions that replaced the previous states, by object. */
   readonly #since = new Map<ConfigKey, number>();
-  /** The objects by this number. Without those that a gateway rejected when all gateways had the revision. */
+  /** The objects by this number. Omits objects that a gateway still rejected when all gateways had the revision. */
   readonly #waiting = new Map<number, Set<ConfigKey>>();
   /** The numbers in `#waiting`, in ascending order. */
   readonly #numbers: number[] = [];

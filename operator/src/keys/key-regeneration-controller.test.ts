@@ -4,6 +4,7 @@ import { LIMITS, SourceError, type ResourceObject } from '@standin/contract';
 import { conditionsIn, progressIn } from '@standin/crds';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { cpuMs } from '@standin/contract/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
 import type { Controller } from '../controller.ts';
@@ -90,6 +91,21 @@ beforeEach(async () => {
   regenerations = begin();
 });
 afterEach(() => regenerations?.stop?.());
+
+it('an Account with thousands of ended KeyRegenerations is reported quickly', async () => {
+  const condition = { status: 'False', reason: 'LimitReached', message: 'The key was regenerated 6 times.' };
+  const conditions = ['Accepted', 'Ready', 'Stalled'].map((type) => ({
+    ...condition,
+    type,
+    observedGeneration: 1,
+    lastTransitionTime: '2026-11-21T12:00:00Z',
+  }));
+  for (let index = 0; index < 5_000; index += 1)
+    source.put('KeyRegeneration', `ended-${index}`, SPEC, { observedGeneration: 1, phase: 'Refused', conditions });
+  const MS_MAX = 3;
+  expect(cpuMs(() => regenerations?.changed?.(account, account), MS_MAX)).toBeLessThan(MS_MAX);
+  await regenerations?.stop?.();
+});
 
 describe('a KeyRegeneration', () => {
   it('replaces the key, is counted, and releases the account', async () => {

@@ -1,5 +1,10 @@
-import { listText, type ConditionReason, type RegenerationPhase, type ResourceObject } from '@standin/contract';
-import { readStatus } from '@standin/crds';
+import {
+  isRecord,
+  listText,
+  type ConditionReason,
+  type RegenerationPhase,
+  type ResourceObject,
+} from '@standin/contract';
 import type { ProgrammedState } from '../gateways/gateway-record.ts';
 import { operationConditions, type Progress } from '../operations/operation-conditions.ts';
 import type { ConditionContext } from '../status/conditions.ts';
@@ -84,10 +89,9 @@ export const regenerationFacts = (state: ProgrammedState, known: number, now: st
   }
 };
 
-export const isOver = ({ status }: Pick<ResourceObject, 'status'>): boolean => {
-  const { phase } = readStatus('KeyRegeneration', status);
-  return phase === 'Completed' || phase === 'Refused';
-};
+/** Reads only the phase, because an Account may have many thousands of ended regenerations. */
+export const isOver = ({ status }: Pick<ResourceObject, 'status'>): boolean =>
+  isRecord(status) && (status['phase'] === 'Completed' || status['phase'] === 'Refused');
 
 export const regenerationStatus = (facts: RegenerationFacts, context: ConditionContext): StatusFields => {
   const { phase, accepted, progress, acknowledged, waitingFor, completedAt, windowResetsAt } = facts;

@@ -1,4 +1,4 @@
-import type { Events, ResourceObject } from '@standin/contract';
+import { isRecord, type Events, type ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import { systemClock, type ReconcileResult } from '@standin/kube';
 import { LogStoreError, type LogStore, type PurgeFilter } from '@standin/logstore';
@@ -51,7 +51,8 @@ const BEFORE_MS_MAX = 2_000;
 /** Creates the controller of Purges. Runs for one leader's term. */
 export const purgeController = (options: PurgeControllerOptions): Controller => {
   const purges = new Purges(options);
-  const isPending = ({ status }: ResourceObject): boolean => readStatus('Purge', status).phase === 'Pending';
+  // Reads only the phase, because a Project may have many thousands of ended Purges.
+  const isPending = ({ status }: ResourceObject): boolean => isRecord(status) && status['phase'] === 'Pending';
   return reconciler(options, {
     name: 'purges',
     stage: 'purge',

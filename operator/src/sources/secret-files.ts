@@ -110,7 +110,7 @@ export class SecretFiles {
 export const secretConflict = (namespace: string, name: string): SourceError =>
   new SourceError('Conflict', `Secret "${name}" already exists in namespace "${namespace}"`);
 
-/** Returns the error for a Secret that `replaceSecret` must not change. */
+/** Returns the error for a Secret that `Secrets.replace` must not change. */
 export const foreignSecret = (namespace: string, name: string): SourceError =>
   new SourceError(
     'Invalid',

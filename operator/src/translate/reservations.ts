@@ -5,9 +5,11 @@ import type { Entry } from './types.ts';
 /** Returns the URI that a Project pins. Derived URIs contain no hyphen, and every prefix does. */
 const pinnedUri = ({ parsed }: Entry): string | undefined => (parsed?.kind === 'Project' ? parsed.spec.uri : undefined);
 
-export const uriClaim = (uri: string): string => `uri ${uri}`;
+const URI = 'uri ';
+export const uriClaim = (uri: string): string => `${URI}${uri}`;
 const PREFIX = 'prefix ';
 export const prefixClaim = (prefix: string): string => `${PREFIX}${prefix}`;
+export const isUriClaim = (claim: string): boolean => claim.startsWith(URI);
 export const isPrefixClaim = (claim: string): boolean => claim.startsWith(PREFIX);
 
 /** Returns the prefix that a valid Account reserves. */
@@ -36,8 +38,8 @@ const firstPart = (text: string): string | undefined => {
 const reservedText = (entry: Entry): string | undefined => pinnedUri(entry) ?? reservedPrefix(entry);
 
 /**
- * The work of an evaluation, in objects that are only compared with the changed prefixes. One that is affected takes as long as 16 of
- * them.
+ * The work of an evaluation, in objects that are only compared with the changed prefixes. An affected object costs as
+ * much as 16 comparisons.
  */
 const COMPARED_PER_DEPENDENT = 256;
 const AFFECTED_PER_DEPENDENT = 16;

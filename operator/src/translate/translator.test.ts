@@ -429,6 +429,38 @@ it('serves a reserved URI for one Project, if another one of the namespace claim
   ]);
 });
 
+it('gives a reserved URI to no other Project of a namespace from which the Project with the URI has moved', () => {
+  const uri = 'team-shop-0123456789';
+  const claim = `uri ${uri}`;
+  const translator = new Translator(SETTINGS);
+  const records = new Map<string, Claim>();
+  translator.setHolders((name) => records.get(name));
+  const flush = (): void => {
+    for (const wanted of translator.unrecorded()) {
+      records.set(wanted.claim, wanted);
+      translator.recorded(wanted.claim);
+    }
+    translator.flush();
+  };
+  const moved = make('Project', 'moved', { accountRef: { name: 'default' }, uri });
+  translator.put(moved);
+  flush();
+  translator.put(make('Account', 'reserving', { uriPrefix: 'team-' }, { namespace: 'other' }));
+  translator.put(make('Project', 'beside', { accountRef: { name: 'default' }, uri }));
+  flush();
+  records.set(claim, { claim, uid: moved.metadata.uid, namespace: 'new' });
+  translator.recorded(claim);
+  translator.remove(refOf(moved), moved.metadata.uid);
+  flush();
+  records.delete(claim);
+  translator.recorded(claim);
+  flush();
+  expect([records.get(claim), translator.verdict('Project beside')?.accepted.reason]).toEqual([
+    undefined,
+    'Conflicted',
+  ]);
+});
+
 const signedBy = (...names: string[]) => {
   const secretRefs = names.map((name) => ({ name, key: 'k' }));
   return { type: 'Signature', signature: { scheme: 'GitHub', secretRefs } };

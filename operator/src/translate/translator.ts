@@ -19,7 +19,7 @@ import { claimOf, parentOf, readEntry, secretsOf, serviceOf } from './entry.ts';
 import { defective, firstFault } from './findings.ts';
 import { Groups } from './groups.ts';
 import { evaluateProject } from './project.ts';
-import { isPrefixClaim, prefixClaim, reservedPrefix, Reservations } from './reservations.ts';
+import { isPrefixClaim, isUriClaim, prefixClaim, reservedPrefix, Reservations } from './reservations.ts';
 import { Services, type ServiceRef } from './services.ts';
 import type {
   Changes,
@@ -36,6 +36,8 @@ import type {
 const ROUTE = 'route ';
 const PENDING: KeyState = { kind: 'pending' };
 const isConfig = (object: ResourceObject): object is ConfigResource => isConfigKind(object.kind);
+/** Of the Projects that may not have a URI, a record of it changes only those of one namespace. */
+const refusedKey = (claim: string, namespace: string): string => `${claim} ${namespace}`;
 const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
 const serviceKey = ({ namespace, name }: Pick<ServiceObject, 'namespace' | 'name'>): string =>
   `Service ${namespace}/${name}`;
@@ -73,7 +75,7 @@ export class Translator implements ServiceListener {
   #holders: Holders | undefined;
   readonly #claims = new Claims<Entry>((claim) => this.#recorded(claim));
   readonly #reservations = new Reservations((claim) => this.#recorded(claim));
-  /** The Projects that may not have the URI that they claim, because it is reserved, by this claim. */
+  /** The Projects that may not have the URI that they claim, because it is reserved, by `refusedKey`. */
   readonly #refused = new Groups<Entry>();
   /** The claims to keys, URIs and prefixes that may have to be recorded. */
   readonly #unchecked = new Set<string>();
@@ -164,7 +166,7 @@ export class Translator implements ServiceListener {
     this.#unchecked.add(claim);
     this.#moved.add(claim);
     if (isPrefixClaim(claim)) this.#reservations.recorded(claim);
-    this.#checkReservations(this.#refused.get(claim));
+    if (isUriClaim(claim)) this.#checkUri(claim);
   }
 
   /** Returns the claims that must be recorded, with the objects for which they must be recorded. */
@@ -317,7 +319,7 @@ export class Translator implements ServiceListener {
     for (const key of referredKeys(entry)) this.#children.delete(key, entry);
     this.#unclaim(entry);
     const claim = entry.ref.kind === 'Project' ? claimOf(entry, PENDING) : undefined;
-    if (claim !== undefined) this.#refused.delete(claim, entry);
+    if (claim !== undefined) this.#refused.delete(refusedKey(claim, entry.ref.namespace), entry);
     this.#reservations.remove(entry);
     this.#touch(this.#arrangements.remove(entry));
     this.#dirty[entry.ref.kind].delete(entry);
@@ -328,6 +330,17 @@ export class Translator implements ServiceListener {
     const { entries, work } = this.#reservations.takeAffected();
     this.#checkReservations(entries);
     for (const [namespace, count] of work) this.#count(namespace, Math.floor(count));
+  }
+
+  /** Applies the record of a URI, which gives the Projects of its namespace the right to it, to these and to the one that has it. */
+  #checkUri(claim: string): void {
+    const namespace = this.#recorded(claim)?.namespace;
+    if (namespace !== undefined) this.#checkReservations(this.#refused.get(refusedKey(claim, namespace)));
+    // One that had this right may have lost it. Then another Project has the URI.
+    for (let checked: Entry | undefined; this.#claims.holder(claim) !== checked;) {
+      checked = this.#claims.holder(claim);
+      if (checked !== undefined) this.#checkReservations([checked]);
+    }
   }
 
   #checkReservations(entries: Iterable<Entry>): void {
@@ -343,8 +356,9 @@ export class Translator implements ServiceListener {
     // A Project that may not have its URI must not keep the owner of the prefix from it.
     const own = claimOf(entry, this.#key(entry));
     const isRefused = entry.ref.kind === 'Project' && this.#reservations.isTaken(entry);
-    if (own !== undefined && isRefused) this.#refused.add(own, entry);
-    else if (own !== undefined) this.#refused.delete(own, entry);
+    const key = own && refusedKey(own, entry.ref.namespace);
+    if (key !== undefined && isRefused) this.#refused.add(key, entry);
+    else if (key !== undefined) this.#refused.delete(key, entry);
     const wanted = isRefused ? undefined : own;
     if (wanted === entry.claim) return;
     this.#unclaim(entry);

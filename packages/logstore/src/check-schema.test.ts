@@ -6,7 +6,7 @@ import type { SchemaState } from './schema-state.ts';
 
 const CURRENT: SchemaState = { kind: 'current' };
 const MISSING: SchemaState = { kind: 'missing' };
-const OLDER: SchemaState = { kind: 'older', pending: ['005_log_quota'] };
+const OLDER: SchemaState = { kind: 'older', pending: ['004_purged_permits'] };
 const NEWER: SchemaState = { kind: 'newer', applied: 9, known: 6 };
 const failure = (code: string): LogStoreError => new LogStoreError(`code ${code}`, { kind: 'retryable', code });
 const UNAVAILABLE = failure('ECONNREFUSED');

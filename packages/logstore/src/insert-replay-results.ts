@@ -6,7 +6,7 @@ import { REPLAY_RESULTS_TABLE, type ReplayResult } from './replay-results-table.
 import { putUint32 } from './row-binary.ts';
 import type { ServerClock } from './server-clock.ts';
 
-/** `stored_before` is not stored. ClickHouse compares it with its time (migrations/013_replay_results_in_time.sql). */
+/** `stored_before` is not stored. ClickHouse compares it with its time (migrations/003_replay_results.sql). */
 const COLUMNS = [...columnNames(REPLAY_RESULTS_TABLE), 'stored_before'].join(', ');
 const STORED_BEFORE_SIZE = 4;
 

@@ -12,7 +12,7 @@ export interface ReplaceOptions {
   readonly exclusive?: boolean;
   /** If false, a power failure may lose the file. Use this for files that are written again at every start. */
   readonly isDurable?: boolean;
-  /** Asked in the turn of the event loop in which the file is replaced. If it returns false, the file stays as it is. */
+  /** Asked in the turn of the event loop in which the file is replaced. If it returns false, the file stays as it is. Ignored with `exclusive`. */
   readonly isCurrent?: () => boolean;
 }
 
