@@ -4,7 +4,10 @@ import { TEXTS } from './generators.ts';
 import { growthProblem } from './measure.ts';
 import { GROWTH_ENTRIES } from './registry.ts';
 
-describe('the growth check', () => {
+/** The limit in wall-clock time, which is a multiple of the measured CPU time on a busy machine. */
+const TIMEOUT_MS = 10 * 60_000;
+
+describe('the growth check', { timeout: TIMEOUT_MS }, () => {
   const quadratic = (text: string): number => {
     let found = 0;
     for (let at = 0; at < text.length; at += 50) found += text.slice(at).split('').length;
@@ -19,9 +22,6 @@ describe('the growth check', () => {
     expect(growthProblem({ run: (text) => text.split(''), make, limit: 32_000, cpuMsMax: 1_000 })).toBeUndefined();
   });
 });
-
-/** The limit in wall-clock time, which is a multiple of the measured CPU time on a busy machine. */
-const TIMEOUT_MS = 10 * 60_000;
 
 describe('CPU time grows at most linearly with the size of hostile input in', { timeout: TIMEOUT_MS }, () => {
   it.each(GROWTH_ENTRIES.map((entry) => [entry.of, entry] as const))('%s', (_, entry) => {
