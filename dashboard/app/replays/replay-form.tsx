@@ -187,7 +187,7 @@ export const ReplayForm = (props: ReplayFormProps) => {
       />
       <div className="grid grid-cols-1 gap-6 lg:grid-cols-2">
         <Original captured={captured} />
-        <Edited {...{ captured, values, isBodyFocused, fieldErrors }} />
+        <Edited captured={captured} values={values} isBodyFocused={isBodyFocused} fieldErrors={fieldErrors} />
       </div>
       <section aria-labelledby="header-changes" className="flex flex-col gap-2">
         <h2 id="header-changes" className="text-h2">

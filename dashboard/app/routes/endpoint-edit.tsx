@@ -68,7 +68,7 @@ const EditEndpoint = () => {
   const state = useOpened({ version, values, yaml }, answer, mergeEndpoint);
   const { opened, refused, conflict } = state;
   return (
-    <OpenedForm what="endpoint" {...{ generation, state, lost }} pathLabel={manifestPath}>
+    <OpenedForm what="endpoint" generation={generation} state={state} lost={lost} pathLabel={manifestPath}>
       <EndpointForm
         key={state.key}
         values={refused?.values ?? opened.values}

@@ -6,7 +6,7 @@ import { DesiredState } from '../desired-state.ts';
 import { Translator } from '../translate/index.ts';
 import { make, SETTINGS } from '../translate/translator.testing.ts';
 import { ClaimController } from './claim-controller.ts';
-import { recordName, shardOf } from './claim-records.ts';
+import { recordName, shardName } from './claim-records.ts';
 import { MemoryClaims } from './memory-claims.testing.ts';
 
 const URI = 'shop-0123456789abcdef';
@@ -305,7 +305,7 @@ describe('objects that a change of the records does not concern are not evaluate
   });
 
   test('when a claim lapses while the records of others cannot be written', async () => {
-    const freed = shardOf(recordName(INSTALLATION_KEY, `uri ${URI}`));
+    const freed = shardName(recordName(INSTALLATION_KEY, `uri ${URI}`));
     let refused = 0;
     store.disturb = (when, shard) => {
       if (when === 'after' || shard === freed || now === Date.UTC(2026, 0, 10)) return;
@@ -396,7 +396,7 @@ describe('two leaders', () => {
     const [all, single] = [vi.spyOn(former.desired, 'setHolders'), vi.spyOn(former.translator, 'recorded')];
     held.reject(new SourceError('Unavailable', 'no connection'));
     await stopped;
-    for (const told of [all, single]) expect(told).not.toHaveBeenCalled();
+    for (const listener of [all, single]) expect(listener).not.toHaveBeenCalled();
   });
 
   test('agree, if the first one ended between its record and its configuration', async () => {
@@ -434,7 +434,7 @@ test('a claim that cannot be recorded is retried with backoff, and its object is
 });
 
 test('a shard that cannot be written affects only its own claims', async () => {
-  const full = shardOf(recordName(INSTALLATION_KEY, `uri ${URI}`));
+  const full = shardName(recordName(INSTALLATION_KEY, `uri ${URI}`));
   store.disturb = (_when, shard) => {
     if (shard === full) throw new SourceError('Invalid', 'the ConfigMap is too large');
   };

@@ -1,6 +1,6 @@
 import { LIMITS } from '@standin/contract';
 import { beforeEach, describe, expect, it, onTestFinished, test, vi } from 'vitest';
-import { ClaimRecords, planSweep, recordName, shardOf, type ClaimRecord } from './claim-records.ts';
+import { ClaimRecords, planSweep, recordName, shardName, type ClaimRecord } from './claim-records.ts';
 import { MemoryClaims } from './memory-claims.testing.ts';
 
 const KEY = Buffer.alloc(32, 1);
@@ -22,7 +22,7 @@ it('has a name that depends on the installation key and shows nothing of the cla
 });
 
 it('is spread over all shards', () => {
-  const shards = Array.from({ length: 5_000 }, (_, n) => shardOf(recordName(KEY, `uri ${n}`)));
+  const shards = Array.from({ length: 5_000 }, (_, n) => shardName(recordName(KEY, `uri ${n}`)));
   expect(new Set(shards).size).toBe(LIMITS.claimShards);
 });
 
@@ -108,9 +108,9 @@ test('an entry that someone edited counts as no record', async () => {
 });
 
 const sameShardAs = (claim: string): string => {
-  const shard = shardOf(recordName(KEY, claim));
+  const shard = shardName(recordName(KEY, claim));
   const found = Array.from({ length: 10_000 }, (_, n) => `uri ${n}`).find((other) => {
-    return shardOf(recordName(KEY, other)) === shard;
+    return shardName(recordName(KEY, other)) === shard;
   });
   return found ?? '';
 };

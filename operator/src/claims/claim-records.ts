@@ -42,7 +42,7 @@ const SHARDS = new Map(
 );
 
 /** Returns the shard of a record. */
-export const shardOf = (name: string): string => SHARDS.get(name.slice(0, 2)) ?? '';
+export const shardName = (name: string): string => SHARDS.get(name.slice(0, 2)) ?? '';
 
 /** Stands for an object that is not absent, in a record with a former one. */
 const PRESENT = '-';
@@ -182,7 +182,7 @@ export class ClaimRecords {
 
   /** Returns the record with this name. */
   named(name: string): ClaimRecord | undefined {
-    return this.#shards.get(shardOf(name))?.entries.get(name);
+    return this.#shards.get(shardName(name))?.entries.get(name);
   }
 
   *entries(): Iterable<readonly [name: string, record: ClaimRecord]> {
@@ -217,7 +217,7 @@ export class ClaimRecords {
    * read again, and the caller must decide again. Settles when no shard is being written any more.
    */
   async write(changes: RecordChanges): Promise<boolean> {
-    const byShard = Map.groupBy(changes, ([name]) => shardOf(name));
+    const byShard = Map.groupBy(changes, ([name]) => shardName(name));
     const turns = new Turns();
     const writes: Promise<boolean>[] = [];
     for (const [shard, changed] of byShard) {

@@ -125,7 +125,7 @@ export const numberOf = ({ acked }: Process): number => acked?.number ?? 0;
 export const rejectedBy = ({ rejected }: Process): ConfigKey[] => [...rejected.keys()];
 
 /** Returns the state, at these processes, of an object that was put in revision `since`. */
-export const stateOf = (processes: readonly Process[], key: ConfigKey, since: number): ProgrammedState => {
+export const programmedState = (processes: readonly Process[], key: ConfigKey, since: number): ProgrammedState => {
   if (processes.length === 0) return { kind: 'no-gateway' };
   for (const { name, rejected } of processes) {
     const object = rejected.get(key);

@@ -10,7 +10,7 @@ import {
   numberOf,
   recordDelivered,
   rejectedBy,
-  stateOf,
+  programmedState,
   undeliveredBy,
   type Cut,
   type Effects,
@@ -140,7 +140,7 @@ export class GatewayStates {
    * incomplete.
    */
   programmed(key: ConfigKey, since: number): ProgrammedState {
-    if (!this.#revocations.has(key)) return stateOf(this.#known(), key, since);
+    if (!this.#revocations.has(key)) return programmedState(this.#known(), key, since);
     const state = this.revoked(key, since);
     // With `unheard`, the `Programmed` of an earlier leader would remain True. That says nothing about the revoked state, which a
     // gateway that has not acknowledged in this term may still use.

@@ -1,5 +1,5 @@
 import type { ConfigKey } from '@standin/contract';
-import { numberOf, stateOf, type Process, type ProgrammedState } from './gateway-record.ts';
+import { numberOf, programmedState, type Process, type ProgrammedState } from './gateway-record.ts';
 
 /** The gateways that may answer callers. */
 export interface AnsweringGateways {
@@ -17,7 +17,7 @@ export const revokedState = (
   key: ConfigKey,
   since: number,
 ): ProgrammedState => {
-  const state = stateOf(processes, key, since);
+  const state = programmedState(processes, key, since);
   if (lost.size === 0 || state.kind === 'rejected') return state;
   const waiting = state.kind === 'waiting' ? state.gateways : [];
   const gateways = [...new Set([...waiting, ...lost])].sort();
