@@ -161,7 +161,7 @@ describe('a transaction', () => {
       { type: 'begin', revision: '1.9', snapshot: false },
       { type: 'remove', key: 'Endpoint/endpoint-post-v1-orders' },
     );
-    operator.send({ type: 'heartbeat', revision: '1.9' });
+    operator.send({ type: 'heartbeat', revision: '1.9', sentMs: 0 });
     await delay(50);
     expect(await askStatus(gateway)).toBe(200);
     operator.cutStreams();
@@ -476,11 +476,22 @@ describe('with maxStalenessMs', () => {
       await until(async () => (await askStatus(gateway)) === 200);
       await until(async () => (await readiness(gateway)) === 503);
       expect(rejectionCode(await ask(gateway))).toBe('not_ready');
-      operator.send({ type: 'heartbeat', revision: operator.revision });
+      operator.send({ type: 'heartbeat', revision: operator.revision, sentMs: 0 });
       await until(async () => (await readiness(gateway)) === 200);
       expect(await askStatus(gateway)).toBe(200);
     },
   );
+
+  test('an acknowledgement has the time of the last heartbeat, after which the gateway found out what is undelivered', async () => {
+    await start({ maxStalenessMs: STALE_MS });
+    await operator.acked(operator.revision);
+    expect(operator.acks.at(-1)?.heartbeatMs).toBeUndefined();
+    operator.send({ type: 'heartbeat', revision: operator.revision, sentMs: 4_200 });
+    await until(() => operator.acks.at(-1)?.heartbeatMs === 4_200);
+    await operator.publish(BASIC_OBJECTS);
+    await operator.acked(operator.revision);
+    expect(operator.acks.at(-1)?.heartbeatMs).toBe(4_200);
+  });
 
   test('heartbeats count only if the operator responds to their acknowledgements', { timeout: 20_000 }, async () => {
     const gateway = await start({ maxStalenessMs: STALE_MS });
@@ -489,7 +500,7 @@ describe('with maxStalenessMs', () => {
     await until(async () => (await askStatus(gateway)) === 200);
     operator.respondsToAcks = false;
     const heartbeats = setInterval(
-      () => operator.send({ type: 'heartbeat', revision: operator.revision }),
+      () => operator.send({ type: 'heartbeat', revision: operator.revision, sentMs: 0 }),
       LIMITS.streamHeartbeatMs / 10,
     );
     await until(async () => (await readiness(gateway)) === 503);

@@ -69,6 +69,8 @@ export class StreamSession {
   #unacked: Committed | undefined;
   #lastAcked: Committed | undefined;
   #acking: Promise<void> | undefined;
+  /** `sentMs` of the last heartbeat. */
+  #heartbeatMs: number | undefined;
 
   constructor(connection: OperatorConnection, parts: SessionParts) {
     this.#connection = connection;
@@ -120,6 +122,7 @@ export class StreamSession {
     const message = parsed.data;
     switch (message.type) {
       case 'heartbeat':
+        this.#heartbeatMs = message.sentMs;
         if (this.#acking === undefined && this.#lastAcked !== undefined) this.#acknowledge(this.#lastAcked);
         return;
       case 'recall':
@@ -234,7 +237,8 @@ export class StreamSession {
       try {
         const sent = { uptimeMs: performance.now(), atMs: Date.now() };
         const undelivered = this.#parts.undelivered();
-        const ack = { revision: formatRevision(revision), rejected: [...rejected], undelivered };
+        const heartbeatMs = this.#heartbeatMs;
+        const ack = { revision: formatRevision(revision), rejected: [...rejected], undelivered, heartbeatMs };
         if (await this.#connection.ack(ack, signal)) this.#parts.store.confirmed(sent);
         else this.#end.abort();
         return;

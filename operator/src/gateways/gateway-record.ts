@@ -151,7 +151,7 @@ export const deliveredUpTo = (
  * Records what a gateway reports. An earlier report stays true, and a later one may be older, because it took longer to arrive. So
  * each project's time never decreases, unless its namespace has too many projects to name.
  *
- * @param reportedAt the time before which the report was made
+ * @param reportedAt a time before the report was made
  */
 export const recordDelivered = (process: Process, undelivered: Undelivered | undefined, reportedAt: number): void => {
   const { projects: before, upTo: beforeAll } = process.delivered;

@@ -51,10 +51,14 @@ const acknowledge = (ack: Ack): boolean => {
   if (effects !== undefined) apply(effects);
   return effects !== undefined;
 };
+/** How long before an acknowledgement its last heartbeat was sent. */
+const HEARTBEAT_AGE_MS = 1_500;
 /** Acknowledges a revision, and reports the requests that are not in the log. Without an age, they are unknown. */
 const report = (gateway: string, ageMs?: number, more: Partial<Undelivered> = {}): void => {
   const undelivered = ageMs === undefined ? undefined : { ageMs, hasQuarantine: false, projects: [], ...more };
-  states.acknowledged({ gateway, instance: `${gateway}-1`, revision: '3.1', rejected: [], undelivered }, now);
+  const heartbeatMs = now - HEARTBEAT_AGE_MS;
+  const acked = { gateway, instance: `${gateway}-1`, revision: '3.1', rejected: [], undelivered, heartbeatMs };
+  states.acknowledged(acked, now);
 };
 const deliveredUpTo = (): number => states.deliveredUpTo({ projectUid: 'p', namespace: 'a' });
 const undelivered = (before: number, isJudged?: (gateway: string) => boolean): readonly string[] =>
@@ -90,23 +94,32 @@ test('Programmed does not wait for a new gateway before its first acknowledgemen
 });
 
 describe('what gateways have delivered', () => {
-  const ACK_MS = 5_000;
-
   test('is everything, without gateways', () => {
     expect(deliveredUpTo()).toBe(Infinity);
   });
 
-  test('is what the slowest of them has delivered, less the time of an acknowledgement', () => {
+  test('is what the slowest of them has delivered, when the last heartbeat was sent', () => {
     join('a', 1);
     join('b', 1);
     pass(10_000);
     report('a', 0);
     expect(deliveredUpTo()).toBe(-Infinity);
     report('b', 2_000);
-    expect(deliveredUpTo()).toBe(8_000 - ACK_MS);
+    expect(deliveredUpTo()).toBe(8_000 - HEARTBEAT_AGE_MS);
     pass(1_000);
     report('b', 0);
-    expect(deliveredUpTo()).toBe(10_000 - ACK_MS);
+    expect(deliveredUpTo()).toBe(10_000 - HEARTBEAT_AGE_MS);
+  });
+
+  test('is unknown before the first heartbeat, and not later than now', () => {
+    join('a', 1);
+    pass(10_000);
+    const acked = { gateway: 'a', instance: 'a-1', revision: '3.1', rejected: [] };
+    const undelivered = { ageMs: 1_000, hasQuarantine: false, projects: [] };
+    states.acknowledged({ ...acked, undelivered }, now);
+    expect(deliveredUpTo()).toBe(-Infinity);
+    states.acknowledged({ ...acked, undelivered, heartbeatMs: now + 60_000 }, now);
+    expect(deliveredUpTo()).toBe(9_000);
   });
 
   test('does not decrease when the oldest record gets older', () => {
@@ -116,7 +129,7 @@ describe('what gateways have delivered', () => {
     pass(1_000);
     report('a', 3_000);
     report('a');
-    expect(deliveredUpTo()).toBe(10_000 - ACK_MS);
+    expect(deliveredUpTo()).toBe(10_000 - HEARTBEAT_AGE_MS);
   });
 
   test('is unknown while a gateway is remembered or lost', () => {
@@ -124,7 +137,7 @@ describe('what gateways have delivered', () => {
     expect(deliveredUpTo()).toBe(-Infinity);
     const disconnected = join('a', 1);
     report('a', 0);
-    expect(deliveredUpTo()).toBe(-ACK_MS);
+    expect(deliveredUpTo()).toBe(-HEARTBEAT_AGE_MS);
     disconnected();
     pass(FORGET_MS);
     expect(deliveredUpTo()).toBe(-Infinity);
@@ -141,7 +154,7 @@ describe('what gateways have delivered', () => {
     pass(10_000);
     report('a', 0);
     report('b', 2_000);
-    const delivered = 8_000 - ACK_MS;
+    const delivered = 8_000 - HEARTBEAT_AGE_MS;
     expect(undelivered(delivered)).toEqual([]);
     expect(undelivered(delivered + 1)).toEqual(['gateway b']);
     report('a', 0, { hasQuarantine: true });

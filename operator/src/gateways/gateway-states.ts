@@ -28,8 +28,6 @@ export interface GatewayStatesOptions {
 
 /** A gateway may take this long to read a large snapshot. */
 const SNAPSHOT_MS_MAX = 60_000;
-/** An acknowledgement may take this long to arrive. */
-const ACK_MS_MAX = 5_000;
 /** Allows time to record a request that a gateway accepted just before its expiry. */
 const EXPIRY_MARGIN_MS = 500;
 
@@ -235,7 +233,7 @@ export class GatewayStates {
     if (revision.epoch !== this.#options.epoch || process === undefined || process.streams.size === 0) return undefined;
     this.#setDue(process, now + LIMITS.streamSilenceMsMax);
     this.#recordContact(process, now);
-    recordDelivered(process, ack.undelivered, now - ACK_MS_MAX);
+    if (ack.heartbeatMs !== undefined) recordDelivered(process, ack.undelivered, Math.min(ack.heartbeatMs, now));
     const { acked } = process;
     const order = acked === undefined ? 1 : compareRevisions(revision, acked);
     if (order < 0) return NOTHING;

@@ -42,6 +42,8 @@ interface Entry {
 /** What the first and the last line of a revision are about. */
 export const BEGIN = 'begin';
 export const COMMIT = 'commit';
+/** What a heartbeat is about. */
+export const HEARTBEAT = 'heartbeat';
 
 const text = (message: StreamMessage): string => `${JSON.stringify(message)}\n`;
 const line = (message: StreamMessage): Line => {

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { formatRevision, LIMITS, type StreamMessage } from '@standin/contract';
-import { BEGIN, COMMIT, textFor, type ConfigLog, type Transaction } from './config-log.ts';
+import { systemClock } from '@standin/kube';
+import { BEGIN, COMMIT, HEARTBEAT, textFor, type ConfigLog, type Transaction } from './config-log.ts';
 
 /** Lines are joined into chunks of about this size, so that thousands of endpoints never form a single string. */
 const PIECE_CHARS = 256 * 1024;
@@ -27,10 +28,10 @@ export const sendConfig = async (log: ConfigLog, { response, features }: ConfigR
   // No change is lost between the snapshot and the first delta, because both calls run synchronously.
   const snapshot = log.snapshot().map((line) => textFor(line, features));
   const unfollow = log.follow(push);
-  const heartbeat = setInterval(() => {
-    const message: StreamMessage = { type: 'heartbeat', revision: formatRevision(log.revision) };
-    const text = `${JSON.stringify(message)}\n`;
-    push([{ text, about: text }]);
+  const heartbeats = setInterval(() => {
+    const sentMs = systemClock.now();
+    const message: StreamMessage = { type: 'heartbeat', revision: formatRevision(log.revision), sentMs };
+    push([{ text: `${JSON.stringify(message)}\n`, about: HEARTBEAT }]);
   }, LIMITS.streamHeartbeatMs);
   response.on('close', () => wake());
   try {
@@ -43,20 +44,19 @@ export const sendConfig = async (log: ConfigLog, { response, features }: ConfigR
       for (const piece of joinLines(lines)) await write(response, piece);
     }
   } finally {
-    clearInterval(heartbeat);
+    clearInterval(heartbeats);
     unfollow();
   }
 };
 
-/** Returns the lines of one transaction, and then the announcements, which are only about themselves. */
+/** Returns the lines of one transaction, and then the announcements, which are only about themselves, and the last heartbeat. */
 const inOrder = (lines: Map<string, string>): readonly string[] => {
-  const [begin, commit] = [lines.get(BEGIN), lines.get(COMMIT)];
-  lines.delete(BEGIN);
-  lines.delete(COMMIT);
+  const [begin, commit, heartbeat] = [BEGIN, COMMIT, HEARTBEAT].map((about) => lines.get(about));
+  for (const about of [BEGIN, COMMIT, HEARTBEAT]) lines.delete(about);
   const changes: string[] = [];
   const announcements: string[] = [];
   for (const [about, text] of lines) (about === text ? announcements : changes).push(text);
-  return [begin, ...changes, commit, ...announcements].filter((text) => text !== undefined);
+  return [begin, ...changes, commit, ...announcements, heartbeat].filter((text) => text !== undefined);
 };
 
 /** Joins lines into larger chunks of text. */

@@ -15,6 +15,7 @@ import {
   type RefusalReport,
   type UsageReport,
 } from '@standin/contract';
+import { systemClock } from '@standin/kube';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { GatewayController } from '../gateways/gateway-controller.ts';
@@ -193,12 +194,17 @@ test('a gateway that disconnects before it is stored is no longer connected', as
   written.resolve(undefined);
 });
 
-test('an idle stream carries heartbeats', { timeout: 10_000 }, async () => {
+test('an idle stream carries heartbeats with the time', { timeout: 10_000 }, async () => {
   server.lead(publication);
   const { next } = await follow('gateway-0');
   await next();
   await next();
-  expect(await next()).toEqual({ type: 'heartbeat', revision: '1.0' });
+  const beforeMs = systemClock.now();
+  const heartbeat = await next();
+  expect(heartbeat).toEqual({ type: 'heartbeat', revision: '1.0', sentMs: expect.any(Number) as number });
+  const { sentMs } = heartbeat as { sentMs: number };
+  expect(sentMs).toBeGreaterThan(beforeMs);
+  expect(sentMs).toBeLessThanOrEqual(systemClock.now());
 });
 
 test('acknowledgements and goodbye messages are recorded', async () => {

@@ -33,7 +33,8 @@ import { LIMITS } from './limits.ts';
  * last acknowledgement. The operator's time ends later, because an acknowledgement is received after it is sent.
  *
  * An acknowledgement says which requests are not yet in ClickHouse with their response, including those that are still running
- * (`Undelivered`). It names only the projects with a request that takes longer than usual, so it stays small.
+ * (`Undelivered`). It names only the projects with a request that takes longer than usual, so it stays small. It also returns the time of
+ * the last heartbeat, after which the gateway found this out.
  *
  * `features` are the `CONFIG_FEATURES` that the gateway supports. An endpoint that needs another feature is sent with the action
  * `Withheld`, and the operator treats it as rejected by the gateway.
@@ -85,7 +86,12 @@ export const streamMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('forget'), id: z.string() }),
   z.strictObject({ type: z.literal('commit'), revision: revisionText }),
   /** Sent every `LIMITS.streamHeartbeatMs` and acknowledged, so that both sides notice a dead connection. */
-  z.strictObject({ type: z.literal('heartbeat'), revision: revisionText }),
+  z.strictObject({
+    type: z.literal('heartbeat'),
+    revision: revisionText,
+    /** The time when it was sent, in milliseconds of the operator's monotonic clock. */
+    sentMs: z.number().min(0),
+  }),
   /**
    * Sent when other gateways run out of an account's permits. A gateway that has permits left returns them (see quota.ts). A recall
    * is sent between transactions and is not acknowledged.
@@ -131,6 +137,8 @@ export const ackSchema = z.strictObject({
   rejected: z.array(rejectedObjectSchema).max(LIMITS.rejectedObjectsMax),
   /** Absent if it is unknown, for example because earlier processes may have left requests on the disk. */
   undelivered: undeliveredSchema.optional(),
+  /** `sentMs` of the last heartbeat that the gateway had when it found out what is undelivered. Absent before the first heartbeat. */
+  heartbeatMs: z.number().min(0).optional(),
 });
 export type Ack = z.infer<typeof ackSchema>;
 
