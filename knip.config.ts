@@ -26,7 +26,7 @@ const config: KnipConfig = {
     test: {
       entry: [
         'suite/{run,check,generated-files,lint,build-site,results-reporter}.ts',
-        'bench/{kubernetes-client,rival-server,uncounted-refusals}.ts',
+        'bench/{kubernetes-client,rival-server,switch-refusal-counts}.ts',
         'bench/logstore/{main,search}.ts',
         'harness/{earlier-version.ts,end-with-parent.js,event-loop-monitor.ts,shift-clock.ts}',
         'torture/{crash-after-write,dns-double,fail-undone-writes,freeze-before-ledger-write}.ts',
