@@ -17,7 +17,7 @@ export const durationMs = (text: string): number => {
   return ms;
 };
 
-/** Returns the rules for a duration field. `minMs` must be a second or less, and `maxMs` must be whole minutes. */
+/** Returns the rules for a duration field. `minMs` must be a second or less, and `maxMs` must be whole minutes, or whole hours above one hour. */
 export const durationRules = (minMs: number, maxMs: number): readonly Rule<string>[] => [
   matches(DURATION_PATTERN, 'must be a duration such as 30s, 500ms or 1m30s'),
   {
@@ -28,7 +28,7 @@ export const durationRules = (minMs: number, maxMs: number): readonly Rule<strin
       const ms = parseDurationField(self);
       return ms === undefined || (ms >= minMs && ms <= maxMs);
     },
-    message: `must be between ${minMs === 1_000 ? '1s' : `${minMs}ms`} and ${maxMs / 60_000}m`,
+    message: `must be between ${minMs === 1_000 ? '1s' : `${minMs}ms`} and ${maxMs <= 3_600_000 ? `${maxMs / 60_000}m` : `${maxMs / 3_600_000}h`}`,
   },
 ];
 

@@ -23,6 +23,7 @@ import type { Recorder } from './record/recorder.ts';
 import { rowId } from './record/row-id.ts';
 import type { Accepted, Authenticated, Permit } from './request/accepted.ts';
 import type { Barrier } from './request/barrier.ts';
+import { isPreflight, Preflight } from './request/cors.ts';
 import type { ByteBudget } from './request/byte-budget.ts';
 import { mockInTime } from './request/exchange-timeout.ts';
 import type { Exchange } from './request/exchange.ts';
@@ -145,7 +146,8 @@ export class Pipeline {
       const closes = accepted instanceof Refusal && accepted.closes;
       exchange.decide(closes || this.#isDraining || !this.#keepsConnection(exchange));
       if (accepted === GONE) return;
-      if (accepted instanceof Refusal) this.#refuse(exchange, target, accepted);
+      if (accepted instanceof Preflight) exchange.respond(204, [...accepted.headers, ['date', exchange.date()]], '');
+      else if (accepted instanceof Refusal) this.#refuse(exchange, target, accepted);
       else isDelayed = await this.#serve(accepted);
     } catch (error) {
       this.#parts.logger.error({ err: error }, 'request failed');
@@ -247,7 +249,7 @@ export class Pipeline {
     exchange: Exchange,
     target: string,
     verdict: HeadVerdict | undefined,
-  ): Promise<Accepted | Refusal | typeof GONE> {
+  ): Promise<Accepted | Refusal | typeof GONE | Preflight> {
     const { settings, config, budget, gate } = this.#parts;
     const head = readHead(exchange.request, target, verdict, settings.limits.requestTargetBytes);
     if (head instanceof Refusal) return head;
@@ -256,6 +258,9 @@ export class Pipeline {
 
     const table = config.tableAt(exchange.startedMs);
     if (table === undefined) return retryLater('not_ready');
+    const cors = table.projectAt(head.projectUri)?.cors;
+    if (cors !== undefined && isPreflight(exchange.request)) return new Preflight(cors, exchange.request);
+    exchange.cors = cors;
     let authenticated: Authenticated | Refusal;
     let route: Route | Refusal;
     let body: Uint8Array | Refusal | typeof GONE;

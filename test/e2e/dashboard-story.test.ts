@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -153,6 +156,44 @@ test('every dashboard shows a shared request without a login until the link is r
     await page.getByText('Link revoked.').waitFor();
     for (const dashboard of dashboards) expect(await statusOf(at(link.pathname, dashboard))).toBe(404);
   });
+});
+
+test('a page of another origin calls a mock with its key, and reads its errors', async () => {
+  const key = await tenant.readSecret('team-api-key');
+  const site = createServer((_request, response) => response.setHeader('content-type', 'text/html').end('<p>shop'));
+  await once(site.listen(0, '127.0.0.1'), 'listening');
+  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`;
+  const accountRef = { name: 'team' };
+  await tenant.apply('Project', 'web', { accountRef, cors: { allowOrigins: [origin], exposeHeaders: ['x-total'] } });
+  await tenant.apply('Endpoint', 'list', {
+    projectRef: { name: 'web' },
+    displayName: 'List',
+    slug: '/orders',
+    method: 'PUT',
+    action: 'JSON',
+    json: { headers: [{ name: 'x-total', value: '3' }], body: '{"count": 3}' },
+  });
+  await tenant.untilReason('Endpoint', 'list', 'Ready');
+  const url = `${gateway.url}${await tenant.projectPath('web')}`;
+  const { page, close } = await openPage(browser);
+  const call = (path: string, apiKey = key) =>
+    page.evaluate(
+      async ([to = '', apiKeyOfPage = '']) => {
+        const headers = { 'x-api-key': apiKeyOfPage, 'content-type': 'application/json' };
+        const response = await fetch(to, { method: 'PUT', headers, body: '{"page": 1}' });
+        return [response.status, response.headers.get('x-total'), await response.json()] as const;
+      },
+      [`${url}${path}`, apiKey],
+    );
+  await page.goto(origin);
+  expect(await call('/orders')).toEqual([200, '3', { count: 3 }]);
+  expect(await call('/nothing')).toEqual([404, null, expect.objectContaining({ code: 'endpoint_not_found' })]);
+  expect(await call('/orders', 'sk_wrong')).toEqual([401, null, expect.objectContaining({ code: 'api_key_invalid' })]);
+  await page.goto(origin.replace('127.0.0.1', 'localhost'));
+  await expect(call('/orders')).rejects.toThrow('Failed to fetch');
+  await close();
+  site.closeAllConnections();
+  site.close();
 });
 
 test('the API server denies sharing to a user with read-only access', async () => {

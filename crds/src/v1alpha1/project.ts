@@ -1,8 +1,49 @@
 import { LIMITS, PROJECT_METRICS } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
+import { durationRules } from '../duration.ts';
 import { commonStatus, identityStatus, integer, reference, text, timestamp, SERVED_MEANINGS } from '../fields.ts';
+import { headerNameRules } from '../http-rules.ts';
 import { matches, withRules } from '../rules.ts';
+
+const headerNames = () =>
+  z
+    .array(
+      withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), headerNameRules).describe('The name of a header.'),
+    )
+    .max(LIMITS.corsHeadersMax)
+    .meta({ 'x-kubernetes-list-type': 'atomic' });
+
+const cors = z.strictObject({
+  allowOrigins: z
+    .array(
+      withRules(text({ min: 1, max: LIMITS.corsOriginLengthMax }), [
+        matches(
+          '[*]|[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\\[[0-9a-f:.]+\\])(:[0-9]{1,5})?',
+          'must be * or an origin in lower case, without a path: https://app.example.com or http://localhost:5173',
+        ),
+      ]).describe('An origin as browsers send it, or * for every origin.'),
+    )
+    .min(1)
+    .max(LIMITS.corsOriginsMax)
+    .meta({ 'x-kubernetes-list-type': 'atomic' })
+    .describe(
+      'The origins whose pages may call the endpoints, for example ["http://localhost:5173"], or ["*"] for all.',
+    ),
+  allowHeaders: headerNames()
+    .default(['*'])
+    .describe(
+      'The request headers that pages may send, for example [content-type, authorization]. x-api-key is always allowed, and * means all except authorization.',
+    ),
+  exposeHeaders: headerNames()
+    .optional()
+    .describe(
+      'The response headers that pages may read besides content-type and a few others, for example [location, etag].',
+    ),
+  maxAge: withRules(text({ max: 24 }), durationRules(1_000, LIMITS.corsMaxAgeMsMax))
+    .optional()
+    .describe('How long browsers may remember what is allowed, for example 10m. If it is omitted, browsers decide.'),
+});
 
 const spec = z
   .strictObject({
@@ -35,8 +76,14 @@ const spec = z
       .describe(
         "Whether gateways count the project's requests in metrics of its own, for example Enabled. Each project adds about 20 series per gateway. If it is omitted, the project has no metrics of its own.",
       ),
+    cors: cors
+      .optional()
+      .describe(
+        'Lets pages of other origins call the endpoints with their API key, without cookies. Gateways respond to preflights, which are not captured and count towards no quota. ' +
+          "Every response of the project then has access-control-allow-origin and vary, in place of the mock's or the upstream's. If it is omitted, preflights get 401.",
+      ),
   })
-  .describe("The desired state: the project's account, URI, retention and metrics.");
+  .describe("The desired state: the project's account, URI, retention, metrics and CORS.");
 
 const status = z
   .strictObject({

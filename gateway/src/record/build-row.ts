@@ -59,7 +59,7 @@ export const buildRow = (accepted: Accepted, response: RecordedResponse, version
     requestTrailers: accepted.trailers,
     requestBody: accepted.body,
     status: response.status,
-    responseHeaders: response.headers,
+    responseHeaders: version === 1 ? [] : exchange.responseHeaders(response.headers),
     responseTrailers: response.trailers,
     responseBody: response.body,
     responseBodyBytes: response.bodyBytes,

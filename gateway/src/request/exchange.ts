@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { HeaderPair, ProjectConfig } from '@standin/contract';
+import type { CorsConfig, HeaderPair, ProjectConfig } from '@standin/contract';
 import { httpDate, wallClockUs } from './clock.ts';
+import { withCors } from './cors.ts';
 import type { Refusal } from './refusal.ts';
 
 /**
@@ -68,6 +69,8 @@ export class Exchange {
   awaitsContinue = false;
   /** The project that the request is for. Undefined until it is matched. */
   project: Pick<ProjectConfig, 'uid' | 'namespace'> | undefined;
+  /** What pages of other origins may do in the project whose URI the target contains. Undefined if CORS is not configured. */
+  cors: CorsConfig | undefined;
   /** The position among the running requests. */
   runningIndex = -1;
   readonly timeoutMs: number;
@@ -143,6 +146,11 @@ export class Exchange {
     return httpDate(this.receivedAtUs / 1000);
   }
 
+  /** Returns the headers of a response as they are sent. */
+  responseHeaders(headers: readonly HeaderPair[]): readonly HeaderPair[] {
+    return this.cors === undefined ? headers : withCors(headers, this.cors, this.request.rawHeaders);
+  }
+
   askForBody(): void {
     if (!this.awaitsContinue) return;
     this.awaitsContinue = false;
@@ -166,7 +174,8 @@ export class Exchange {
     if (reason !== undefined && reason !== '') response.statusMessage = reason;
     // HTTP/1.1 connections persist by default, but Node would add `Connection` and `Keep-Alive` to each response.
     if (!this.#closes) response.removeHeader('connection');
-    response.writeHead(status, (this.#closes ? [...headers, CLOSE] : headers) as unknown as string[]);
+    const sent = this.responseHeaders(headers);
+    response.writeHead(status, (this.#closes ? [...sent, CLOSE] : sent) as unknown as string[]);
   }
 
   /** Sends the head immediately, for a body that may take time. */

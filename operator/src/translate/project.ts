@@ -1,5 +1,5 @@
-import { configKey, type Plan, type ProjectConfig } from '@standin/contract';
-import { projectUri, type ProjectSpec } from '@standin/crds';
+import { configKey, type CorsConfig, type Plan, type ProjectConfig } from '@standin/contract';
+import { durationMs, projectUri, type ProjectSpec } from '@standin/crds';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED } from './findings.ts';
 import type { Entry, Evaluation, Finding, RetentionSettings, TranslateSettings } from './types.ts';
 
@@ -67,6 +67,7 @@ export const evaluateProject = (
           uri,
           retentionDays,
           ...(spec.metrics === 'Enabled' && { metrics: spec.metrics }),
+          ...(spec.cors !== undefined && { cors: corsConfig(spec.cors) }),
         }
       : undefined;
   const verdict = {
@@ -80,6 +81,18 @@ export const evaluateProject = (
   };
   return { verdict, config };
 };
+
+const corsConfig = ({
+  allowOrigins,
+  allowHeaders,
+  exposeHeaders = [],
+  maxAge,
+}: NonNullable<ProjectSpec['cors']>): CorsConfig => ({
+  allowOrigins,
+  allowHeaders,
+  exposeHeaders,
+  ...(maxAge !== undefined && { maxAgeS: Math.floor(durationMs(maxAge) / 1_000) }),
+});
 
 /** @param where what has this maximum */
 const acceptedWith = (spec: ProjectSpec, retentionDays: number, where: string): Finding =>

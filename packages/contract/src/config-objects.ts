@@ -36,6 +36,18 @@ const accountConfig = z.strictObject({
   requestsPerSecond: z.number().int().min(1).optional(),
 });
 
+/** The pages of other origins whose scripts may read the responses of a project. */
+const corsConfig = z.strictObject({
+  /** Origins as browsers send them, or `*`. */
+  allowOrigins: z.array(z.string()).min(1).readonly(),
+  /** Besides `x-api-key`. */
+  allowHeaders: z.array(z.string()).readonly(),
+  exposeHeaders: z.array(z.string()).readonly(),
+  /** How long browsers may keep the response to a preflight. Absent if browsers decide. */
+  maxAgeS: z.number().int().min(0).optional(),
+});
+export type CorsConfig = z.infer<typeof corsConfig>;
+
 const projectConfig = z.strictObject({
   kind: z.literal('Project'),
   uid: z.string(),
@@ -47,6 +59,8 @@ const projectConfig = z.strictObject({
   retentionDays: z.number().int().positive(),
   /** Set if gateways count the project's requests in metrics of its own. */
   metrics: z.literal('Enabled').optional(),
+  /** Absent if preflights are handled like other requests, and responses are sent as they are. */
+  cors: corsConfig.optional(),
 });
 
 const delayMs = z.number().min(1).max(LIMITS.responseDelayMsMax);

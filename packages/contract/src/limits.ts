@@ -161,6 +161,11 @@ export const LIMITS = {
   /** A delivery id that is longer is not recorded. GitHub's and Shopify's have 36 characters. */
   deliveryIdLengthMax: 128,
   headerNameLengthMax: 256,
+  corsOriginsMax: 32,
+  corsOriginLengthMax: 512,
+  corsHeadersMax: 64,
+  /** The longest time that a browser honors. */
+  corsMaxAgeMsMax: 24 * 60 * 60 * 1_000,
   headerValueLengthMax: 4_096,
   forwardUrlLengthMax: 2_048,
   projectUriLengthMin: 16,
