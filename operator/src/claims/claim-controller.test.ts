@@ -69,7 +69,7 @@ const lead = async (...objects: readonly ResourceObject[]) => {
   isStarted = true;
   verdicts.splice(0);
   stops.push(() => controller.stop());
-  const reasonOf = ({ metadata: { uid } }: ResourceObject): string | undefined =>
+  const acceptedReason = ({ metadata: { uid } }: ResourceObject): string | undefined =>
     translator.verdict(uid)?.accepted.reason;
   /** Returns how many settings evaluations have read since the last call. */
   const takeRead = (): number => {
@@ -78,7 +78,7 @@ const lead = async (...objects: readonly ResourceObject[]) => {
     return taken;
   };
   takeRead();
-  return { translator, desired, controller, verdicts, reasonOf, keyed, takeRead };
+  return { translator, desired, controller, verdicts, acceptedReason, keyed, takeRead };
 };
 
 beforeEach(() => {
@@ -92,13 +92,13 @@ const [a, b] = ['a', 'b'].map(account) as [ResourceObject, ResourceObject];
 test('without records, the oldest prevails once, and an older one that comes later does not', async () => {
   const shop = project('b', 3);
   const former = await lead(a, b, shop, project('a', 4));
-  expect([former.reasonOf(shop), former.reasonOf(project('a', 4))]).toEqual(['Accepted', 'Conflicted']);
+  expect([former.acceptedReason(shop), former.acceptedReason(project('a', 4))]).toEqual(['Accepted', 'Conflicted']);
   // Two keys, and the URI.
   expect(store.texts()).toHaveLength(3);
   await former.controller.stop();
   const old = project('a', 1);
   const next = await lead(a, b, shop, old);
-  expect([next.reasonOf(shop), next.reasonOf(old)]).toEqual(['Accepted', 'Conflicted']);
+  expect([next.acceptedReason(shop), next.acceptedReason(old)]).toEqual(['Accepted', 'Conflicted']);
 });
 
 test('the claims of a new installation need one write for each shard, and the next leader writes nothing', async () => {
@@ -141,40 +141,40 @@ test('the claim of a new Project is recorded within the hold-off, so that its fi
 test('a Project that waits does not get the URI while the holder is deleted and applied again', async () => {
   const shop = project('b', 1);
   const newer = project('a', 2);
-  const { desired, reasonOf } = await lead(a, b, shop, newer);
+  const { desired, acceptedReason } = await lead(a, b, shop, newer);
   desired.remove(shop);
   desired.flush();
-  expect(reasonOf(newer)).toBe('Conflicted');
+  expect(acceptedReason(newer)).toBe('Conflicted');
   desired.put(project('b', 5));
   desired.flush();
-  expect([reasonOf(shop), reasonOf(newer)]).toEqual(['Accepted', 'Conflicted']);
+  expect([acceptedReason(shop), acceptedReason(newer)]).toEqual(['Accepted', 'Conflicted']);
 });
 
 test('another Project of the same namespace takes over a URI whose holder is gone', async () => {
   const shop = project('b', 1);
-  const { desired, reasonOf } = await lead(a, b, shop);
+  const { desired, acceptedReason } = await lead(a, b, shop);
   const renamed = make('Project', 'store', { accountRef: { name: 'team' }, uri: URI }, { namespace: 'b' });
   desired.put(renamed);
   desired.flush();
-  expect(reasonOf(renamed)).toBe('Conflicted');
+  expect(acceptedReason(renamed)).toBe('Conflicted');
   desired.remove(shop);
-  await vi.waitFor(() => expect(reasonOf(renamed)).toBe('Accepted'));
+  await vi.waitFor(() => expect(acceptedReason(renamed)).toBe('Accepted'));
 });
 
 test('an identity that was moved to another namespace keeps its URI, and the former namespace loses it', async () => {
   const shop = project('b', 1);
-  const { desired, reasonOf } = await lead(a, b, shop);
+  const { desired, acceptedReason } = await lead(a, b, shop);
   const moved = project('a', 5);
   const adopted = { ...moved, metadata: { ...moved.metadata, uid: shop.metadata.uid } };
   desired.remove(shop);
   desired.put(adopted);
   await vi.waitFor(() => expect(store.texts()).toContain('project-b a'));
-  expect(reasonOf(adopted)).toBe('Accepted');
+  expect(acceptedReason(adopted)).toBe('Accepted');
   desired.remove(adopted);
   const again = make('Project', 'again', { accountRef: { name: 'team' }, uri: URI }, { namespace: 'b' });
   desired.put(again);
   desired.flush();
-  expect(reasonOf(again)).toBe('Conflicted');
+  expect(acceptedReason(again)).toBe('Conflicted');
 });
 
 describe('an identity that is moved to another namespace gets its claims from an object that took them over', () => {
@@ -194,29 +194,31 @@ describe('an identity that is moved to another namespace gets its claims from an
     const former = await lead(a, b, shop);
     former.desired.put(waiting);
     former.desired.remove(shop);
-    await vi.waitFor(() => expect(former.reasonOf(waiting)).toBe('Accepted'));
+    await vi.waitFor(() => expect(former.acceptedReason(waiting)).toBe('Accepted'));
     await former.controller.stop();
     const adopted = moved(shop, project('a', 5));
     const next = await lead(a, b, waiting, adopted);
-    expect([next.reasonOf(adopted), next.reasonOf(waiting)]).toEqual(['Accepted', 'Conflicted']);
+    expect([next.acceptedReason(adopted), next.acceptedReason(waiting)]).toEqual(['Accepted', 'Conflicted']);
     next.desired.remove(adopted);
     next.desired.flush();
-    expect(next.reasonOf(waiting)).toBe('Conflicted');
+    expect(next.acceptedReason(waiting)).toBe('Conflicted');
   });
 
   test('if they are to a URI and a third object took them over from the second one', async () => {
     const shop = project('b', 1);
     const third = { ...waiting, metadata: { ...waiting.metadata, name: 'third', uid: 'third' } };
-    const { desired, reasonOf } = await lead(a, b, shop);
+    const { desired, acceptedReason } = await lead(a, b, shop);
     desired.put(waiting);
     desired.remove(shop);
-    await vi.waitFor(() => expect(reasonOf(waiting)).toBe('Accepted'));
+    await vi.waitFor(() => expect(acceptedReason(waiting)).toBe('Accepted'));
     desired.put(third);
     desired.remove(waiting);
-    await vi.waitFor(() => expect(reasonOf(third)).toBe('Accepted'));
+    await vi.waitFor(() => expect(acceptedReason(third)).toBe('Accepted'));
     const adopted = moved(shop, project('a', 5));
     desired.put(adopted);
-    await vi.waitFor(() => expect([reasonOf(adopted), reasonOf(third)]).toEqual(['Accepted', 'Conflicted']));
+    await vi.waitFor(() =>
+      expect([acceptedReason(adopted), acceptedReason(third)]).toEqual(['Accepted', 'Conflicted']),
+    );
   });
 
   test('if they are to a URI with a prefix that the former namespace reserves', async () => {
@@ -227,13 +229,13 @@ describe('an identity that is moved to another namespace gets its claims from an
       { uriPrefix: 'shop-' },
       { namespace: 'b', uid: 'reserving', creationTimestamp: '2026-01-02T00:00:00Z' },
     );
-    const { desired, reasonOf } = await lead(a, b, shop, reserving);
+    const { desired, acceptedReason } = await lead(a, b, shop, reserving);
     desired.put(waiting);
     desired.remove(shop);
-    await vi.waitFor(() => expect(reasonOf(waiting)).toBe('Accepted'));
+    await vi.waitFor(() => expect(acceptedReason(waiting)).toBe('Accepted'));
     const adopted = moved(shop, project('a', 5));
     desired.put(adopted);
-    await vi.waitFor(() => expect(reasonOf(adopted)).toBe('Accepted'));
+    await vi.waitFor(() => expect(acceptedReason(adopted)).toBe('Accepted'));
   });
 
   test('if they are to a key and a prefix', async () => {
@@ -259,13 +261,13 @@ describe('an identity that is moved to another namespace gets its claims from an
 
   test('but not if it is applied again in its own namespace', async () => {
     const shop = project('b', 1);
-    const { desired, reasonOf } = await lead(a, b, shop);
+    const { desired, acceptedReason } = await lead(a, b, shop);
     desired.put(waiting);
     desired.remove(shop);
-    await vi.waitFor(() => expect(reasonOf(waiting)).toBe('Accepted'));
+    await vi.waitFor(() => expect(acceptedReason(waiting)).toBe('Accepted'));
     desired.put(shop);
     desired.flush();
-    expect([reasonOf(shop), reasonOf(waiting)]).toEqual(['Conflicted', 'Accepted']);
+    expect([acceptedReason(shop), acceptedReason(waiting)]).toEqual(['Conflicted', 'Accepted']);
   });
 });
 
@@ -275,11 +277,11 @@ test('a claim lapses 30 days after its holder was deleted', async () => {
   await (await lead(a, b, shop)).controller.stop();
   const second = await lead(a, newer);
   await vi.waitFor(() => expect(store.texts()).toContain('project-b b 2026-01-10T00:00:00.000Z'));
-  expect(second.reasonOf(newer)).toBe('Conflicted');
+  expect(second.acceptedReason(newer)).toBe('Conflicted');
   await second.controller.stop();
   now += 30 * DAY_MS;
   const third = await lead(a, newer);
-  await vi.waitFor(() => expect(third.reasonOf(newer)).toBe('Accepted'));
+  await vi.waitFor(() => expect(third.acceptedReason(newer)).toBe('Accepted'));
 });
 
 describe('objects that a change of the records does not concern are not evaluated again', () => {
@@ -299,8 +301,8 @@ describe('objects that a change of the records does not concern are not evaluate
   };
 
   test('when a claim lapses', async () => {
-    const { reasonOf, takeRead } = await leadAfterLapse();
-    await vi.waitFor(() => expect(reasonOf(newer)).toBe('Accepted'));
+    const { acceptedReason, takeRead } = await leadAfterLapse();
+    await vi.waitFor(() => expect(acceptedReason(newer)).toBe('Accepted'));
     expect(takeRead()).toBeLessThan(COUNT);
   });
 
@@ -312,8 +314,8 @@ describe('objects that a change of the records does not concern are not evaluate
       refused += 1;
       throw new SourceError('Unavailable', 'no connection');
     };
-    const { reasonOf } = await leadAfterLapse();
-    await vi.waitFor(() => expect(reasonOf(newer)).toBe('Accepted'));
+    const { acceptedReason } = await leadAfterLapse();
+    await vi.waitFor(() => expect(acceptedReason(newer)).toBe('Accepted'));
     expect(refused).toBeGreaterThan(0);
   });
 
@@ -331,7 +333,7 @@ describe('objects that a change of the records does not concern are not evaluate
 });
 
 describe('a key', () => {
-  const keyOf = (translator: Translator, { metadata: { uid } }: ResourceObject): unknown =>
+  const publishedObject = (translator: Translator, { metadata: { uid } }: ResourceObject): unknown =>
     [...translator.objects()].find((object) => object.uid === uid);
 
   test('in use is refused to an older Account, and the condition names no other object', async () => {
@@ -345,21 +347,21 @@ describe('a key', () => {
         message: 'The API key in Secret team-api-key is already in use: put a different key in this Secret.',
       }),
     );
-    expect(keyOf(translator, b)).toMatchObject({ keySha256: '0'.repeat(64) });
-    expect(keyOf(translator, older)).not.toHaveProperty('keySha256');
+    expect(publishedObject(translator, b)).toMatchObject({ keySha256: '0'.repeat(64) });
+    expect(publishedObject(translator, older)).not.toHaveProperty('keySha256');
   });
 
   test('that was replaced stays reserved for its Account', async () => {
     const { desired, translator, keyed } = await lead(b);
     keyed(b, '1');
-    await vi.waitFor(() => expect(keyOf(translator, b)).toMatchObject({ keySha256: '1'.repeat(64) }));
+    await vi.waitFor(() => expect(publishedObject(translator, b)).toMatchObject({ keySha256: '1'.repeat(64) }));
     desired.put(a);
     keyed(a, '0');
     desired.flush();
     expect(translator.verdict(a.metadata.uid)?.resolvedRefs.reason).toBe('Conflicted');
     keyed(b, '0');
     desired.flush();
-    expect(keyOf(translator, b)).toMatchObject({ keySha256: '0'.repeat(64) });
+    expect(publishedObject(translator, b)).toMatchObject({ keySha256: '0'.repeat(64) });
   });
 
   test('stays published until the next one is recorded', async () => {
@@ -368,9 +370,9 @@ describe('a key', () => {
     store.disturb = () => recording.promise;
     keyed(b, '1');
     desired.flush();
-    expect(keyOf(translator, b)).toMatchObject({ keySha256: '0'.repeat(64) });
+    expect(publishedObject(translator, b)).toMatchObject({ keySha256: '0'.repeat(64) });
     recording.resolve(undefined);
-    await vi.waitFor(() => expect(keyOf(translator, b)).toMatchObject({ keySha256: '1'.repeat(64) }));
+    await vi.waitFor(() => expect(publishedObject(translator, b)).toMatchObject({ keySha256: '1'.repeat(64) }));
   });
 });
 
@@ -379,9 +381,9 @@ describe('two leaders', () => {
     const [former, current] = [await lead(a, b), await lead(a, b)];
     const [late, shop] = [project('a', 1), project('b', 2)];
     current.desired.put(shop);
-    await vi.waitFor(() => expect(current.reasonOf(shop)).toBe('Accepted'));
+    await vi.waitFor(() => expect(current.acceptedReason(shop)).toBe('Accepted'));
     former.desired.put(late);
-    await vi.waitFor(() => expect(former.reasonOf(late)).toBe('Conflicted'));
+    await vi.waitFor(() => expect(former.acceptedReason(late)).toBe('Conflicted'));
     expect(store.texts().filter((text) => text.startsWith('project'))).toEqual(['project-b b']);
   });
 
@@ -411,11 +413,11 @@ describe('two leaders', () => {
     former.desired.put(shop);
     await written.promise;
     await former.controller.stop();
-    expect(former.reasonOf(shop)).not.toBe('Accepted');
+    expect(former.acceptedReason(shop)).not.toBe('Accepted');
     store.disturb = () => undefined;
     const older = project('a', 1);
     const current = await lead(a, b, shop, older);
-    expect([current.reasonOf(shop), current.reasonOf(older)]).toEqual(['Accepted', 'Conflicted']);
+    expect([current.acceptedReason(shop), current.acceptedReason(older)]).toEqual(['Accepted', 'Conflicted']);
   });
 });
 
@@ -445,10 +447,10 @@ test('a shard that cannot be written affects only its own claims', async () => {
     { namespace: 'a', uid: 'other' },
   );
   const shop = project('a', 1);
-  const { reasonOf } = await lead(a, shop, other);
-  expect([reasonOf(other), reasonOf(shop)]).toEqual(['Accepted', 'Pending']);
+  const { acceptedReason } = await lead(a, shop, other);
+  expect([acceptedReason(other), acceptedReason(shop)]).toEqual(['Accepted', 'Pending']);
   store.disturb = () => undefined;
-  await vi.waitFor(() => expect(reasonOf(shop)).toBe('Accepted'));
+  await vi.waitFor(() => expect(acceptedReason(shop)).toBe('Accepted'));
 });
 
 describe('a prefix', () => {
@@ -465,44 +467,44 @@ describe('a prefix', () => {
     const { desired, translator } = await lead(own, waiting, a);
     desired.remove(own);
     desired.flush();
-    expect(messageOf(translator, waiting)).toContain('The prefix shop- is not reserved');
+    expect(acceptedMessage(translator, waiting)).toContain('The prefix shop- is not reserved');
     desired.put(reserving('b', 5));
     desired.flush();
-    expect(messageOf(translator, own)).not.toContain('not reserved');
-    expect(messageOf(translator, waiting)).toContain('The prefix shop- is not reserved');
+    expect(acceptedMessage(translator, own)).not.toContain('not reserved');
+    expect(acceptedMessage(translator, waiting)).toContain('The prefix shop- is not reserved');
   });
 
-  const messageOf = (translator: Translator, { metadata: { uid } }: ResourceObject): string | undefined =>
+  const acceptedMessage = (translator: Translator, { metadata: { uid } }: ResourceObject): string | undefined =>
     translator.verdict(uid)?.accepted.message;
 
   test('of which no Account is left is reserved for its namespace, also by the next leader', async () => {
     await (await lead(reserving('b', 1))).controller.stop();
     const [rival, own] = [project('a', 1), project('b', 2)];
     const next = await lead(a, b, rival, own);
-    expect([next.reasonOf(rival), next.reasonOf(own)]).toEqual(['Conflicted', 'Accepted']);
+    expect([next.acceptedReason(rival), next.acceptedReason(own)]).toEqual(['Conflicted', 'Accepted']);
   });
 
   test('lapses 30 days after its Account was deleted, and a Project that waited is then recorded', async () => {
     await (await lead(reserving('b', 1))).controller.stop();
     const rival = project('a', 1);
     const next = await lead(a, rival);
-    expect(next.reasonOf(rival)).toBe('Conflicted');
+    expect(next.acceptedReason(rival)).toBe('Conflicted');
     await vi.waitFor(() => expect(store.texts()).toContain('reserving-b b 2026-01-10T00:00:00.000Z'));
     await next.controller.stop();
     now += 30 * DAY_MS;
     const last = await lead(a, rival);
-    await vi.waitFor(() => expect(last.reasonOf(rival)).toBe('Accepted'));
+    await vi.waitFor(() => expect(last.acceptedReason(rival)).toBe('Accepted'));
     expect(store.texts()).toContain('project-a a');
   });
 
   test('does not take the URI of a Project that was renamed', async () => {
-    const { desired, reasonOf } = await lead(a, b, project('b', 1));
+    const { desired, acceptedReason } = await lead(a, b, project('b', 1));
     desired.put(reserving('c', 2));
     await vi.waitFor(() => expect(store.texts()).toContain('reserving-c c'));
     desired.remove(project('b', 1));
     const renamed = make('Project', 'store', { accountRef: { name: 'team' }, uri: URI }, { namespace: 'b' });
     desired.put(renamed);
-    await vi.waitFor(() => expect(reasonOf(renamed)).toBe('Accepted'));
+    await vi.waitFor(() => expect(acceptedReason(renamed)).toBe('Accepted'));
   });
 
   test('does not take a URI that was recorded earlier, and refuses an older Project that pins one later', async () => {
@@ -514,11 +516,11 @@ describe('a prefix', () => {
       { uriPrefix: 'shop-' },
       { namespace: 'c', creationTimestamp: '2026-01-05T00:00:00Z' },
     );
-    const { desired, reasonOf } = await lead(a, b, unpinned, pinned, other);
-    expect(reasonOf(pinned)).toBe('Accepted');
+    const { desired, acceptedReason } = await lead(a, b, unpinned, pinned, other);
+    expect(acceptedReason(pinned)).toBe('Accepted');
     const late = { ...old, spec: { accountRef: { name: 'team' }, uri: 'shop-fedcba9876543210' } };
     desired.put({ ...late, metadata: { ...late.metadata, generation: 2 } });
     desired.flush();
-    expect(reasonOf(late)).toBe('Conflicted');
+    expect(acceptedReason(late)).toBe('Conflicted');
   });
 });

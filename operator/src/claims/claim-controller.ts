@@ -149,7 +149,7 @@ export class ClaimController implements Controller {
     this.#recordedSinceSweep = 0;
     const names = await records.names(translator.consulted());
     const isClaimed = (name: string, uid: string): boolean =>
-      translator.claimedBy(uid).some((claim) => (names.get(claim) ?? records.nameOf(claim)) === name);
+      translator.claimedBy(uid).some((claim) => (names.get(claim) ?? records.recordName(claim)) === name);
     const turns = new Turns();
     const claimed = new Set<string>();
     for (const [name, { uid }] of records.entries()) {
@@ -184,7 +184,7 @@ export class ClaimController implements Controller {
     for (const claim of translator.consulted()) {
       await turns.pause();
       if (this.#isStopped) return;
-      if (changed.has(names.get(claim) ?? records.nameOf(claim))) translator.recorded(claim);
+      if (changed.has(names.get(claim) ?? records.recordName(claim))) translator.recorded(claim);
     }
     desired.flush();
   }

@@ -83,7 +83,7 @@ test('the first object of a namespace that lost a claim to another one is kept u
   const record = { uid: 'third', namespace: 'a', absentSince: undefined, former: 'first', formerSince: NOW };
   const next = await read();
   expect(next.get(CLAIM)).toEqual(record);
-  const sweepAt = (now: number) => [...planSweep(next.entries(), new Set([records.nameOf(CLAIM)]), now).values()];
+  const sweepAt = (now: number) => [...planSweep(next.entries(), new Set([records.recordName(CLAIM)]), now).values()];
   expect(sweepAt(NOW + LIMITS.claimKeptMs - 1)).toEqual([]);
   expect(sweepAt(NOW + LIMITS.claimKeptMs)).toEqual([{ uid: 'third', namespace: 'a', absentSince: undefined }]);
   await next.record([B], NOW);
@@ -116,14 +116,14 @@ const sameShardAs = (claim: string): string => {
 };
 
 describe('a sweep', () => {
-  const recordsOf = (count: number, more: Partial<ClaimRecord> = {}) =>
+  const namedRecords = (count: number, more: Partial<ClaimRecord> = {}) =>
     Array.from({ length: count }, (_, n): [string, ClaimRecord] => [
       `r${n}`,
       { uid: `uid-${n}`, namespace: 'a', absentSince: undefined, ...more },
     ]);
 
   it('marks a record whose object does not claim it, and removes the mark when the object does', () => {
-    const [[name, record] = ['', { uid: '', namespace: '', absentSince: undefined }]] = recordsOf(1);
+    const [[name, record] = ['', { uid: '', namespace: '', absentSince: undefined }]] = namedRecords(1);
     expect([...planSweep([[name, record]], new Set(), NOW)]).toEqual([[name, { ...record, absentSince: NOW }]]);
     const marked = { ...record, absentSince: NOW };
     expect([...planSweep([[name, marked]], new Set(), NOW + 1)]).toEqual([]);
@@ -131,22 +131,22 @@ describe('a sweep', () => {
   });
 
   it('removes a record after 30 days, but never one that is claimed', () => {
-    const records = recordsOf(1, { absentSince: NOW - 30 * 86_400_000 });
+    const records = namedRecords(1, { absentSince: NOW - 30 * 86_400_000 });
     expect([...planSweep(records, new Set(), NOW - 1)]).toEqual([]);
     expect([...planSweep(records, new Set(), NOW)]).toEqual([['r0', undefined]]);
     expect(planSweep(records, new Set(['r0']), NOW).get('r0')).toMatchObject({ absentSince: undefined });
   });
 
   it('removes no record that was just seen absent, however many there are', () => {
-    const changes = planSweep(recordsOf(3_000), new Set(), NOW);
+    const changes = planSweep(namedRecords(3_000), new Set(), NOW);
     expect([changes.size, [...changes.values()].includes(undefined)]).toEqual([3_000, false]);
   });
 
   it('removes the oldest marked records of a namespace beyond 1,000, and no others', () => {
-    const marked = recordsOf(1_002).map(([name, record], n): [string, ClaimRecord] => {
+    const marked = namedRecords(1_002).map(([name, record], n): [string, ClaimRecord] => {
       return [name, { ...record, absentSince: NOW - n }];
     });
-    const others = recordsOf(3, { namespace: 'b', absentSince: NOW - 10_000 }).map(([name, record]) => {
+    const others = namedRecords(3, { namespace: 'b', absentSince: NOW - 10_000 }).map(([name, record]) => {
       return [`b${name}`, record] as const;
     });
     expect([...planSweep([...marked, ...others], new Set(), NOW).keys()]).toEqual(['r1000', 'r1001']);

@@ -55,7 +55,7 @@ const encodeRecord = ({ uid, namespace, absentSince, former, formerSince }: Clai
 };
 
 /** Returns undefined if a person has edited the text and it is not a record. */
-const recordOf = (text: string): ClaimRecord | undefined => {
+const decodeRecord = (text: string): ClaimRecord | undefined => {
   const [uid = '', namespace = '', ...more] = text.split(' ');
   const [absent = PRESENT, former, since = PRESENT] = more;
   const [absentSince, formerSince] = [absent, since].map((time) => (time === PRESENT ? undefined : Date.parse(time)));
@@ -66,7 +66,7 @@ const recordOf = (text: string): ClaimRecord | undefined => {
 const recordsIn = (entries: ShardEntries): ReadonlyMap<string, ClaimRecord> =>
   new Map(
     [...entries].flatMap(([name, text]) => {
-      const record = recordOf(text);
+      const record = decodeRecord(text);
       return record === undefined ? [] : [[name, record] as const];
     }),
   );
@@ -156,7 +156,7 @@ export class ClaimRecords {
     return new ClaimRecords(store, installationKey, new Map(shards));
   }
 
-  nameOf(claim: string): string {
+  recordName(claim: string): string {
     const known = this.#names.get(claim);
     if (known !== undefined) return known;
     if (this.#names.size >= NAMES_MAX) this.#names.clear();
@@ -171,13 +171,13 @@ export class ClaimRecords {
     const names = new Map<string, string>();
     for (const claim of claims) {
       await turns.pause();
-      names.set(claim, this.nameOf(claim));
+      names.set(claim, this.recordName(claim));
     }
     return names;
   }
 
   get(claim: string): ClaimRecord | undefined {
-    return this.named(this.nameOf(claim));
+    return this.named(this.recordName(claim));
   }
 
   /** Returns the record with this name. */
@@ -207,7 +207,7 @@ export class ClaimRecords {
   record(claims: Iterable<Claim>, now: number): Promise<boolean> {
     const records = Array.from(claims, ({ claim, uid, namespace }) => {
       const former = takenOver(this.get(claim), { uid, namespace }, now);
-      return [this.nameOf(claim), { uid, namespace, absentSince: undefined, ...former }] as const;
+      return [this.recordName(claim), { uid, namespace, absentSince: undefined, ...former }] as const;
     });
     return this.write(new Map(records));
   }

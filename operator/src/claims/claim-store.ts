@@ -50,7 +50,7 @@ const storedIn = (configMap: ConfigMap): StoredShard => ({
 /** Stores each shard in a ConfigMap in the operator's own namespace, where the owners of Accounts and Projects cannot edit it. */
 export const claimConfigMaps = (client: KubeClient, namespace: string): ClaimStore => {
   const configMaps = { group: '', version: 'v1', plural: 'configmaps', namespace };
-  const pathOf = (shard: string): string => resourcePath({ ...configMaps, name: NAME_PREFIX + shard });
+  const configMapPath = (shard: string): string => resourcePath({ ...configMaps, name: NAME_PREFIX + shard });
   return {
     list: async () => {
       const query = { labelSelector: LABEL_SELECTOR };
@@ -61,7 +61,7 @@ export const claimConfigMaps = (client: KubeClient, namespace: string): ClaimSto
       );
     },
     read: async (shard) => {
-      const found = client.get<ConfigMap>(pathOf(shard)).catch((error: unknown) => {
+      const found = client.get<ConfigMap>(configMapPath(shard)).catch((error: unknown) => {
         if (isNotFound(error)) return undefined;
         throw error;
       });
@@ -74,7 +74,7 @@ export const claimConfigMaps = (client: KubeClient, namespace: string): ClaimSto
       const written = await asSourceError(
         version === undefined
           ? client.create<ConfigMap>(resourcePath(configMaps), configMap)
-          : client.replace<ConfigMap>(pathOf(shard), configMap, parseVersion(version)),
+          : client.replace<ConfigMap>(configMapPath(shard), configMap, parseVersion(version)),
       );
       return formatVersion(objectVersion(written));
     },

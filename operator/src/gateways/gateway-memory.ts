@@ -22,10 +22,10 @@ type ConfigMap = KubeObject & { readonly data?: Readonly<Record<string, string>>
 const DATA_KEY = 'gateways';
 
 /** Formats a gateway as `NAME` or `NAME MAX-STALENESS-MS`. Names do not contain spaces. */
-const lineOf = ({ name, maxStalenessMs }: KnownGateway): string =>
+const encodeGateway = ({ name, maxStalenessMs }: KnownGateway): string =>
   maxStalenessMs === 0 ? name : `${name} ${maxStalenessMs}`;
 
-const gatewayOf = (line: string): KnownGateway => {
+const decodeGateway = (line: string): KnownGateway => {
   const [name = '', maxStalenessMs = '0'] = line.split(' ');
   return { name, maxStalenessMs: Number(maxStalenessMs) || 0 };
 };
@@ -50,10 +50,10 @@ export const gatewayConfigMap = (client: KubeClient, namespace: string, name: st
   return {
     read: async () => {
       const lines = ((await read())?.data?.[DATA_KEY] ?? '').split('\n').filter((line) => line !== '');
-      return lines.map(gatewayOf);
+      return lines.map(decodeGateway);
     },
     write: async (gateways) => {
-      const data = { [DATA_KEY]: gateways.map(lineOf).join('\n') };
+      const data = { [DATA_KEY]: gateways.map(encodeGateway).join('\n') };
       const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace, name }, data };
       try {
         const written = await (version === undefined

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { membersOf, newProcess } from './gateway-record.ts';
+import { currentMembers, newProcess } from './gateway-record.ts';
 
 test.each([
   [5_000, 0, 0],
@@ -9,6 +9,6 @@ test.each([
   'of two gateways with one name, the next leader knows the longer maxStalenessMs, of which 0 is forever: %d and %d',
   (one, other, stored) => {
     const processes = [newProcess('a', 'a-1', one), newProcess('a', 'a-2', other)];
-    expect(membersOf(processes, [], [])).toEqual([{ name: 'a', maxStalenessMs: stored }]);
+    expect(currentMembers(processes, [], [])).toEqual([{ name: 'a', maxStalenessMs: stored }]);
   },
 );

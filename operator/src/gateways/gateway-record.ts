@@ -108,7 +108,7 @@ export const newProcess = (name: string, instance: string | undefined, maxStalen
   return { name, instance, maxStalenessMs, ...state, ...times, delivered: NOTHING_DELIVERED };
 };
 
-export const keyOf = (name: string, instance: string | undefined): string => `${name} ${instance ?? ''}`;
+export const processKey = (name: string, instance: string | undefined): string => `${name} ${instance ?? ''}`;
 
 /** Returns whether `Programmed` waits for the process. */
 export const isKnown = ({ acked, instance }: Process): boolean => acked !== undefined || instance === undefined;
@@ -120,7 +120,7 @@ export const isKnown = ({ acked, instance }: Process): boolean => acked !== unde
 export const mayAnswer = (process: Process): boolean => isKnown(process) || process.maxStalenessMs === 0;
 
 /** Returns the number of the revision that the process last acknowledged, or 0 if it has not acknowledged any in this term. */
-export const numberOf = ({ acked }: Process): number => acked?.number ?? 0;
+export const ackedNumber = ({ acked }: Process): number => acked?.number ?? 0;
 
 export const rejectedBy = ({ rejected }: Process): ConfigKey[] => [...rejected.keys()];
 
@@ -131,7 +131,7 @@ export const programmedState = (processes: readonly Process[], key: ConfigKey, s
     const object = rejected.get(key);
     if (object !== undefined) return { kind: 'rejected', gateway: name, message: object.message };
   }
-  const waiting = processes.filter((process) => numberOf(process) < since);
+  const waiting = processes.filter((process) => ackedNumber(process) < since);
   if (waiting.length === 0) return { kind: 'programmed' };
   return {
     kind: 'waiting',
@@ -221,7 +221,7 @@ export const accept = (process: Process, revision: Revision, rejected: readonly 
 const EXPIRED_MS = 1;
 
 /** Returns the facts that the next leader must know about these processes, lost and expired gateways, sorted by name. */
-export const membersOf = (
+export const currentMembers = (
   processes: Iterable<Process>,
   lost: Iterable<string>,
   expired: Iterable<string>,

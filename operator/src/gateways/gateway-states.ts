@@ -3,11 +3,11 @@ import {
   accept,
   deliveredUpTo,
   isKnown,
-  keyOf,
-  membersOf,
+  processKey,
+  currentMembers,
   mayAnswer,
   newProcess,
-  numberOf,
+  ackedNumber,
   recordDelivered,
   rejectedBy,
   programmedState,
@@ -97,7 +97,7 @@ export class GatewayStates {
    */
   get floor(): number | undefined {
     const known = this.#known();
-    return known.length === 0 ? undefined : Math.min(...known.map(numberOf));
+    return known.length === 0 ? undefined : Math.min(...known.map(ackedNumber));
   }
 
   /** Number of gateways that may answer callers. */
@@ -130,7 +130,7 @@ export class GatewayStates {
 
   /** Returns whether this gateway process has an open stream. */
   isConnected(name: string, instance: string): boolean {
-    return (this.#processes.get(keyOf(name, instance))?.streams.size ?? 0) > 0;
+    return (this.#processes.get(processKey(name, instance))?.streams.size ?? 0) > 0;
   }
 
   /**
@@ -181,7 +181,7 @@ export class GatewayStates {
    */
   remember(known: readonly KnownGateway[], now: number): void {
     for (const { name, maxStalenessMs } of known) {
-      if (this.#processes.has(keyOf(name, undefined))) continue;
+      if (this.#processes.has(processKey(name, undefined))) continue;
       const process = this.#add(name, undefined, maxStalenessMs);
       // The last contact with this gateway was before the term, so it was not later than `now`.
       this.#recordContact(process, now);
@@ -195,7 +195,7 @@ export class GatewayStates {
    * a stream. Before that acknowledgement, the instance may answer with its predecessors' copy on disk.
    */
   connected({ name, maxStalenessMs }: KnownGateway, instance: string, cut: Cut, now: number): Effects {
-    const process = this.#processes.get(keyOf(name, instance)) ?? this.#add(name, instance, maxStalenessMs);
+    const process = this.#processes.get(processKey(name, instance)) ?? this.#add(name, instance, maxStalenessMs);
     process.streams.add(cut);
     this.#setDue(process, now + SNAPSHOT_MS_MAX);
     this.#lost.delete(name);
@@ -205,7 +205,7 @@ export class GatewayStates {
 
   /** Records that a stream has ended. */
   disconnected(name: string, instance: string, cut: Cut, now: number): Effects {
-    const process = this.#processes.get(keyOf(name, instance));
+    const process = this.#processes.get(processKey(name, instance));
     if (process === undefined || !process.streams.delete(cut) || process.streams.size > 0) return NOTHING;
     if (!mayAnswer(process))
       return { ...NOTHING, lost: this.#lose(process, this.#expired), isChanged: this.#refresh() };
@@ -215,11 +215,11 @@ export class GatewayStates {
 
   /** Records that a gateway has shut down gracefully, and whether its disk has requests that are not in the log. */
   goodbye(name: string, instance: string, hasUndelivered = false): Effects {
-    const process = this.#processes.get(keyOf(name, instance));
+    const process = this.#processes.get(processKey(name, instance));
     if (process === undefined) return NOTHING;
     const rejected = rejectedBy(process);
     const lost = hasUndelivered ? this.#lose(process, this.#expired) : [];
-    this.#processes.delete(keyOf(name, instance));
+    this.#processes.delete(processKey(name, instance));
     return { ...NOTHING, lost, isChanged: this.#refresh(), progress: this.#progress(rejected) };
   }
 
@@ -229,7 +229,7 @@ export class GatewayStates {
    */
   acknowledged(ack: Ack, now: number): Effects | undefined {
     const revision = parseRevision(ack.revision);
-    const process = this.#processes.get(keyOf(ack.gateway, ack.instance));
+    const process = this.#processes.get(processKey(ack.gateway, ack.instance));
     if (revision.epoch !== this.#options.epoch || process === undefined || process.streams.size === 0) return undefined;
     this.#setDue(process, now + LIMITS.streamSilenceMsMax);
     this.#recordContact(process, now);
@@ -292,7 +292,7 @@ export class GatewayStates {
 
   #add(name: string, instance: string | undefined, maxStalenessMs: number): Process {
     const process = newProcess(name, instance, maxStalenessMs);
-    this.#processes.set(keyOf(name, instance), process);
+    this.#processes.set(processKey(name, instance), process);
     return process;
   }
 
@@ -301,14 +301,14 @@ export class GatewayStates {
     const predecessors = [...this.#processes.values()].filter(
       (process) => process !== successor && process.name === successor.name && process.streams.size === 0,
     );
-    for (const process of predecessors) this.#processes.delete(keyOf(process.name, process.instance));
+    for (const process of predecessors) this.#processes.delete(processKey(process.name, process.instance));
     return predecessors;
   }
 
   /** Moves a process without a stream to the lost or expired gateways. Returns its name, unless it has a successor. */
   #lose(process: Process, names: Set<string>): string[] {
     const { name, instance } = process;
-    this.#processes.delete(keyOf(name, instance));
+    this.#processes.delete(processKey(name, instance));
     // If there is another process with the same name, it has taken over, because two pods with the same name never run at the same
     // time.
     if ([...this.#processes.values()].some((other) => other.name === name)) return [];
@@ -340,7 +340,7 @@ export class GatewayStates {
   /** Computes `members`. Returns true if they have changed. */
   #refresh(): boolean {
     const before = JSON.stringify(this.#members);
-    this.#members = membersOf(this.#processes.values(), this.#lost, this.#expired);
+    this.#members = currentMembers(this.#processes.values(), this.#lost, this.#expired);
     return JSON.stringify(this.#members) !== before;
   }
 }

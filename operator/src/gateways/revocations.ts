@@ -1,5 +1,5 @@
 import type { ConfigKey } from '@standin/contract';
-import { numberOf, programmedState, type Process, type ProgrammedState } from './gateway-record.ts';
+import { ackedNumber, programmedState, type Process, type ProgrammedState } from './gateway-record.ts';
 
 /** The gateways that may answer callers. */
 export interface AnsweringGateways {
@@ -58,7 +58,7 @@ export class Revocations {
     const keys = this.#waiting.get(since);
     if (keys?.delete(key) !== true || keys.size > 0) return;
     this.#waiting.delete(since);
-    this.#numbers.splice(this.#indexOf(since), 1);
+    this.#numbers.splice(this.#countBelow(since), 1);
   }
 
   /**
@@ -69,8 +69,8 @@ export class Revocations {
   takeComplete(answering: AnsweringGateways, changed: readonly ConfigKey[]): readonly ConfigKey[] {
     const { processes, lost } = answering;
     const candidates = new Set(changed);
-    const heldByAll = lost.size > 0 ? -Infinity : Math.min(...processes.map(numberOf));
-    const numbers = this.#numbers.splice(0, this.#indexOf(heldByAll + 1));
+    const heldByAll = lost.size > 0 ? -Infinity : Math.min(...processes.map(ackedNumber));
+    const numbers = this.#numbers.splice(0, this.#countBelow(heldByAll + 1));
     for (const number of numbers) {
       for (const key of this.#waiting.get(number) ?? []) candidates.add(key);
       this.#waiting.delete(number);
@@ -95,11 +95,11 @@ export class Revocations {
       return;
     }
     this.#waiting.set(since, new Set([key]));
-    this.#numbers.splice(this.#indexOf(since), 0, since);
+    this.#numbers.splice(this.#countBelow(since), 0, since);
   }
 
   /** Returns how many of the numbers are lower. */
-  #indexOf(number: number): number {
+  #countBelow(number: number): number {
     let [low, high] = [0, this.#numbers.length];
     while (low < high) {
       const middle = (low + high) >>> 1;

@@ -18,7 +18,7 @@ const destinationsWith = (object: ResourceObject, plan: ReplayPlan, parent = 'p'
     {
       secrets: { read: () => Promise.resolve(undefined) },
       cache,
-      translator: { verdict: () => undefined, serviceFault: () => undefined, parentOf: () => parent },
+      translator: { verdict: () => undefined, serviceFault: () => undefined, parentUid: () => parent },
       gatewayUrl: 'http://gateway',
       clusterDomain: 'cluster.local',
     },

@@ -4,7 +4,7 @@ import type { ReplayDestination } from '@standin/egress';
 import type { LogEntry } from '@standin/exchange';
 import { expandUrlFor } from '@standin/responses';
 import type { CachedObjects } from '../object-cache.ts';
-import { upstreamOf, type Translator } from '../translate/index.ts';
+import { forwardConfig, type Translator } from '../translate/index.ts';
 import { validSpec, type ReplayPlan } from './replay-plan.ts';
 
 type ReplayedEntry = Pick<LogEntry, 'endpoint' | 'endpointUid' | 'path'>;
@@ -20,7 +20,7 @@ export interface Destination extends ReplayDestination {
 export interface DestinationParts {
   readonly secrets: Pick<Secrets, 'read'>;
   readonly cache: CachedObjects;
-  readonly translator: Pick<Translator, 'verdict' | 'serviceFault' | 'parentOf'>;
+  readonly translator: Pick<Translator, 'verdict' | 'serviceFault' | 'parentUid'>;
   /** Base URL at which replays reach the gateways. */
   readonly gatewayUrl: string;
   readonly clusterDomain: string;
@@ -77,7 +77,7 @@ export class Destinations {
     const { clusterDomain, translator } = this.#parts;
     const { serviceRef } = forward;
     const isTrusted = serviceRef !== undefined && translator.serviceFault(namespace, serviceRef) === undefined;
-    const { url: template, timeoutMs, viaService } = upstreamOf(forward, { namespace, clusterDomain, isTrusted });
+    const { url: template, timeoutMs, viaService } = forwardConfig(forward, { namespace, clusterDomain, isTrusted });
     const sentPath = pathInProject(this.#plan.spec.edit?.target) ?? path;
     const url = serviceRef === undefined ? expandUrlFor(spec.slug, template, sentPath) : template;
     if (url === undefined)
@@ -92,7 +92,7 @@ export class Destinations {
     if (known !== undefined) return known;
     const { project } = this.#plan;
     const later = cache.find({ kind: 'Endpoint', namespace: project.namespace, name });
-    return later !== undefined && translator.parentOf(later.metadata.uid) === project.uid ? later : undefined;
+    return later !== undefined && translator.parentUid(later.metadata.uid) === project.uid ? later : undefined;
   }
 
   #readKey(): Promise<string | undefined> {

@@ -85,7 +85,7 @@ export const setUp = ({ withStore = true } = {}) => {
       registry,
       metrics: replayMetrics(registry),
       logger: pino({ level: 'silent' }),
-      translator: { verdict: () => undefined, serviceFault: () => undefined, parentOf: () => undefined },
+      translator: { verdict: () => undefined, serviceFault: () => undefined, parentUid: () => undefined },
       prepareStore: () => Promise.resolve(),
       remainingMs: () => term.remainingMs,
       egress: { gateway: egress, upstream: egress },

@@ -1,4 +1,11 @@
-import { DEFAULT_NAMESPACE, GROUP_VERSION, SourceError, type DesiredObject, type ObjectRef } from '@standin/contract';
+import {
+  DEFAULT_NAMESPACE,
+  GROUP_VERSION,
+  objectRef,
+  SourceError,
+  type DesiredObject,
+  type ObjectRef,
+} from '@standin/contract';
 import { writeYaml, yamlDocuments } from '@standin/crds';
 import { Document, isMap, isScalar, isSeq, Pair, type Node, type YAMLMap, type YAMLSeq } from 'yaml';
 import type { EditedText } from './locating-source.ts';
@@ -144,8 +151,8 @@ export const newManifest = ({ apiVersion, kind, metadata, spec }: DesiredObject,
  * Returns the file's text with the desired spec, labels and annotations, or undefined if the file does not contain the object.
  */
 export const editManifest = (text: string, desired: DesiredObject): string | undefined => {
-  const { kind, metadata, spec } = desired;
-  const found = find(text, { kind, namespace: metadata.namespace, name: metadata.name });
+  const { metadata, spec } = desired;
+  const found = find(text, objectRef(desired));
   const document = found?.documents[found.index];
   if (found === undefined || document === undefined) return undefined;
   setField(document, found.node, 'spec', spec);

@@ -1,6 +1,6 @@
 import { realpath, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { KINDS, SourceError, type DesiredObject, type ObjectRef } from '@standin/contract';
+import { KINDS, objectRef, SourceError, type DesiredObject, type ObjectRef } from '@standin/contract';
 import { replaceFile } from '@standin/process/replace-file';
 import type { EditedText } from './locating-source.ts';
 import { editManifest, manifestText, newManifest, removeFromManifest, replaceManifestText } from './manifest-edit.ts';
@@ -68,7 +68,7 @@ export class ManifestWriter {
     }
     if (file === undefined) return this.#create(desired);
     const before = await this.#read(file);
-    const ref = { kind, namespace: metadata.namespace, name: metadata.name };
+    const ref = objectRef(desired);
     const after = text === undefined ? editManifest(before, desired) : replaceManifestText(before, ref, text);
     if (after === undefined)
       throw new SourceError('Conflict', `${file} was changed by another program: read it again, then retry`);

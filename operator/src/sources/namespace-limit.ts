@@ -26,17 +26,17 @@ const OBJECT_BYTES = 8 * 1024;
 /** Of a status, only what is beyond this size counts. Otherwise, the operator's own writes could exceed the limit. */
 const STATUS_BYTES = 16 * 1024;
 
-const sizeOfJson = (value: unknown): number => (value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value)));
+const jsonBytes = (value: unknown): number => (value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value)));
 
 const sizeIn = ({ metadata, spec, status }: KubeResource): number =>
-  OBJECT_BYTES + sizeOfJson([metadata, spec]) + Math.max(0, sizeOfJson(status) - STATUS_BYTES);
+  OBJECT_BYTES + jsonBytes([metadata, spec]) + Math.max(0, jsonBytes(status) - STATUS_BYTES);
 
 /**
  * Returns an object without its spec, labels and annotations, and without a large status, which only someone else can have written. The
  * operator writes the status of Accounts, Projects and Endpoints again.
  */
 export const withoutContent = ({ apiVersion, kind, metadata, status }: KubeResource): KubeResource => {
-  const isKept = isConfigKind(kind) && sizeOfJson(status) <= STATUS_BYTES;
+  const isKept = isConfigKind(kind) && jsonBytes(status) <= STATUS_BYTES;
   return {
     apiVersion,
     kind,

@@ -130,7 +130,7 @@ export class StatusController implements Controller {
     for (const kind of ['Project', 'Endpoint'] as const)
       for (const { metadata, status } of cache.ofKind(kind)) {
         const { uid } = metadata;
-        this.#counts.set(uid, { parent: translator.parentOf(uid), ready: conditionsIn(status).some(isReady) });
+        this.#counts.set(uid, { parent: translator.parentUid(uid), ready: conditionsIn(status).some(isReady) });
       }
     for (const { metadata } of cache.values()) this.#queue.add(metadata.uid);
   }
@@ -219,7 +219,7 @@ export class StatusController implements Controller {
     if (written === undefined) return undefined;
     if (written.wrote) metrics.statusWrites.inc();
     if (written.ref.kind !== 'Account' && this.#options.cache.has(uid)) {
-      this.#recount(this.#counts.set(uid, { parent: translator.parentOf(uid), ready: written.ready }));
+      this.#recount(this.#counts.set(uid, { parent: translator.parentUid(uid), ready: written.ready }));
     }
     try {
       onStatus?.(written);

@@ -25,7 +25,7 @@ const resultingFields = (
   { quota, usage, lastRequestAt }: { quota?: number; usage?: QuotaUsage; lastRequestAt?: string | undefined } = {},
 ) =>
   statusFields({
-    translator: { childrenOf: () => ['a', 'b', 'c'] },
+    translator: { childUids: () => ['a', 'b', 'c'] },
     counts: { isReady: (uid) => uid !== 'b' },
     key: () => key && { secretName: 'own', key },
     usage: () => usage,

@@ -7,7 +7,7 @@ import type { KnownKey, Translator, Verdict } from '../translate/index.ts';
 import type { StatusFields } from './status-writer.ts';
 
 export interface StatusFieldsOptions {
-  readonly translator: Pick<Translator, 'childrenOf'>;
+  readonly translator: Pick<Translator, 'childUids'>;
   readonly counts: Pick<ReadyCounts, 'isReady'>;
   readonly key: (accountUid: string) => KnownKey | undefined;
   readonly usage: (accountUid: string) => QuotaUsage | undefined;
@@ -30,13 +30,13 @@ export const statusFields =
       case 'Account': {
         const present = quota === undefined ? undefined : { quota, period: periodAt(Date.parse(now)) };
         return {
-          projects: [...translator.childrenOf(uid)].length,
+          projects: [...translator.childUids(uid)].length,
           apiKey: apiKeyField(key(uid), before, now),
           usage: { ...readStatus('Account', status).usage, ...usageField(usage(uid), before, present) },
         };
       }
       case 'Project': {
-        const endpoints = [...translator.childrenOf(uid)];
+        const endpoints = [...translator.childUids(uid)];
         const ready = endpoints.filter((endpoint) => counts.isReady(endpoint)).length;
         return {
           endpoints: { total: endpoints.length, ready },

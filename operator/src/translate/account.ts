@@ -30,7 +30,7 @@ export const evaluateAccount = (
     return { verdict, config: undefined };
   }
   const { spec } = parsed;
-  const keySecret = secretOf(ref.name, spec);
+  const keySecret = apiKeySecret(ref.name, spec);
   const resolvedRefs = keyFinding(key, keySecret.secretName, isKeyTaken);
   const quota = spec.monthlyQuota ?? settings.quotaByPlan[spec.plan];
   const requestsPerSecond = rateLimitInForce(spec, settings);
@@ -84,7 +84,7 @@ const acceptedWith = (
   return notes.length === 0 ? ACCEPTED : holds('Accepted', [ACCEPTED.message, ...notes].join(' '));
 };
 
-const secretOf = (name: string, { apiKey }: AccountSpec) =>
+const apiKeySecret = (name: string, { apiKey }: AccountSpec) =>
   apiKey === undefined
     ? { secretName: apiKeySecretName(name), generated: true }
     : { secretName: apiKey.secretName, generated: false };

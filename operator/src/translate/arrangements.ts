@@ -1,5 +1,5 @@
 import { LIMITS } from '@standin/contract';
-import { placeOf } from './claims.ts';
+import { indexByAge } from './claims.ts';
 import type { Entry } from './types.ts';
 
 /** The Endpoints whose slugs have the same arrangement of literals and parameters, oldest first. */
@@ -43,11 +43,11 @@ export class Arrangements {
     const [changed = { letters, members: [] }] = at === -1 ? [] : arrangements.splice(at, 1);
     change(
       changed.members,
-      placeOf(changed.members, entry, (member) => member),
+      indexByAge(changed.members, entry, (member) => member),
     );
     const [oldest] = changed.members;
     if (oldest !== undefined) {
-      const place = placeOf(arrangements, oldest, ({ members }) => members[0]);
+      const place = indexByAge(arrangements, oldest, ({ members }) => members[0]);
       arrangements.splice(place, 0, changed);
     }
     if (arrangements.length > 0) this.#groups.set(group, arrangements);

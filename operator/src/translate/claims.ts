@@ -124,29 +124,29 @@ const newClaimants = <T>(): Claimants<T> => ({
 
 const insert = <T extends Claimant>(sorted: T[], claimant: T): void =>
   void sorted.splice(
-    placeOf(sorted, claimant, (other) => other),
+    indexByAge(sorted, claimant, (other) => other),
     0,
     claimant,
   );
 
 const withdraw = <T extends Claimant>(sorted: T[], claimant: T): void =>
   void sorted.splice(
-    placeOf(sorted, claimant, (other) => other),
+    indexByAge(sorted, claimant, (other) => other),
     1,
   );
 
 /** Returns the index at which a claimant is, or belongs, in a list that is sorted by age. */
-export const placeOf = <I>(
+export const indexByAge = <I>(
   items: readonly I[],
   claimant: Claimant,
-  claimantOf: (item: I) => Claimant | undefined,
+  toClaimant: (item: I) => Claimant | undefined,
 ): number => {
   let low = 0;
   let high = items.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
     const item = items[middle];
-    const other = item === undefined ? undefined : claimantOf(item);
+    const other = item === undefined ? undefined : toClaimant(item);
     if (other !== undefined && byAge(other, claimant) < 0) low = middle + 1;
     else high = middle;
   }

@@ -30,12 +30,12 @@ export interface Credential {
 }
 
 /** Returns the names of the Secrets in an Endpoint's credential. */
-export const secretNamesOf = ({ credential }: EndpointSpec): readonly string[] => [
+export const signingSecretNames = ({ credential }: EndpointSpec): readonly string[] => [
   ...new Set(credential?.signature?.secretRefs.map(({ name }) => name)),
 ];
 
 /** Returns the credential of a valid Endpoint, or undefined if requests need the API key. */
-export const credentialOf = (
+export const evaluateCredential = (
   { namespace }: Pick<ObjectRef, 'namespace'>,
   spec: EndpointSpec,
   states: SecretStates,
@@ -43,22 +43,22 @@ export const credentialOf = (
   const signature = spec.credential?.signature;
   if (signature === undefined) return undefined;
   const found = signature.secretRefs.map(({ name, key }, index) =>
-    secretOf(
+    usedSecret(
       { namespace, name, key, scheme: signature.scheme, path: `spec.credential.signature.secretRefs[${index}]` },
       states(namespace, name),
     ),
   );
   const used = found.flatMap((one) => ('id' in one ? [one] : []));
   return {
-    config: { kind: 'Signature', signature: signatureOf(signature), secretIds: used.map(({ id }) => id) },
+    config: { kind: 'Signature', signature: signatureConfig(signature), secretIds: used.map(({ id }) => id) },
     signingSecrets: used.length === 0 ? undefined : used.map(({ shown }) => shown),
-    secretNames: secretNamesOf(spec),
+    secretNames: signingSecretNames(spec),
     fault: found.find((one): one is Finding => 'ok' in one),
   };
 };
 
 /** The schema requires exactly the fields for the scheme. */
-const signatureOf = ({ scheme, tolerance, hmac, token }: SignatureSpec): SignatureConfig => {
+const signatureConfig = ({ scheme, tolerance, hmac, token }: SignatureSpec): SignatureConfig => {
   switch (scheme) {
     case 'GitHub':
     case 'Shopify':
@@ -87,7 +87,7 @@ interface SecretPlace {
   readonly path: string;
 }
 
-const secretOf = (place: SecretPlace, state: SecretState | undefined): UsedSecret | Finding => {
+const usedSecret = (place: SecretPlace, state: SecretState | undefined): UsedSecret | Finding => {
   const { namespace, name, key, scheme, path } = place;
   const label = `kubectl label secret ${name} -n ${namespace} ${SIGNING_SECRET_LABEL}=true`;
   switch (state?.kind) {

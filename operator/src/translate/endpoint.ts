@@ -1,6 +1,7 @@
 import {
   configKey,
   LIMITS,
+  objectKey,
   WITHHELD_CREDENTIAL,
   type EndpointConfig,
   type ForwardActionConfig,
@@ -13,8 +14,8 @@ import {
   parseUrlTemplate,
   type PathPattern,
 } from '@standin/responses';
-import { credentialOf, permissionFault, type SecretStates } from './credential.ts';
-import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title } from './findings.ts';
+import { evaluateCredential, permissionFault, type SecretStates } from './credential.ts';
+import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED } from './findings.ts';
 import { responseProblems } from './responses.ts';
 import { mockProblems, expressionSizeProblems, verbatimExpression } from './templates.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
@@ -57,7 +58,7 @@ interface EndpointWorld {
   readonly project: Entry | undefined;
   /** Whether the arrangement of parameters in the Endpoint's slug is one that gateways match. See `Arrangements`. */
   readonly isArrangementAllowed: boolean;
-  /** The oldest valid Endpoint with this Project, method and shape of the path (see `claimOf`). */
+  /** The oldest valid Endpoint with this Project, method and shape of the path (see `entryClaim`). */
   readonly holder: Entry | undefined;
   /** The problem with the Service that the Endpoint forwards to. */
   readonly serviceFault: Finding | undefined;
@@ -79,7 +80,7 @@ export const evaluateEndpoint = (
         ? ((spec && (permissionFault(spec, project) ?? acceptedWith(spec))) ?? ACCEPTED)
         : TOO_MANY_ARRANGEMENTS);
   const isWithheld = entry.isWithheld && holder === entry && isArrangementAllowed;
-  const credential = spec !== undefined && accepted.ok ? credentialOf(ref, spec, secrets) : undefined;
+  const credential = spec !== undefined && accepted.ok ? evaluateCredential(ref, spec, secrets) : undefined;
   const acceptsSignatures = entry.hasCredential && project?.evaluation?.verdict.allowsSignatures === true;
   const config: EndpointConfig | undefined =
     spec !== undefined && (accepted.ok || isWithheld) && project?.evaluation?.config !== undefined
@@ -95,7 +96,7 @@ export const evaluateEndpoint = (
           ...(spec.responses !== undefined && { responses: responseConfigs(spec) }),
           action: isWithheld
             ? { kind: 'Withheld' }
-            : actionOf(spec, {
+            : actionConfig(spec, {
                 namespace: ref.namespace,
                 clusterDomain: settings.clusterDomain,
                 isTrusted: serviceFault === undefined,
@@ -142,7 +143,7 @@ const TOO_MANY_ARRANGEMENTS = fails(
 
 const routeConflict = (spec: EndpointSpec | undefined, holder: Entry | undefined): Finding => {
   const route = `${spec?.method ?? ''} ${spec?.slug ?? ''}`;
-  const other = holder === undefined ? 'another Endpoint' : title(holder.ref);
+  const other = holder === undefined ? 'another Endpoint' : objectKey(holder.ref);
   return fails(
     'Conflicted',
     `${other} is older and already answers ${route} in this Project${sameShape(spec, holder)}: change spec.slug or spec.method, or delete one of the two Endpoints.`,
@@ -174,9 +175,9 @@ const projectFinding = (name: string, project: Entry | undefined): Finding => {
     : fails('ProjectNotReady', `Project ${name} is not ready (${fault.reason}): ${fault.message}`, path);
 };
 
-const actionOf = (spec: EndpointSpec, place: ServicePlace): ActionConfig => {
+const actionConfig = (spec: EndpointSpec, place: ServicePlace): ActionConfig => {
   if (spec.action === 'JSON') return { kind: 'JSON', ...jsonMockConfig(spec) };
-  const upstream = upstreamOf(spec.forward, place);
+  const upstream = forwardConfig(spec.forward, place);
   const fallback = spec.forward?.fallback;
   return fallback === undefined ? upstream : { ...upstream, fallback: { on: fallback.on, mock: jsonMockConfig(spec) } };
 };
@@ -189,7 +190,7 @@ export interface ServicePlace {
 }
 
 /** Returns the upstream in a Forward block, whether or not the block is active. */
-export const upstreamOf = (forward: EndpointSpec['forward'], place: ServicePlace): ForwardActionConfig => {
+export const forwardConfig = (forward: EndpointSpec['forward'], place: ServicePlace): ForwardActionConfig => {
   const timeoutMs = durationMs(forward?.timeout ?? '');
   const { url = '', serviceRef } = forward ?? {};
   if (serviceRef === undefined) return { kind: 'Forward', url, timeoutMs, viaService: false };

@@ -7,7 +7,7 @@ import {
   patternShape,
   type PathPattern,
 } from '@standin/responses';
-import { secretNamesOf } from './credential.ts';
+import { signingSecretNames } from './credential.ts';
 import { endpointProblems } from './endpoint.ts';
 import { fails, invalid } from './findings.ts';
 import { uriClaim } from './reservations.ts';
@@ -41,7 +41,7 @@ export const readEntry = (object: ConfigResource, settings: TranslateSettings): 
 };
 
 /** Returns the pattern of a slug, or undefined if the slug is invalid or has no parameters. */
-const patternOf = (slug: string): PathPattern | undefined => {
+const slugPattern = (slug: string): PathPattern | undefined => {
   const parsed = hasParameters(slug) ? parsePathPattern(slug) : undefined;
   return parsed?.ok === true ? parsed.pattern : undefined;
 };
@@ -51,7 +51,7 @@ const patternOf = (slug: string): PathPattern | undefined => {
  * with the group `rest`.
  */
 const arrangementIn = ({ namespace }: ConfigRef, parsed: ParsedConfig): Entry['arrangement'] => {
-  const pattern = parsed.kind === 'Endpoint' ? patternOf(parsed.spec.slug) : undefined;
+  const pattern = parsed.kind === 'Endpoint' ? slugPattern(parsed.spec.slug) : undefined;
   if (parsed.kind !== 'Endpoint' || pattern === undefined) return undefined;
   const letters = patternArrangement(pattern);
   const size = letters.endsWith('R') ? 'rest' : String(letters.length);
@@ -73,7 +73,7 @@ const readSpec = (object: ConfigResource, settings: TranslateSettings): ReadSpec
   try {
     const result = parseObject(object);
     if (!result.ok) {
-      const parsed = result.isMaybeLater ? routeOf(object, settings) : undefined;
+      const parsed = result.isMaybeLater ? parseRoute(object, settings) : undefined;
       const isWithheld = parsed !== undefined;
       const hasCredential = isWithheld && isRecord(object.spec) && isRecord(object.spec['credential']);
       return { parsed, fault: invalid(result.problems, isWithheld ? LATER : ''), isWithheld, hasCredential };
@@ -94,7 +94,7 @@ const LATER =
  * Returns the path, the method and the Project of an Endpoint as a spec of this version, or undefined if they are not valid. Without
  * the path, a less specific Endpoint would respond to requests that belong to this one.
  */
-const routeOf = (object: ConfigResource, settings: TranslateSettings): ParsedConfig | undefined => {
+const parseRoute = (object: ConfigResource, settings: TranslateSettings): ParsedConfig | undefined => {
   if (object.kind !== 'Endpoint' || !isRecord(object.spec)) return undefined;
   const { apiVersion, kind, metadata } = object;
   const { projectRef, slug, method } = object.spec;
@@ -108,7 +108,7 @@ const semanticProblems = (parsed: ParsedConfig, settings: TranslateSettings): re
   parsed.kind === 'Endpoint' ? endpointProblems(parsed.spec, settings) : [];
 
 /** Returns the claim to something unique: an API key, a project URI, or a method and path in a project. */
-export const claimOf = ({ ref, uid, parsed, fault, isWithheld }: Entry, key: KeyState): string | undefined => {
+export const entryClaim = ({ ref, uid, parsed, fault, isWithheld }: Entry, key: KeyState): string | undefined => {
   if (parsed === undefined || (fault !== undefined && !isWithheld)) return undefined;
   switch (parsed.kind) {
     case 'Account':
@@ -117,14 +117,14 @@ export const claimOf = ({ ref, uid, parsed, fault, isWithheld }: Entry, key: Key
       return uriClaim(projectUri(uid, parsed.spec));
     case 'Endpoint': {
       const { projectRef, method, slug } = parsed.spec;
-      const pattern = patternOf(slug);
+      const pattern = slugPattern(slug);
       return `route ${ref.namespace}/${projectRef.name} ${method} ${pattern === undefined ? slug : patternShape(pattern)}`;
     }
   }
 };
 
 /** Returns the parent to which the entry's object refers. */
-export const parentOf = ({ ref: { namespace }, parsed }: Entry): ConfigRef | undefined => {
+export const parentRef = ({ ref: { namespace }, parsed }: Entry): ConfigRef | undefined => {
   switch (parsed?.kind) {
     case 'Project':
       return { kind: 'Account', namespace, name: parsed.spec.accountRef.name };
@@ -136,9 +136,9 @@ export const parentOf = ({ ref: { namespace }, parsed }: Entry): ConfigRef | und
 };
 
 /** Returns the Service that an Endpoint forwards to, in its own namespace. Ignores a draft next to the active action. */
-export const serviceOf = ({ parsed }: Entry): ServiceRef | undefined =>
+export const entryServiceRef = ({ parsed }: Entry): ServiceRef | undefined =>
   parsed?.kind === 'Endpoint' && parsed.spec.action === 'Forward' ? parsed.spec.forward?.serviceRef : undefined;
 
 /** Returns the names of the Secrets in an Endpoint's credential. */
-export const secretsOf = ({ parsed }: Entry): readonly string[] =>
-  parsed?.kind === 'Endpoint' ? secretNamesOf(parsed.spec) : [];
+export const entrySecretNames = ({ parsed }: Entry): readonly string[] =>
+  parsed?.kind === 'Endpoint' ? signingSecretNames(parsed.spec) : [];

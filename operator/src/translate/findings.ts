@@ -1,4 +1,4 @@
-import { LIMITS, type ConditionReason, type ObjectRef } from '@standin/contract';
+import { LIMITS, type ConditionReason } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import type { Entry, Evaluation, Finding } from './types.ts';
 
@@ -49,6 +49,3 @@ export const defective = ({ ref, uid, generation }: Entry, error: unknown): Eval
 /** Returns the first finding that prevents an object from working, regardless of the gateways, or undefined if there is none. */
 export const firstFault = ({ verdict }: Evaluation): Finding | undefined =>
   [verdict.accepted, verdict.resolvedRefs].find(({ ok }) => !ok);
-
-/** Returns text such as `Endpoint shop/create-order`. */
-export const title = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;

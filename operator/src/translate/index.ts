@@ -1,5 +1,5 @@
 export type { Claim, Holder, Holders } from './claims.ts';
-export { upstreamOf } from './endpoint.ts';
+export { forwardConfig } from './endpoint.ts';
 export { retentionInForce } from './project.ts';
 export { isPrefixClaim } from './reservations.ts';
 export { isTrusted } from './services.ts';

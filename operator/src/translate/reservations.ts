@@ -17,7 +17,7 @@ export const reservedPrefix = ({ parsed, fault }: Entry): string | undefined =>
   parsed?.kind === 'Account' && fault === undefined ? parsed.spec.uriPrefix : undefined;
 
 /** Yields every prefix of a URI that an Account may reserve, which is every one that ends with a hyphen. */
-function* prefixesOf(uri: string): Generator<string> {
+function* uriPrefixes(uri: string): Generator<string> {
   for (let end = uri.indexOf('-') + 1; end > 0; end = uri.indexOf('-', end) + 1) yield uri.slice(0, end);
 }
 
@@ -102,7 +102,7 @@ export class Reservations {
     if (claim === undefined) return;
     yield claim;
     if (this.#isRecordedFor(entry, claim)) return;
-    for (const prefix of prefixesOf(reservedText(entry) ?? '')) yield prefixClaim(prefix);
+    for (const prefix of uriPrefixes(reservedText(entry) ?? '')) yield prefixClaim(prefix);
   }
 
   /** Returns the Account that has a prefix, or gets it when the claim is recorded. */
@@ -122,7 +122,7 @@ export class Reservations {
     const { namespace } = entry.ref;
     if (text === undefined || claim === undefined || this.#isRecordedFor(entry, claim)) return false;
     let oldest: Entry | undefined;
-    for (const prefix of [...prefixesOf(text)].reverse()) {
+    for (const prefix of [...uriPrefixes(text)].reverse()) {
       const holder = this.#claims.holder(prefixClaim(prefix));
       const recorded = this.#recorded(prefixClaim(prefix));
       if (recorded !== undefined)
@@ -141,7 +141,7 @@ export class Reservations {
       const compared = this.#byFirstPart.get(part);
       const before = entries.length;
       for (const entry of compared)
-        for (const prefix of prefixesOf(reservedText(entry) ?? '')) {
+        for (const prefix of uriPrefixes(reservedText(entry) ?? '')) {
           if (!changed.has(prefix)) continue;
           entries.push(entry);
           break;

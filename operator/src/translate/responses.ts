@@ -24,7 +24,7 @@ export const responseProblems = (
   );
   const max = LIMITS.responseBodiesBytesMax;
   return [
-    ...responses.flatMap((response, index) => problemsOf(response, `spec.responses[${index}]`, parameters)),
+    ...responses.flatMap((response, index) => singleResponseProblems(response, `spec.responses[${index}]`, parameters)),
     ...expressionProblems(responses),
     ...celProblems(responses, parameters),
     ...(responses.length > 0 && bytes > max
@@ -38,7 +38,11 @@ export const responseProblems = (
   ];
 };
 
-const problemsOf = (response: ResponseSpec, path: string, parameters: readonly string[]): readonly Problem[] => [
+const singleResponseProblems = (
+  response: ResponseSpec,
+  path: string,
+  parameters: readonly string[],
+): readonly Problem[] => [
   ...(response.when?.pathParams ?? []).flatMap(({ name, type, value }, index) => [
     ...(parameters.includes(name)
       ? []

@@ -1,7 +1,7 @@
 import type { ServiceObject } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
 import type { Translator } from './translator.ts';
-import { account, endpoint, project, service, translatorOf } from './translator.testing.ts';
+import { account, endpoint, project, service, createTranslator } from './translator.testing.ts';
 
 const NOTHING = { put: [], remove: [], verdicts: [] };
 
@@ -15,7 +15,7 @@ describe('an endpoint that forwards to a Service', () => {
   };
 
   it('follows the state of the Service, unlike other endpoints', () => {
-    const translator = translatorOf(account, project, forwarding, other);
+    const translator = createTranslator(account, project, forwarding, other);
     // At first, Services are not watched.
     expect(state(translator)).toEqual(['ResolvedRefs', true]);
     translator.servicesIn(undefined, undefined);
@@ -47,7 +47,7 @@ describe('an endpoint that forwards to a Service', () => {
   });
 
   it('has no access while a permission is missing in its namespace, and reports the missing permission', () => {
-    const translator = translatorOf(account, project, forwarding, other);
+    const translator = createTranslator(account, project, forwarding, other);
     translator.putService(service('orders'));
     translator.servicesIn('default', 'The operator is not allowed to read Services.');
     expect(translator.flush().put.map(({ name }) => name)).toEqual(['a']);
@@ -72,7 +72,7 @@ describe('an endpoint that forwards to a Service', () => {
       action: 'Forward',
       forward: { serviceRef: { name: 'new', port: 80 } },
     });
-    const translator = translatorOf(account, project, forwarding, missing);
+    const translator = createTranslator(account, project, forwarding, missing);
     const reasons = () => {
       translator.flush();
       return ['a', 'b'].map((name) => translator.verdict(`Endpoint ${name}`)?.resolvedRefs.reason);

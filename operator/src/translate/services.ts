@@ -12,7 +12,7 @@ const ALL_NAMESPACES = '';
 const CONSEQUENCE = 'Until then, the gateways treat the upstream as a URL and reject private addresses.';
 const PORTS_SHOWN_MAX = 10;
 
-const keyOf = ({ namespace, name }: Named): string => `${namespace}/${name}`;
+export const serviceKey = ({ namespace, name }: Named): string => `Service ${namespace}/${name}`;
 
 /** The known Services. If Services are not watched, as with a directory of manifests, each Service is assumed to be valid. */
 export class Services {
@@ -30,19 +30,19 @@ export class Services {
 
   /** Returns whether the Service differs from the known one. */
   put(service: ServiceObject): boolean {
-    const isNew = !isDeepStrictEqual(this.#services.get(keyOf(service)), service);
-    this.#services.set(keyOf(service), service);
+    const isNew = !isDeepStrictEqual(this.#services.get(serviceKey(service)), service);
+    this.#services.set(serviceKey(service), service);
     return isNew;
   }
 
   /** Returns whether the Service was known. */
   remove(service: Named): boolean {
-    return this.#services.delete(keyOf(service));
+    return this.#services.delete(serviceKey(service));
   }
 
   /** Returns whether Endpoints can access the private addresses of the Service (ADR 013), if it has their port. */
   trusts(service: Named): boolean {
-    const known = this.#services.get(keyOf(service));
+    const known = this.#services.get(serviceKey(service));
     return known !== undefined && isTrusted(known);
   }
 
@@ -60,7 +60,7 @@ export class Services {
     const scope = [namespace, ALL_NAMESPACES].find((key) => this.#problems.has(key));
     if (scope === undefined) return undefined;
     const problem = this.#problems.get(scope);
-    const service = this.#services.get(keyOf({ namespace, name }));
+    const service = this.#services.get(serviceKey({ namespace, name }));
     if (problem !== undefined && (service === undefined || !this.#read.has(scope)))
       return fails('ServicesNotReadable', `${problem} ${CONSEQUENCE}`, PATH);
     if (service === undefined)

@@ -53,13 +53,13 @@ export const jsonProblems = (path: string, text: string, template?: Template): r
   const fault = jsonFault(text);
   if (fault === undefined) return [];
   const place = `line ${fault.line}, column ${fault.column}`;
-  const index = indexOf(text, fault);
+  const index = faultIndex(text, fault);
   const slot = template?.slots.find((one) => one.index - '${'.length === index);
   const message = slot === undefined ? fault.message : fault.message.replace(/found .*$/, `found \${${slot.source}}`);
   return [{ path, message: `is not a JSON document: ${message} at ${place}` }];
 };
 
-const indexOf = (text: string, { line, column }: JsonFault): number => {
+const faultIndex = (text: string, { line, column }: JsonFault): number => {
   let start = 0;
   for (let count = 1; count < line; count += 1) start = text.indexOf('\n', start) + 1;
   return start + column - 1;

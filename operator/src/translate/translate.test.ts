@@ -67,11 +67,11 @@ const readWorld = (text: string): World => {
     spec,
   }));
   const accounts = objects.filter(({ kind }) => kind === 'Account');
-  const keyOf = ({ uid, name }: ResourceObject['metadata']): KeyState =>
+  const keyState = ({ uid, name }: ResourceObject['metadata']): KeyState =>
     keys[name] ?? { kind: 'key', sha256: createHash('sha256').update(uid).digest('hex') };
   return {
     objects,
-    keys: new Map(accounts.map(({ metadata }) => [metadata.uid, keyOf(metadata)])),
+    keys: new Map(accounts.map(({ metadata }) => [metadata.uid, keyState(metadata)])),
     ...(services !== undefined && { services }),
     secrets: Object.entries(secrets).map(([name, input]) => ({
       namespace: 'default',

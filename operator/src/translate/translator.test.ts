@@ -1,6 +1,7 @@
 import {
   configKey,
   LIMITS,
+  objectRef,
   type ConfigKind,
   type ConfigObject,
   type Kind,
@@ -14,14 +15,14 @@ import { describe, expect, it } from 'vitest';
 import { Claims, type Claim, type Holders } from './claims.ts';
 import { translate } from './translate.ts';
 import { Translator } from './translator.ts';
-import { account, endpoint, KEY, make, project, refOf, service, SETTINGS, translatorOf } from './translator.testing.ts';
+import { account, endpoint, KEY, make, project, service, SETTINGS, createTranslator } from './translator.testing.ts';
 import type { KeyState, SecretState, Verdict } from './types.ts';
 
 const NOTHING = { put: [], remove: [], verdicts: [] };
 
 describe('a flush', () => {
   it('returns nothing if nothing has changed', () => {
-    const translator = translatorOf(account, project, endpoint('a'));
+    const translator = createTranslator(account, project, endpoint('a'));
     expect(translator.flush()).toEqual(NOTHING);
     translator.put(endpoint('a'));
     translator.setKey(account.metadata.uid, KEY);
@@ -29,16 +30,16 @@ describe('a flush', () => {
   });
 
   it('returns nothing for a Replay', () => {
-    const translator = translatorOf(account, project);
+    const translator = createTranslator(account, project);
     const act = make('Replay', 'again', { projectRef: { name: 'shop' } });
     translator.put(act);
     expect(translator.flush()).toEqual(NOTHING);
-    translator.remove(refOf(act), act.metadata.uid);
+    translator.remove(objectRef(act), act.metadata.uid);
     expect(translator.flush()).toEqual(NOTHING);
   });
 
   it('returns only what an edit changed', () => {
-    const translator = translatorOf(account, project, endpoint('a'), endpoint('b', { slug: '/b' }));
+    const translator = createTranslator(account, project, endpoint('a'), endpoint('b', { slug: '/b' }));
     translator.put(endpoint('a', { slug: '/a' }, { generation: 2 }));
     const { put, remove, verdicts } = translator.flush();
     expect(put.map(({ name }) => name)).toEqual(['a']);
@@ -47,7 +48,7 @@ describe('a flush', () => {
   });
 
   it('returns a verdict for a new generation even if nothing changes for the gateways', () => {
-    const translator = translatorOf(account, project, endpoint('a'));
+    const translator = createTranslator(account, project, endpoint('a'));
     translator.put(endpoint('a', { displayName: 'b', forward: { url: 'http://a' } }, { generation: 2 }));
     const { put, verdicts } = translator.flush();
     expect(put.map((object) => (object as { generation?: number }).generation)).toEqual([2]);
@@ -57,7 +58,7 @@ describe('a flush', () => {
   it.each([account, project, endpoint('a')])(
     'withdraws a $kind beyond the limit of its namespace, and serves it again',
     (object) => {
-      const translator = translatorOf(account, project, endpoint('a'));
+      const translator = createTranslator(account, project, endpoint('a'));
       const { metadata } = object;
       translator.put({ ...object, metadata: { ...metadata, labels: {} }, spec: undefined, isBeyondLimit: true });
       const withdrawn = translator.flush();
@@ -71,7 +72,7 @@ describe('a flush', () => {
   );
 
   it('changes only the Account after its key is rotated', () => {
-    const translator = translatorOf(account, project, endpoint('a'));
+    const translator = createTranslator(account, project, endpoint('a'));
     translator.setKey(account.metadata.uid, { kind: 'key', sha256: 'b'.repeat(64) });
     const { put, remove, verdicts } = translator.flush();
     expect({ put, remove, verdicts }).toMatchObject({
@@ -82,7 +83,7 @@ describe('a flush', () => {
   });
 
   it('changes the retention of the Projects with the plan of their Account', () => {
-    const translator = translatorOf(account, project);
+    const translator = createTranslator(account, project);
     translator.put(make('Account', 'default', { plan: 'Pro' }, { generation: 2 }));
     expect(translator.flush().put).toMatchObject([{ kind: 'Account' }, { kind: 'Project', retentionDays: 20 }]);
   });
@@ -90,18 +91,18 @@ describe('a flush', () => {
   it('refuses a URI as long as another Account reserves its prefix', () => {
     const pinned = make('Project', 'shop', { accountRef: { name: 'default' }, uri: 'team-b-0123456789' });
     const other = make('Account', 'b', { uriPrefix: 'team-b-' });
-    const translator = translatorOf(account, pinned);
+    const translator = createTranslator(account, pinned);
     translator.put(other);
     translator.takeDependents();
     expect(translator.flush().remove).toEqual(['Project/Project shop']);
     // The Account is one that reserves a prefix, too.
     expect(translator.takeDependents().get('default')).toBeGreaterThanOrEqual(1);
-    translator.remove(refOf(other), other.metadata.uid);
+    translator.remove(objectRef(other), other.metadata.uid);
     expect(translator.flush().put).toMatchObject([{ kind: 'Project', uri: 'team-b-0123456789' }]);
   });
 
   it('publishes a duplicate key only after the older account has a different key', () => {
-    const translator = translatorOf(account, project);
+    const translator = createTranslator(account, project);
     const newer = make('Account', 'newer', {}, { creationTimestamp: '2026-01-02T00:00:00Z' });
     translator.put(newer);
     translator.setKey(newer.metadata.uid, KEY);
@@ -129,7 +130,7 @@ describe('a flush', () => {
   });
 
   it('removes only the key if the key is missing', () => {
-    const translator = translatorOf(account, project, endpoint('a'));
+    const translator = createTranslator(account, project, endpoint('a'));
     translator.setKey(account.metadata.uid, { kind: 'missing', secretName: 's' });
     const { put, remove, verdicts } = translator.flush();
     expect(put).toEqual([expect.not.objectContaining({ keySha256: expect.anything() as unknown })]);
@@ -142,8 +143,8 @@ describe('a flush', () => {
   });
 
   it('removes all objects of a removed Account', () => {
-    const translator = translatorOf(account, project, endpoint('a'));
-    translator.remove(refOf(account), account.metadata.uid);
+    const translator = createTranslator(account, project, endpoint('a'));
+    translator.remove(objectRef(account), account.metadata.uid);
     const { put, remove, verdicts } = translator.flush();
     expect(put).toEqual([]);
     expect(remove.toSorted()).toEqual(['Account/Account default', 'Endpoint/Endpoint a', 'Project/Project shop']);
@@ -157,9 +158,9 @@ describe('an endpoint that claims an older endpoint’s route', () => {
   const younger = endpoint('younger', {}, { creationTimestamp: '2026-01-01T00:00:01Z' });
 
   it('takes over when the older one is deleted', () => {
-    const translator = translatorOf(account, project, younger, older);
+    const translator = createTranslator(account, project, younger, older);
     expect(translator.verdict('Endpoint younger')?.accepted).toMatchObject({ ok: false, reason: 'Conflicted' });
-    translator.remove(refOf(older), older.metadata.uid);
+    translator.remove(objectRef(older), older.metadata.uid);
     const { put, remove } = translator.flush();
     expect([put.map(({ name }) => name), remove]).toEqual([['younger'], ['Endpoint/Endpoint older']]);
     expect(translator.verdict('Endpoint younger')?.accepted.ok).toBe(true);
@@ -169,13 +170,13 @@ describe('an endpoint that claims an older endpoint’s route', () => {
     ['moves to a different slug', { slug: '/other' }],
     ['becomes invalid', { json: { body: '{' } }],
   ])('takes over when the older one %s', (_, change) => {
-    const translator = translatorOf(account, project, older, younger);
+    const translator = createTranslator(account, project, older, younger);
     translator.put(endpoint('older', change, { ...older.metadata, generation: 2 }));
     expect(translator.flush().put.map(({ name }) => name)).toContain('younger');
   });
 
   it('gives way when the older one is reported later', () => {
-    const translator = translatorOf(account, project, younger);
+    const translator = createTranslator(account, project, younger);
     translator.put(older);
     const { put, remove } = translator.flush();
     expect([put.map(({ name }) => name), remove]).toEqual([['older'], ['Endpoint/Endpoint younger']]);
@@ -184,7 +185,7 @@ describe('an endpoint that claims an older endpoint’s route', () => {
 
 describe('an object that was deleted and created again', () => {
   it('is a different object, even if its removal was not reported', () => {
-    const translator = translatorOf(account, project, endpoint('a'));
+    const translator = createTranslator(account, project, endpoint('a'));
     const again = make('Project', 'shop', { accountRef: { name: 'default' } }, { uid: 'again' });
     translator.put(again);
     const { put, remove } = translator.flush();
@@ -199,19 +200,19 @@ describe('an object that was deleted and created again', () => {
   });
 
   it('is not removed with its predecessor', () => {
-    const translator = translatorOf(account, project, endpoint('a'));
+    const translator = createTranslator(account, project, endpoint('a'));
     translator.remove({ kind: 'Endpoint', namespace: 'default', name: 'a' }, 'predecessor');
     expect(translator.flush()).toEqual(NOTHING);
   });
 
   it('does not inherit the key, even if uids derive from names', () => {
-    const derived = translatorOf(account);
-    derived.remove(refOf(account), account.metadata.uid);
+    const derived = createTranslator(account);
+    derived.remove(objectRef(account), account.metadata.uid);
     derived.put(account);
     derived.flush();
     expect(derived.verdict(account.metadata.uid)?.resolvedRefs.reason).toBe('Pending');
 
-    const translator = translatorOf(account);
+    const translator = createTranslator(account);
     translator.put(make('Account', 'default', {}, { uid: 'again' }));
     translator.flush();
     expect(translator.verdict('again')?.resolvedRefs.reason).toBe('Pending');
@@ -237,7 +238,7 @@ it('finds the holder of a claim in constant time', () => {
 
 it('reads objects that claim the same in time that grows with their number, also the newest first', () => {
   const readAll = (count: number): void => {
-    const translator = translatorOf(account, project);
+    const translator = createTranslator(account, project);
     for (let index = count; index > 0; index -= 1) {
       const creationTimestamp = new Date(Date.UTC(2026, 0, 1) + index * 1_000).toISOString();
       translator.put(endpoint(`e${index}`, { slug: '/same' }, { creationTimestamp }));
@@ -264,14 +265,14 @@ describe('the limit of arrangements of parameters', () => {
 
   it('applies to the newest, in any order of the calls', () => {
     for (const order of [endpoints, endpoints.toReversed()]) {
-      const translator = translatorOf(account, project, ...order);
+      const translator = createTranslator(account, project, ...order);
       expect(limited(translator)).toEqual([newest]);
       expect(translator.verdict(newest)).toMatchObject({ configKey: undefined, accepted: { path: 'spec.slug' } });
     }
   });
 
   it('does not apply to known arrangements, other numbers of segments, other projects or slugs without parameters', () => {
-    const translator = translatorOf(
+    const translator = createTranslator(
       ...[account, project, make('Project', 'other', { accountRef: { name: 'default' } }), ...endpoints],
       endpoint('known', { slug: `${'/b'.repeat(5)}/{p5}` }),
       endpoint('rest', { slug: '/a/a/a/a/a/{p5...}' }),
@@ -283,37 +284,37 @@ describe('the limit of arrangements of parameters', () => {
   });
 
   it('ends for the newest when an older arrangement is removed', () => {
-    const translator = translatorOf(account, project, ...endpoints);
+    const translator = createTranslator(account, project, ...endpoints);
     const [first] = endpoints;
-    if (first !== undefined) translator.remove(refOf(first), first.metadata.uid);
+    if (first !== undefined) translator.remove(objectRef(first), first.metadata.uid);
     expect(translator.flush().put).toMatchObject([{ uid: newest }]);
     expect(limited(translator)).toEqual([]);
   });
 });
 
 it('an older generation that arrives late changes nothing', () => {
-  const translator = translatorOf(account, project, endpoint('a', { slug: '/new' }, { generation: 2 }));
+  const translator = createTranslator(account, project, endpoint('a', { slug: '/new' }, { generation: 2 }));
   translator.put(endpoint('a', { slug: '/old' }, { generation: 1 }));
   expect(translator.flush()).toEqual(NOTHING);
 });
 
 it('endpoints and projects refer to each other', () => {
-  const translator = translatorOf(
+  const translator = createTranslator(
     account,
     project,
     endpoint('a'),
     endpoint('b', { json: { body: '{' } }),
     endpoint('c', { projectRef: { name: 'x' } }),
   );
-  expect([...translator.childrenOf('Project shop')]).toEqual(['Endpoint a', 'Endpoint b']);
-  expect(translator.parentOf('Endpoint a')).toBe('Project shop');
-  expect(translator.parentOf('Endpoint c')).toBeUndefined();
-  expect([...translator.childrenOf('Endpoint a')]).toEqual([]);
+  expect([...translator.childUids('Project shop')]).toEqual(['Endpoint a', 'Endpoint b']);
+  expect(translator.parentUid('Endpoint a')).toBe('Project shop');
+  expect(translator.parentUid('Endpoint c')).toBeUndefined();
+  expect([...translator.childUids('Endpoint a')]).toEqual([]);
 });
 
 it('the work of a flush does not grow with the number of objects', () => {
   const count = 2_000;
-  const translator = translatorOf(
+  const translator = createTranslator(
     account,
     project,
     ...Array.from({ length: count }, (_, index) => endpoint(`e${index}`, { slug: `/${index}` })),
@@ -371,7 +372,7 @@ describe('the work of a flush does not grow with the objects of other namespaces
     const { translator, records, readBy } = observed(first, ...others);
     const reason = (uid: string): string | undefined => translator.verdict(uid)?.accepted.reason;
     const free = (): void => {
-      translator.remove(refOf(first), first.metadata.uid);
+      translator.remove(objectRef(first), first.metadata.uid);
       records.delete(`uri ${URI}`);
       translator.recorded(`uri ${URI}`);
     };
@@ -388,7 +389,7 @@ describe('the work of a flush does not grow with the objects of other namespaces
     const reserving = make('Account', 'reserving', { uriPrefix: 'team-' }, { namespace: 'a' });
     for (const change of [
       () => translator.put(reserving),
-      () => translator.remove(refOf(reserving), reserving.metadata.uid),
+      () => translator.remove(objectRef(reserving), reserving.metadata.uid),
     ]) {
       translator.takeDependents();
       expect(readBy(change)).toBeLessThan(20);
@@ -450,7 +451,7 @@ it('gives a reserved URI to no other Project of a namespace from which the Proje
   flush();
   records.set(claim, { claim, uid: moved.metadata.uid, namespace: 'new' });
   translator.recorded(claim);
-  translator.remove(refOf(moved), moved.metadata.uid);
+  translator.remove(objectRef(moved), moved.metadata.uid);
   flush();
   records.delete(claim);
   translator.recorded(claim);
@@ -676,7 +677,7 @@ describe('for any sequence of changes', () => {
     },
   );
 
-  const objectsOf = (steps: readonly Step[]): ResourceObject[] => {
+  const objectsAfter = (steps: readonly Step[]): ResourceObject[] => {
     const objects = new Map<string, ResourceObject>();
     for (const { ref, spec: wanted, second: age } of steps) {
       const id = `${ref.kind} ${ref.namespace}/${ref.name}`;
@@ -686,7 +687,7 @@ describe('for any sequence of changes', () => {
     return [...objects.values()];
   };
   /** Gives each account its own key. */
-  const keysOf = (objects: readonly ResourceObject[]): Map<string, KeyState> =>
+  const keyStates = (objects: readonly ResourceObject[]): Map<string, KeyState> =>
     new Map(
       objects.map(({ metadata }) => [
         metadata.uid,
@@ -722,8 +723,8 @@ describe('for any sequence of changes', () => {
       );
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), fc.oneof(broken, brokenEndpoint), (steps, object) => {
-        const objects = objectsOf(steps);
-        const keys = keysOf(objects);
+        const objects = objectsAfter(steps);
+        const keys = keyStates(objects);
         const without = translate({ objects, keys }, SETTINGS);
         const withBroken = translate({ objects: [object, ...objects], keys }, SETTINGS);
         expect(byUid(withBroken.objects)).toEqual(byUid(without.objects));

@@ -1,4 +1,4 @@
-import type { Kind, ObjectRef, ResourceObject, ServiceObject } from '@standin/contract';
+import type { Kind, ResourceObject, ServiceObject } from '@standin/contract';
 import { Translator } from './translator.ts';
 import type { KeyState, TranslateSettings } from './types.ts';
 
@@ -43,14 +43,9 @@ export const endpoint = (
   const all = { projectRef: { name: 'shop' }, displayName: 'a', slug: '/v1', method: 'GET', action: 'JSON' };
   return make('Endpoint', name, { ...all, json: { body: '{}' }, ...spec }, metadata);
 };
-export const refOf = ({ kind, metadata }: ResourceObject): ObjectRef => ({
-  kind,
-  namespace: metadata.namespace,
-  name: metadata.name,
-});
 
 /** Returns a translator that has already translated these objects. */
-export const translatorOf = (...objects: ResourceObject[]): Translator => {
+export const createTranslator = (...objects: ResourceObject[]): Translator => {
   const translator = new Translator(SETTINGS);
   for (const object of objects) translator.put(object);
   translator.setKey(account.metadata.uid, KEY);

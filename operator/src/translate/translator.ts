@@ -3,6 +3,8 @@ import {
   configKey,
   CONFIG_KINDS,
   isConfigKind,
+  objectKey,
+  objectRef,
   type ConfigKey,
   type ConfigKind,
   type ConfigObject,
@@ -15,12 +17,12 @@ import { evaluateAccount } from './account.ts';
 import { Arrangements } from './arrangements.ts';
 import { Claims, type Claim, type Holder, type Holders } from './claims.ts';
 import { evaluateEndpoint } from './endpoint.ts';
-import { claimOf, parentOf, readEntry, secretsOf, serviceOf } from './entry.ts';
+import { entryClaim, parentRef, readEntry, entrySecretNames, entryServiceRef } from './entry.ts';
 import { defective, firstFault } from './findings.ts';
 import { Groups } from './groups.ts';
 import { evaluateProject } from './project.ts';
 import { isPrefixClaim, isUriClaim, prefixClaim, reservedPrefix, Reservations } from './reservations.ts';
-import { Services, type ServiceRef } from './services.ts';
+import { serviceKey, Services, type ServiceRef } from './services.ts';
 import type {
   Changes,
   ConfigResource,
@@ -38,20 +40,17 @@ const PENDING: KeyState = { kind: 'pending' };
 const isConfig = (object: ResourceObject): object is ConfigResource => isConfigKind(object.kind);
 /** Of the Projects that may not have a URI, a record of it changes only those of one namespace. */
 const refusedKey = (claim: string, namespace: string): string => `${claim} ${namespace}`;
-const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind} ${namespace}/${name}`;
-const serviceKey = ({ namespace, name }: Pick<ServiceObject, 'namespace' | 'name'>): string =>
-  `Service ${namespace}/${name}`;
 const secretKey = (namespace: string, name: string): string => `Secret ${namespace}/${name}`;
 
 /** Returns the keys of the objects that an entry refers to. */
 const referredKeys = (entry: Entry): string[] => {
-  const parent = parentOf(entry);
-  const service = serviceOf(entry);
+  const parent = parentRef(entry);
+  const service = entryServiceRef(entry);
   const { namespace } = entry.ref;
   return [
-    ...(parent === undefined ? [] : [keyOf(parent)]),
+    ...(parent === undefined ? [] : [objectKey(parent)]),
     ...(service === undefined ? [] : [serviceKey({ namespace, name: service.name })]),
-    ...secretsOf(entry).map((name) => secretKey(namespace, name)),
+    ...entrySecretNames(entry).map((name) => secretKey(namespace, name)),
   ];
 };
 
@@ -107,9 +106,9 @@ export class Translator implements ServiceListener {
    */
   put(object: ResourceObject): void {
     if (!isConfig(object)) return;
-    const { kind, metadata } = object;
-    const ref: ObjectRef = { kind, namespace: metadata.namespace, name: metadata.name };
-    const known = this.#entries.get(keyOf(ref));
+    const { metadata } = object;
+    const ref = objectRef(object);
+    const known = this.#entries.get(objectKey(ref));
     const isBeyondLimit = object.isBeyondLimit === true;
     if (known?.uid === metadata.uid && known.isBeyondLimit === isBeyondLimit && known.generation >= metadata.generation)
       return;
@@ -124,11 +123,11 @@ export class Translator implements ServiceListener {
 
   /** Removes an object. Does nothing if the object with that name now has a different uid. */
   remove(ref: ObjectRef, uid: string): void {
-    const entry = this.#entries.get(keyOf(ref));
+    const entry = this.#entries.get(objectKey(ref));
     if (entry?.uid !== uid) return;
     this.#detach(entry);
     this.#keys.delete(uid);
-    this.#touch(this.#children.get(keyOf(ref)));
+    this.#touch(this.#children.get(objectKey(ref)));
     if (entry.evaluation?.config !== undefined) this.#next.set(configKey(entry.evaluation.config), undefined);
   }
 
@@ -175,7 +174,7 @@ export class Translator implements ServiceListener {
     this.#applyReservations();
     const claims: Claim[] = [];
     for (const claim of this.#unchecked) {
-      const holder = this.#holderOf(claim);
+      const holder = this.#currentHolder(claim);
       const recorded = this.#recorded(claim);
       // An identity can be moved to another namespace.
       const isRecorded = recorded?.uid === holder?.uid && recorded?.namespace === holder?.ref.namespace;
@@ -230,7 +229,7 @@ export class Translator implements ServiceListener {
   servicesIn(namespace: string | undefined, problem: string | undefined): void {
     if (!this.#services.setProblem(namespace, problem)) return;
     const isConcerned = (entry: Entry): boolean =>
-      (namespace === undefined || entry.ref.namespace === namespace) && serviceOf(entry) !== undefined;
+      (namespace === undefined || entry.ref.namespace === namespace) && entryServiceRef(entry) !== undefined;
     this.#touch([...this.#entries.values()].filter(isConcerned));
   }
 
@@ -289,20 +288,20 @@ export class Translator implements ServiceListener {
   }
 
   /** Yields the uids of the projects that refer to this account, or of the endpoints that refer to this project, valid or not. */
-  *childrenOf(uid: string): Iterable<string> {
+  *childUids(uid: string): Iterable<string> {
     const parent = this.#byUid.get(uid);
     if (parent === undefined) return;
-    for (const child of this.#children.get(keyOf(parent.ref))) yield child.uid;
+    for (const child of this.#children.get(objectKey(parent.ref))) yield child.uid;
   }
 
   /** Returns the uid of the account that a project refers to, or of the project that an endpoint refers to, if it exists. */
-  parentOf(uid: string): string | undefined {
+  parentUid(uid: string): string | undefined {
     const child = this.#byUid.get(uid);
     return child && this.#parent(child)?.uid;
   }
 
   #attach(entry: Entry): void {
-    this.#entries.set(keyOf(entry.ref), entry);
+    this.#entries.set(objectKey(entry.ref), entry);
     this.#byUid.set(entry.uid, entry);
     for (const key of referredKeys(entry)) this.#children.add(key, entry);
     this.#dirty[entry.ref.kind].add(entry);
@@ -314,11 +313,11 @@ export class Translator implements ServiceListener {
   }
 
   #detach(entry: Entry): void {
-    this.#entries.delete(keyOf(entry.ref));
+    this.#entries.delete(objectKey(entry.ref));
     this.#byUid.delete(entry.uid);
     for (const key of referredKeys(entry)) this.#children.delete(key, entry);
     this.#unclaim(entry);
-    const claim = entry.ref.kind === 'Project' ? claimOf(entry, PENDING) : undefined;
+    const claim = entry.ref.kind === 'Project' ? entryClaim(entry, PENDING) : undefined;
     if (claim !== undefined) this.#refused.delete(refusedKey(claim, entry.ref.namespace), entry);
     this.#reservations.remove(entry);
     this.#touch(this.#arrangements.remove(entry));
@@ -354,7 +353,7 @@ export class Translator implements ServiceListener {
 
   #claim(entry: Entry): void {
     // A Project that may not have its URI must not keep the owner of the prefix from it.
-    const own = claimOf(entry, this.#key(entry));
+    const own = entryClaim(entry, this.#key(entry));
     const isRefused = entry.ref.kind === 'Project' && this.#reservations.isTaken(entry);
     const key = own && refusedKey(own, entry.ref.namespace);
     if (key !== undefined && isRefused) this.#refused.add(key, entry);
@@ -381,7 +380,7 @@ export class Translator implements ServiceListener {
   }
 
   /** Returns the object that has a claim to a key, URI or prefix, or gets it when the claim is recorded. */
-  #holderOf(claim: string): Entry | undefined {
+  #currentHolder(claim: string): Entry | undefined {
     return isPrefixClaim(claim) ? this.#reservations.holder(claim) : this.#claims.holder(claim);
   }
 
@@ -414,7 +413,7 @@ export class Translator implements ServiceListener {
     entry.evaluation = after;
     if (after.config !== undefined) this.#next.set(configKey(after.config), after.config);
     else if (before?.config !== undefined) this.#next.set(configKey(before.config), undefined);
-    if (looksDifferentBelow(before, after)) this.#touch(this.#children.get(keyOf(entry.ref)));
+    if (looksDifferentBelow(before, after)) this.#touch(this.#children.get(objectKey(entry.ref)));
     return isDeepStrictEqual(before?.verdict, after.verdict) ? undefined : after.verdict;
   }
 
@@ -463,7 +462,7 @@ export class Translator implements ServiceListener {
             project: this.#parent(entry),
             holder,
             isArrangementAllowed: this.#arrangements.allows(entry),
-            serviceFault: this.#serviceFaultOf(entry),
+            serviceFault: this.#entryServiceFault(entry),
             secrets: (namespace, name) => this.#secrets.get(secretKey(namespace, name)),
           },
           this.#settings,
@@ -488,12 +487,12 @@ export class Translator implements ServiceListener {
   }
 
   #parent(entry: Entry): Entry | undefined {
-    const parent = parentOf(entry);
-    return parent && this.#entries.get(keyOf(parent));
+    const parent = parentRef(entry);
+    return parent && this.#entries.get(objectKey(parent));
   }
 
-  #serviceFaultOf(entry: Entry): Finding | undefined {
-    const service = serviceOf(entry);
+  #entryServiceFault(entry: Entry): Finding | undefined {
+    const service = entryServiceRef(entry);
     return service && this.#services.fault(entry.ref.namespace, service);
   }
 

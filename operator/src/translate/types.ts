@@ -139,7 +139,7 @@ export interface Entry extends Claimant {
   readonly isWithheld: boolean;
   /** Whether a withheld Endpoint has a credential, which this version may not know. */
   readonly hasCredential: boolean;
-  /** What the object claims (see `claimOf`). Only a valid or a withheld object claims anything. */
+  /** What the object claims (see `entryClaim`). Only a valid or a withheld object claims anything. */
   claim: string | undefined;
   /** `Reservations.isTaken` at the last evaluation. */
   isTaken: boolean;
