@@ -50,7 +50,7 @@ export interface SessionParts {
 }
 
 /** The parts of a `put` message that are needed to reject its object. A newer operator may send more than the schema allows. */
-const putOfSomething = z.object({
+const anyPutSchema = z.object({
   type: z.literal('put'),
   object: z.object({
     kind: z.enum(['Account', 'Project', 'Endpoint']),
@@ -167,7 +167,7 @@ export class StreamSession {
    * objects that this version does not know. Throws an error for any other message.
    */
   #takeUnknown(json: unknown, error: z.ZodError): void {
-    const put = putOfSomething.safeParse(json);
+    const put = anyPutSchema.safeParse(json);
     if (!put.success) throw new StreamProtocolError(`invalid message: ${z.prettifyError(error)}`);
     const [issue] = error.issues;
     const where = issue?.path.join('.') ?? '';

@@ -57,7 +57,7 @@ const createDispatcher = (options: DispatcherOptions, connections: number | null
   return new Agent({ ...common, connect });
 };
 
-const firstOfEachName = <T extends { readonly name: string }>(items: readonly T[]): T[] =>
+const uniqueByName = <T extends { readonly name: string }>(items: readonly T[]): T[] =>
   items.filter(({ name }, index) => items.findIndex((item) => item.name === name) === index);
 
 /**
@@ -101,9 +101,9 @@ export class SharedConnectionConfig extends KubeConfig {
       const { clusters, contexts, users, currentContext } = this;
       this.loadFromFile(file);
       this.loadFromOptions({
-        clusters: firstOfEachName([...clusters, ...this.clusters]),
-        contexts: firstOfEachName([...contexts, ...this.contexts]),
-        users: firstOfEachName([...users, ...this.users]),
+        clusters: uniqueByName([...clusters, ...this.clusters]),
+        contexts: uniqueByName([...contexts, ...this.contexts]),
+        users: uniqueByName([...users, ...this.users]),
         currentContext: currentContext || this.currentContext,
       });
     }

@@ -247,9 +247,9 @@ describe('the content', () => {
   test('has the same random values as an expression that was evaluated before would leave to it', () => {
     const random = { ...template, body: '${random(1, 1000000)}' };
     const after = candidate('GET', '/', [{ name: 'a', cel: 'random(1, 2) > 5' }], random);
-    const contentOfOne = (one: Candidate) => explainContent([one], asked('/')).content;
-    expect(contentOfOne(after)).toEqual(contentOfOne(after));
-    expect(contentOfOne(after)).not.toEqual(contentOfOne(candidate('GET', '/', [], random)));
+    const singleContent = (one: Candidate) => explainContent([one], asked('/')).content;
+    expect(singleContent(after)).toEqual(singleContent(after));
+    expect(singleContent(after)).not.toEqual(singleContent(candidate('GET', '/', [], random)));
   });
 
   test('of a template that fails is the reason, without a delay', () => {
