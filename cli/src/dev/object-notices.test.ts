@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Condition, ConditionReason } from '@standin/contract';
 import type { DevOutput, ObjectNotice } from './dev-output.ts';
-import { lineOfField, objectNotices } from './object-notices.ts';
+import { fieldPlace, objectNotices } from './object-notices.ts';
 
 describe('the line of a field', () => {
   let dir: string;
@@ -26,7 +26,7 @@ describe('the line of a field', () => {
     ['spec.slug: but the file has changed.', 'two.yaml:4', 'two.yaml:4'],
     ['spec.slug: but the file is gone.', 'gone.yaml:3', 'gone.yaml:3'],
   ])('%s', (message, start, expected) => {
-    expect(lineOfField(dir, start, message)).toBe(expected);
+    expect(fieldPlace(dir, start, message)).toBe(expected);
   });
 });
 

@@ -54,7 +54,7 @@ const FIELD = /^spec(?:\.[\w-]+|\[\d+\])*/;
  * Returns the line of the field that a message begins with, such as `orders.yaml:12`, for an object that begins at `start`. Files
  * are relative to `dir`. If the file has changed since, returns the object's own line.
  */
-export const lineOfField = (dir: string, start: string, message: string): string => {
+export const fieldPlace = (dir: string, start: string, message: string): string => {
   const [, file = '', line = ''] = /^(.*):(\d+)$/.exec(start) ?? [];
   const field = FIELD.exec(message)?.[0] ?? '';
   const steps = [...field.matchAll(/([\w-]+)|\[(\d+)\]/g)].map(([, name, index]) => name ?? Number(index));

@@ -40,7 +40,7 @@ import { PlainError } from '../plain-error.ts';
 import type { DevOutput, Ready, RequestEvent } from './dev-output.ts';
 import { describeReady } from './describe-ready.ts';
 import { localBackend, localShares } from './local-backend.ts';
-import { lineOfField, objectNotices } from './object-notices.ts';
+import { fieldPlace, objectNotices } from './object-notices.ts';
 
 /** The source of the resources: a directory of manifests or a cluster. */
 export type ResourcesFrom =
@@ -268,7 +268,7 @@ const openSource = async (
     const directory = source.objects;
     const where: Where = (ref, message) => {
       const start = directory.whereIs(ref);
-      return start === undefined ? '' : lineOfField(from.dir, start, message);
+      return start === undefined ? '' : fieldPlace(from.dir, start, message);
     };
     const operatorDir = path.join(dataDir, 'operator');
     const ledgers = ledgerFiles(path.join(operatorDir, 'quota'));

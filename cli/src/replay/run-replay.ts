@@ -4,7 +4,7 @@ import type { LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
 import { asPlainError, PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
-import { createOperation, persistently, statusOfNew } from '../server/follow-operation.ts';
+import { createOperation, persistently, statusReader } from '../server/follow-operation.ts';
 import { isConfirmed, stderr, stdout, type Line } from '../terminal.ts';
 import {
   formatResponse,
@@ -157,7 +157,7 @@ const carryOut = async (client: ReplayClient, project: ReplayRef, spec: ReplaySp
     });
   });
   try {
-    const read = statusOfNew(Infinity, { title, read: () => client.status(path) });
+    const read = statusReader(Infinity, { title, read: () => client.status(path) });
     return { path, status: await follow(read) };
   } finally {
     stop.done();

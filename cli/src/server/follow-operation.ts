@@ -35,7 +35,7 @@ export const createOperation = (deadline: number, title: string, create: () => P
  * Returns a function that reads the status of a new object, until the deadline after transient failures. The status is empty while
  * the object is not visible yet. Rejects with a `PlainError` if the object was deleted, or if it continues but cannot be read.
  */
-export const statusOfNew = <Status>(
+export const statusReader = <Status>(
   deadline: number,
   { title, read }: Pick<Followed<Status>, 'title' | 'read'>,
 ): (() => Promise<Partial<Status>>) => {
@@ -61,7 +61,7 @@ export const followOperation = async <Status>(
   deadline: number,
   { hasEnded, format, ...object }: Followed<Status>,
 ): Promise<Partial<Status>> => {
-  const read = statusOfNew(deadline, object);
+  const read = statusReader(deadline, object);
   for (let said = ''; ;) {
     const status = await read();
     if (hasEnded(status) || performance.now() >= deadline) return status;
