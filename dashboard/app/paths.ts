@@ -70,7 +70,7 @@ export const paths = {
   shareExchange: (params: RequestName) => exchange(params, 'share'),
   /** The parent path of share links. The server creates the links with their tokens. */
   sharedPages: () => '/s',
-  mockOfExchange: (params: RequestName) => exchange(params, 'mock'),
+  exchangeMock: (params: RequestName) => exchange(params, 'mock'),
   /**
    * `like` is the name of an earlier Replay of this request. Its edits and its target fill the form. `focus` is `body` if the body
    * gets focus.

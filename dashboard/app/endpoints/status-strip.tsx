@@ -2,7 +2,7 @@ import { ownMember } from '@standin/contract';
 import { Check, CircleDashed, X } from 'lucide-react';
 import { classNames } from '../ui/class-names.ts';
 import type { ShownCondition } from '../../src/resources/resource-view.ts';
-import { toneOfCondition } from '../ui/condition-list.tsx';
+import { conditionTone } from '../ui/condition-list.tsx';
 
 const STEPS = ['Accepted', 'ResolvedRefs', 'Programmed', 'Ready'];
 
@@ -21,7 +21,7 @@ export const StatusStrip = ({ conditions, generation }: StatusStripProps) => {
   const steps = STEPS.map((type) => {
     const condition = conditions.find((candidate) => candidate.type === type);
     const isCurrent = condition !== undefined && (condition.observedGeneration ?? 0) >= generation;
-    const tone = condition !== undefined && isCurrent ? toneOfCondition(condition) : '1xx';
+    const tone = condition !== undefined && isCurrent ? conditionTone(condition) : '1xx';
     return {
       type,
       tone,

@@ -39,7 +39,7 @@ const valuesForPath = (endpoints: readonly ResourceObject[], names: ProjectName,
 };
 
 /** Returns the values of a copy. Its slug is new, because two endpoints cannot have the same method and slug. */
-const valuesOfCopy = (copied: ResourceObject) => {
+const copiedValues = (copied: ResourceObject) => {
   const values = toEndpointValues('', copied.spec);
   const { 'spec.displayName': title, 'spec.slug': slug } = values;
   return {
@@ -59,7 +59,7 @@ export const loader = async ({ request, params, context: { backend } }: LoaderFu
   const empty = query.has('scheme') ? WEBHOOK : endpoints.length === 0 ? HELLO : EMPTY_ENDPOINT;
   const copied = await copiedBy(backend, names, query);
   const filled =
-    copied !== undefined ? valuesOfCopy(copied) : query.has('path') ? valuesForPath(endpoints, names, query) : empty;
+    copied !== undefined ? copiedValues(copied) : query.has('path') ? valuesForPath(endpoints, names, query) : empty;
   const values = withPreset(filled, url);
   return {
     params: names,

@@ -97,7 +97,7 @@ const Summary = ({ options, keepsUpstream, decoded, dropped, addedType }: Summar
   </p>
 );
 
-const MockOfExchange = () => {
+const ExchangeMock = () => {
   const { loaded, lost } = useKept<typeof loader>();
   const { params, answer, endpoint, keepsUpstream, options, draft } = loaded;
   const { answer: refused, unsaved } = useSubmitted<typeof action>();
@@ -181,6 +181,6 @@ const MockOfExchange = () => {
     </div>
   );
 };
-export default MockOfExchange;
+export default ExchangeMock;
 
 export { RouteError as ErrorBoundary } from '../shell/route-error.tsx';

@@ -7,11 +7,11 @@ import { projectParams } from './params.server.ts';
 import { accountSpec, accountStatus } from '../../src/resources/specs.ts';
 import { readiness } from '../../src/resources/resource-view.ts';
 import { ApiKey } from '../projects/api-key.tsx';
-import { accountOfProject } from '../../src/accounts/accounts.ts';
+import { projectAccount } from '../../src/accounts/accounts.ts';
 import { readRegenerations, regenerateKey } from '../../src/accounts/key-regenerations.ts';
 
 export const loader = async ({ params, context: { backend, mode } }: LoaderFunctionArgs) => {
-  const account = await accountOfProject(backend, projectParams(params));
+  const account = await projectAccount(backend, projectParams(params));
   const { apiKey, usage } = accountStatus(account);
   const spec = accountSpec(account);
   const { namespace, name } = account.metadata;
@@ -36,7 +36,7 @@ export const loader = async ({ params, context: { backend, mode } }: LoaderFunct
 
 /** Returns or regenerates the key. The key is never part of a page, so the page requests it separately. */
 export const action = async ({ request, params, context: { backend } }: ActionFunctionArgs) => {
-  const account = await accountOfProject(backend, projectParams(params));
+  const account = await projectAccount(backend, projectParams(params));
   const { namespace, name } = account.metadata;
   if ((await request.formData()).get('intent') === 'regenerate')
     return { refusal: await writeRefusal(regenerateKey(backend, { namespace, account: name })) };

@@ -3,7 +3,7 @@ import { useLoaderData } from '@remix-run/react';
 import { projectParams } from './params.server.ts';
 import { accountSpec, accountStatus } from '../../src/resources/specs.ts';
 import { useRowKeys } from '../shell/shortcuts.ts';
-import { accountOfProject } from '../../src/accounts/accounts.ts';
+import { projectAccount } from '../../src/accounts/accounts.ts';
 import { Notice } from '../ui/notice.tsx';
 import { formatDay, formatMonth } from '../usage/format-day.ts';
 import { loadUsage } from '../../src/accounts/load-usage.ts';
@@ -12,7 +12,7 @@ import { Forgotten, UsageInLog } from '../usage/usage-in-log.tsx';
 import { formatCount } from '../requests/traffic-row.ts';
 
 export const loader = async ({ params, context: { backend } }: LoaderFunctionArgs) => {
-  const account = await accountOfProject(backend, projectParams(params));
+  const account = await projectAccount(backend, projectParams(params));
   const { name, namespace } = account.metadata;
   return {
     account: `${namespace}/${name}`,

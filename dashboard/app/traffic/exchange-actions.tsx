@@ -31,7 +31,7 @@ export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
           {
             keys: 'm',
             label: 'Save this response as the endpoint’s mock',
-            run: () => navigate(paths.mockOfExchange(exchange)),
+            run: () => navigate(paths.exchangeMock(exchange)),
           },
         ]
       : []),
@@ -44,7 +44,7 @@ export const ExchangeActions = ({ view, exchange }: ExchangeActionsProps) => {
         <RotateCw aria-hidden /> Replay
       </Link>
       {view.canBeMock && (
-        <Link to={paths.mockOfExchange(exchange)} className={buttonClass()}>
+        <Link to={paths.exchangeMock(exchange)} className={buttonClass()}>
           <FileJson2 aria-hidden /> Save as mock
         </Link>
       )}

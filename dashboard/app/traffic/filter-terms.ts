@@ -48,7 +48,7 @@ export const withoutTerm = (q: string, index: number): string => {
 };
 
 /** Returns the search condition for a cell. Returns undefined for times, because the time range selects them. */
-const termOfCell = (row: TrafficRow, field: CellField): Term | undefined => {
+const cellTerm = (row: TrafficRow, field: CellField): Term | undefined => {
   switch (field) {
     case 'method':
       return { kind: 'method', method: row.method };
@@ -74,7 +74,7 @@ const termOfCell = (row: TrafficRow, field: CellField): Term | undefined => {
  * minimum.
  */
 export const filterByCell = (q: string, row: TrafficRow, field: CellField, isOut: boolean): string => {
-  const term = termOfCell(row, field);
+  const term = cellTerm(row, field);
   return term === undefined ? q : withCondition(q, isOut ? { kind: 'not', condition: term } : term);
 };
 

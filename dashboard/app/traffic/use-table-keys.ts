@@ -34,7 +34,7 @@ const MOVES: Readonly<Record<string, number>> = {
   End: Number.POSITIVE_INFINITY,
 };
 
-const indexOfRow = (items: readonly FeedItem[], id: string | undefined): number =>
+const rowIndex = (items: readonly FeedItem[], id: string | undefined): number =>
   id === undefined ? -1 : items.findIndex((item) => item.kind === 'row' && item.row.id === id);
 
 /** Returns the row that is `by` rows further down, or further up if `by` is negative. Skips gaps. */
@@ -63,11 +63,11 @@ export const useTableKeys = (options: TableKeysOptions) => {
   }
 
   const active = (): TrafficRow | undefined => {
-    const item = items[indexOfRow(items, activeId)];
+    const item = items[rowIndex(items, activeId)];
     return item?.kind === 'row' ? item.row : undefined;
   };
   const move = (by: number): void => {
-    const next = rowAfter(items, indexOfRow(items, activeId), by);
+    const next = rowAfter(items, rowIndex(items, activeId), by);
     if (next === undefined) return;
     feed.pause('reading');
     setActiveId(next.row.id);
@@ -128,7 +128,7 @@ export const useTableKeys = (options: TableKeysOptions) => {
     { keys: 'Escape', label: 'Close request', run: close, hidden: true },
     { keys: 'Space', label: 'Pause or resume', run: onTogglePause },
   ]);
-  const isThere = indexOfRow(items, activeId) >= 0;
+  const isThere = rowIndex(items, activeId) >= 0;
   const domId = `row-${activeId ?? ''}${field === undefined ? '' : `-${field}`}`;
   return { activeId, field, onKeyDown, activeDomId: isThere ? domId : undefined };
 };

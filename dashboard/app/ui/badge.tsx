@@ -47,12 +47,12 @@ export const Badge = ({ tone, icon = true, children, className }: BadgeProps) =>
 
 /** Shows a status in the color of its class. 0 means that no response was recorded. */
 export const StatusBadge = ({ status }: { readonly status: number }) => (
-  <Badge tone={toneOfStatus(status)} icon={status === 0 || status >= 400} className="font-mono">
+  <Badge tone={statusTone(status)} icon={status === 0 || status >= 400} className="font-mono">
     {status === 0 ? 'no response' : status}
   </Badge>
 );
 
-const toneOfStatus = (status: number): Tone => {
+const statusTone = (status: number): Tone => {
   const tone = `${Math.floor(status / 100)}xx`;
   return Object.hasOwn(TONES, tone) ? (tone as Tone) : 'none';
 };

@@ -6,7 +6,7 @@ import { Time, type TimeProps } from './time.tsx';
  * Returns the tone of a condition of an Endpoint or a Project. `Stalled` is bad if it is True. All other types are good if they are
  * True.
  */
-export const toneOfCondition = ({ type, status }: Pick<ShownCondition, 'type' | 'status'>): Tone => {
+export const conditionTone = ({ type, status }: Pick<ShownCondition, 'type' | 'status'>): Tone => {
   if (status === 'Unknown') return '1xx';
   return (status === 'True') === (type !== 'Stalled') ? '2xx' : '5xx';
 };
@@ -25,7 +25,7 @@ export const ConditionList = ({ conditions, generation, zone }: ConditionListPro
         <li key={type} className="flex flex-col gap-1 px-3 py-2.5">
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
             <span className="w-28 font-medium">{type}</span>
-            <Badge tone={toneOfCondition(condition)}>{status}</Badge>
+            <Badge tone={conditionTone(condition)}>{status}</Badge>
             <code className="text-muted">{reason}</code>
             <span className="text-small text-muted sm:ml-auto">
               since <Time at={lastTransitionTime} zone={zone} />

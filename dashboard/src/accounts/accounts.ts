@@ -17,7 +17,7 @@ export const getAccount = async (
 };
 
 /** Returns the account whose key the project's callers use. */
-export const accountOfProject = async (backend: Backend, project: ProjectName): Promise<ResourceObject> => {
+export const projectAccount = async (backend: Backend, project: ProjectName): Promise<ResourceObject> => {
   const { accountRef } = projectSpec(await getProject(backend, project));
   return getAccount(backend, { namespace: project.namespace, account: accountRef?.name ?? '' });
 };

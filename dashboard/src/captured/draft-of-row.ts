@@ -18,7 +18,7 @@ import { toDesired, manifestYaml } from '../resources/manifest-yaml.ts';
 import { toObjectName } from '../resources/object-name.ts';
 import { endpointSpec } from '../resources/specs.ts';
 import { mockOfResponse, type MockPlace, type MockSpec } from './mock-of-response.ts';
-import { conditionsOfRequest, type RequestCondition } from './request-conditions.ts';
+import { requestConditions, type RequestCondition } from './request-conditions.ts';
 
 /** How the user wants to save a captured response. Undefined fields have a default that depends on the request. */
 export interface MockChoice {
@@ -108,7 +108,7 @@ const credentialsIn = (entry: LogEntry, { headers = [], body = '' }: MockSpec): 
 const mockOptions = (entry: LogEntry, spec: Partial<EndpointSpec>, choice: MockChoice): MockOptions => {
   const slug = typeof spec.slug === 'string' ? spec.slug : '';
   const responses = savedResponses(spec);
-  const conditions = conditionsOfRequest(entry, slug);
+  const conditions = requestConditions(entry, slug);
   const isChosen = ({ list }: RequestCondition, index: number): boolean =>
     choice.conditions?.includes(index) ?? list === 'pathParams';
   const names = responses.map(({ name }) => name);

@@ -27,7 +27,7 @@ const OFFERED_MAX = 32;
 const UNSUITABLE: ReadonlySet<string> = new Set(['host', 'content-length', 'date', 'x-api-key', 'standin-replay-of']);
 
 /** Returns the conditions that the request meets, without those that exceed a limit. `slug` is that of its endpoint. */
-export const conditionsOfRequest = (entry: LogEntry, slug: string): readonly RequestCondition[] => {
+export const requestConditions = (entry: LogEntry, slug: string): readonly RequestCondition[] => {
   const { path, query, request } = entry;
   const pattern = matchedPattern(slug, path);
   const parameters = pattern === undefined ? new Map<string, string[]>() : pathParameters(pattern, path);

@@ -15,7 +15,7 @@ import {
 import { BODY_SHOWN_BYTES_MAX } from '../../../dashboard/app/exchange/exchange-view.ts';
 import { formatJson } from '../../../dashboard/src/captured/format-json.ts';
 import { HEX_ROW_BYTES, hexRow } from '../../../dashboard/app/exchange/hex-rows.ts';
-import { conditionsOfRequest } from '../../../dashboard/src/captured/request-conditions.ts';
+import { requestConditions } from '../../../dashboard/src/captured/request-conditions.ts';
 import { guessSlug } from '../../../dashboard/src/endpoints/guess-slug.ts';
 import { mockOfResponse } from '../../../dashboard/src/captured/mock-of-response.ts';
 import { parseHeaderText } from '../../../dashboard/app/replays/replay-values.ts';
@@ -201,7 +201,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     of: 'dashboard/src/captured/request-conditions.ts#conditionsOfRequest',
     limit: LIMITS.requestTargetBytesMax,
     run: (text) =>
-      conditionsOfRequest(
+      requestConditions(
         testEntry({
           path: `/a/${text}`,
           query: text,
