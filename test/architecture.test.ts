@@ -47,9 +47,9 @@ const FOLDER_BASES = WORKSPACES.filter((folder) => folder !== 'test').flatMap((f
 const files = sourceFiles();
 const code = files.filter(isCode);
 
-const workspaceOf = (file: string): string | undefined => WORKSPACES.find((folder) => file.startsWith(`${folder}/`));
+const workspaceName = (file: string): string | undefined => WORKSPACES.find((folder) => file.startsWith(`${folder}/`));
 const isStandinPackage = (specifier: string): boolean => specifier === 'standin' || specifier.startsWith('@standin/');
-const packageOf = (specifier: string): string =>
+const packageName = (specifier: string): string =>
   specifier
     .split('/')
     .slice(0, specifier.startsWith('@') ? 2 : 1)
@@ -80,7 +80,7 @@ describe('the checks in this file', () => {
   // Without this test, all checks could pass because a pattern matches no files.
   it('cover the code of every workspace', () => {
     const present = WORKSPACES.filter((folder) => existsSync(path.join(ROOT, folder, 'package.json')));
-    expect(new Set(code.map(({ path: file }) => workspaceOf(file)))).toEqual(new Set([...present, undefined]));
+    expect(new Set(code.map(({ path: file }) => workspaceName(file)))).toEqual(new Set([...present, undefined]));
   });
 
   it('find every form of import', () => {
@@ -125,16 +125,16 @@ describe('the checks in this file', () => {
   });
 
   it('find cycles between files, and cycles between folders whose files have none', () => {
-    const graphOf = (importOf: Readonly<Record<string, string>>) =>
-      fileGraph(Object.entries(importOf).map(([file, specifier]) => ({ path: file, text: `import '${specifier}';` })));
-    const withFileCycle = graphOf({
+    const importGraph = (imports: Readonly<Record<string, string>>) =>
+      fileGraph(Object.entries(imports).map(([file, specifier]) => ({ path: file, text: `import '${specifier}';` })));
+    const withFileCycle = importGraph({
       'x/a.ts': './b.ts',
       'x/b.ts': '../y/c.ts',
       'y/c.ts': '../x/a.ts',
       'y/d.ts': './c.ts',
     });
     expect(cyclesIn(withFileCycle)).toEqual([['x/a.ts', 'x/b.ts', 'y/c.ts']]);
-    const withFolderCycle = graphOf({
+    const withFolderCycle = importGraph({
       'dashboard/app/a/1.ts': '~/b/2.ts',
       'dashboard/app/b/2.ts': '',
       'dashboard/app/b/3.ts': '../a/1.ts',
@@ -149,9 +149,9 @@ describe('dependencies', () => {
   // packages with I/O.
   it('between workspaces follow docs/internals/architecture.md', () => {
     const violations = code.flatMap(({ path: file, text }) => {
-      const allowed = MAY_IMPORT[isGenerator(file) ? 'test' : (workspaceOf(file) ?? '')] ?? [];
+      const allowed = MAY_IMPORT[isGenerator(file) ? 'test' : (workspaceName(file) ?? '')] ?? [];
       return moduleImports(file, text)
-        .filter(({ specifier }) => isStandinPackage(specifier) && !allowed.includes(packageOf(specifier)))
+        .filter(({ specifier }) => isStandinPackage(specifier) && !allowed.includes(packageName(specifier)))
         .map(({ specifier }) => `${file} imports ${specifier}`);
     });
     expect(violations).toEqual([]);
@@ -160,7 +160,7 @@ describe('dependencies', () => {
   // Without this test, relative imports could bypass the test above, and the public API in a package's index.ts.
   it('on other workspaces do not use relative paths', () => {
     const violations = code.flatMap(({ path: file, text }) => {
-      const workspace = workspaceOf(file);
+      const workspace = workspaceName(file);
       // Tests also load generators and start scripts, which are not part of an API.
       if (workspace === undefined || workspace === 'test') return [];
       return moduleImports(file, text)
@@ -203,7 +203,7 @@ describe('dependencies', () => {
     };
     const development = declared('.', 'devDependencies');
     const violations = code.flatMap(({ path: file, text }) => {
-      const workspace = workspaceOf(file);
+      const workspace = workspaceName(file);
       if (workspace === undefined) return [];
       const known = [
         ...declared(workspace, 'dependencies'),
@@ -212,7 +212,7 @@ describe('dependencies', () => {
       ];
       return moduleImports(file, text)
         .filter(({ specifier }) => !specifier.startsWith('.') && !isBuiltin(specifier))
-        .filter(({ specifier }) => !known.includes(packageOf(specifier)))
+        .filter(({ specifier }) => !known.includes(packageName(specifier)))
         .map(({ specifier }) => `${file} imports ${specifier}`);
     });
     expect(violations).toEqual([]);
@@ -294,20 +294,20 @@ describe('code', () => {
   // browser code.
   it('in the dashboard does I/O and parsing only in src, *.server.ts, loaders and actions', () => {
     const isServerOnly = (file: string): boolean => isRemixModule(file) || /\.(server|test)\.tsx?$/.test(file);
-    const textOf = new Map(code.map(({ path: file, text }) => [file, text]));
+    const texts = new Map(code.map(({ path: file, text }) => [file, text]));
     const isApp = (file: string): boolean => file.startsWith('dashboard/app/');
-    const loaded = new Set([...textOf.keys()].filter((file) => isApp(file) && !isServerOnly(file)));
+    const loaded = new Set([...texts.keys()].filter((file) => isApp(file) && !isServerOnly(file)));
     const violations: string[] = [];
     // The loop also visits the modules that it adds, which are the modules of src that these files need at run time.
     for (const file of loaded) {
-      for (const { specifier, isTypeOnly } of moduleImports(file, textOf.get(file) ?? '')) {
+      for (const { specifier, isTypeOnly } of moduleImports(file, texts.get(file) ?? '')) {
         if (isTypeOnly) continue;
         const target = specifier.startsWith('.') ? path.posix.join(path.posix.dirname(file), specifier) : '';
         if (target.startsWith('dashboard/src/')) loaded.add(target);
         const isForServers =
           isBuiltin(specifier) ||
           /\.server\.ts$/.test(specifier) ||
-          packageOf(specifier) === '@standin/kube' ||
+          packageName(specifier) === '@standin/kube' ||
           ['@standin/crds', '@standin/exchange', '@standin/logstore', 'zod', 'yaml', 'pino'].includes(specifier);
         if (isForServers) violations.push(`${file} imports ${specifier}`);
       }

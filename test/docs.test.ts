@@ -15,7 +15,7 @@ const pages = sourceFiles().filter(({ path: file }) => file.endsWith('.md'));
 const docs = pages.filter(({ path: file }) => file.startsWith('docs/') || file === 'README.md');
 
 const withoutCode = (text: string): string => text.replaceAll(FENCE, '').replaceAll(/<!--.*?-->/gs, '');
-const blocksOf = (text: string, ...languages: readonly string[]): string[] =>
+const codeBlocks = (text: string, ...languages: readonly string[]): string[] =>
   [...text.matchAll(FENCE)]
     .filter(([, , , language = '']) => languages.includes(language))
     .map(([, indent = '', , , block = '']) => block.replaceAll(new RegExp(`^${indent}`, 'gm'), ''));
@@ -40,7 +40,7 @@ const figuresWithoutCommand = (file: string, text: string): string[] =>
     });
 
 /** Returns the anchors of a page. A heading that occurs again has a number at its end. */
-const anchorsOf = (text: string): ReadonlySet<string> => {
+const headingAnchors = (text: string): ReadonlySet<string> => {
   const seen = new Map<string, number>();
   const anchors = [...withoutCode(text).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) => {
     const slug = headingSlug(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1'));
@@ -52,7 +52,7 @@ const anchorsOf = (text: string): ReadonlySet<string> => {
 };
 
 describe('Markdown files', () => {
-  const anchors = new Map(pages.map(({ path: file, text }) => [file, anchorsOf(text)]));
+  const anchors = new Map(pages.map(({ path: file, text }) => [file, headingAnchors(text)]));
 
   it('have links to files and headings that exist', () => {
     const dead = pages.flatMap(({ path: file, text }) =>
@@ -157,7 +157,7 @@ describe('docs', () => {
   });
 
   const manifests = docs.flatMap(({ path: file, text }) =>
-    blocksOf(text, 'yaml')
+    codeBlocks(text, 'yaml')
       .filter((block) => block.includes('apiVersion: standin.dev/'))
       .map((block) => ({ file, block })),
   );
@@ -168,7 +168,7 @@ describe('docs', () => {
 
   const program = createProgram({ name: 'standin', colour: false, ...LOCAL_COMMANDS });
   const commands = docs.flatMap(({ path: file, text }) => {
-    const lines = blocksOf(text, 'console', 'bash')
+    const lines = codeBlocks(text, 'console', 'bash')
       .flatMap((block) => block.replaceAll(/\\\n/g, ' ').split('\n'))
       .filter((line) => !/^ *#/.test(line));
     return lines.flatMap((line) =>

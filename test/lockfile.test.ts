@@ -31,11 +31,11 @@ const lock = new Map(
  * Returns the folder of the package that Node loads when a file in `from` imports `name`. It is in the nearest `node_modules` that
  * contains the package. For a link, returns the workspace's folder. Returns undefined if the lockfile contains no such package.
  */
-const folderOf = (name: string, from: string): string | undefined => {
+const installedFolder = (name: string, from: string): string | undefined => {
   const folder = path.posix.join(from, 'node_modules', name);
   const entry = lock.get(folder);
   if (entry !== undefined) return entry.link === true ? entry.resolved : folder;
-  return from === '' || from === '.' ? undefined : folderOf(name, path.posix.dirname(from));
+  return from === '' || from === '.' ? undefined : installedFolder(name, path.posix.dirname(from));
 };
 
 const fromRegistry = [...lock].filter(([folder, { link }]) => folder.includes('node_modules/') && link !== true);
@@ -61,7 +61,7 @@ describe('package-lock.json', () => {
   test('has every dependency of every package, including those for other platforms', () => {
     const missing = [...lock].flatMap(([folder, { dependencies, optionalDependencies }]) =>
       Object.keys({ ...dependencies, ...optionalDependencies })
-        .filter((name) => folderOf(name, folder) === undefined)
+        .filter((name) => installedFolder(name, folder) === undefined)
         .map((name) => `${folder} names ${name}`),
     );
     // The registry that resolved the lockfile has the chdb library for Linux x64 only. `standin dev` and the engine image need the
@@ -81,7 +81,7 @@ const productionPackages = (folder: string, found = new Set<string>()): Readonly
   const { dependencies, optionalDependencies, peerDependencies = {}, peerDependenciesMeta } = lock.get(folder) ?? {};
   const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta?.[name]?.optional !== true);
   for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers]) {
-    const next = folderOf(name, folder);
+    const next = installedFolder(name, folder);
     if (next !== undefined && !found.has(next)) productionPackages(next, found);
   }
   return found;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { GUARANTEES, proofCommand, tableRow, type ProofName } from './prove/guarantees.ts';
 
 const PAGE = readFileSync(path.join(import.meta.dirname, '../docs/proof.md'), 'utf8');
-const cellsOf = (line: string): string[] =>
+const tableCells = (line: string): string[] =>
   line
     .split('|')
     .slice(1, -1)
@@ -13,7 +13,7 @@ const cellsOf = (line: string): string[] =>
 test('docs/proof.md has the rows that `npm run prove` prints, with outputs of guarantees that held', () => {
   const [, , ...rows] = PAGE.split('\n')
     .filter((line) => line.startsWith('|'))
-    .map(cellsOf);
+    .map(tableCells);
   const expected = Object.entries(GUARANTEES).flatMap(([name, guarantees]) =>
     guarantees.map((guarantee) => [guarantee, `\`${proofCommand(name as ProofName)}\``]),
   );
@@ -22,7 +22,7 @@ test('docs/proof.md has the rows that `npm run prove` prints, with outputs of gu
 });
 
 test('a row that does not hold begins with that', () => {
-  expect(cellsOf(tableRow('log', 'A', { output: '1 lost', holds: false }))).toEqual([
+  expect(tableCells(tableRow('log', 'A', { output: '1 lost', holds: false }))).toEqual([
     'A',
     '`npm run prove -- log`',
     '**does not hold**: 1 lost',

@@ -12,11 +12,11 @@ const quickstart = ['account', 'project'].map((name) => {
   const file = `crds/examples/quickstart/${name}.yaml`;
   return { name: file, text: read(file) };
 });
-const problemsOf = (name: string, text: string) => validateManifests([...quickstart, { name, text }], SETTINGS);
+const validationProblems = (name: string, text: string) => validateManifests([...quickstart, { name, text }], SETTINGS);
 
 describe('crds/examples/responses', () => {
   test.each(globSync('crds/examples/responses/*.yaml', { cwd: ROOT }))('%s is valid', (file) => {
-    expect(problemsOf(file, read(file))).toEqual([]);
+    expect(validationProblems(file, read(file))).toEqual([]);
   });
 });
 
@@ -38,7 +38,7 @@ describe('docs/guides/responses.md', () => {
       ...part,
     };
     const object = { apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint', metadata: { name: 'example' }, spec };
-    expect(problemsOf('snippet', stringify(object, { version: '1.1' }))).toEqual([]);
+    expect(validationProblems('snippet', stringify(object, { version: '1.1' }))).toEqual([]);
   });
 
   test('has snippets', () => {

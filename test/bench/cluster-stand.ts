@@ -51,7 +51,7 @@ const object = (kind: string, name: string, spec: Record<string, unknown>) => ({
 
 const endpointName = (index: number): string => `endpoint-${index}`;
 
-const bodyOf = (index: number): string =>
+const thingBody = (index: number): string =>
   JSON.stringify({ id: index, name: `Thing ${index}`, description: 'x'.repeat(400) });
 
 const endpoint = (index: number, responses: number) =>
@@ -68,11 +68,11 @@ const endpoint = (index: number, responses: number) =>
           cel: `request.json.total > ${index}.0 || request.json.items.exists(item, item.quantity > ${number})`,
         },
         template: 'CEL',
-        body: bodyOf(index).replace('Thing', '${request.json.name} ${uuid()}'),
+        body: thingBody(index).replace('Thing', '${request.json.name} ${uuid()}'),
       })),
     }),
     action: 'JSON',
-    json: { body: bodyOf(index) },
+    json: { body: thingBody(index) },
   });
 
 /** Runs `work` for each index, with limited concurrency. */
@@ -88,9 +88,9 @@ const inParallel = async (from: number, to: number, work: (index: number) => Pro
   await Promise.all(Array.from({ length: WRITERS }, worker));
 };
 
-const metricsOf = async (adminUrl: string): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
+const metricsText = async (adminUrl: string): Promise<string> => (await fetch(`${adminUrl}/metrics`)).text();
 
-const numbersOf = (metrics: string, name: string): number[] =>
+const metricValues = (metrics: string, name: string): number[] =>
   [...metrics.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))].map(([, value]) => Number(value));
 
 const prepare = async (cluster: OwnCluster, client: KubeClient): Promise<void> => {
@@ -140,8 +140,8 @@ export const startClusterStand = async (): Promise<ClusterStand> => {
     cleanups.push(() => deployment.stop());
     const { apiKey, projectPath } = await readAccess(client);
 
-    const operatorMetrics = () => metricsOf(deployment.operators[0]?.adminUrl ?? '');
-    const acknowledged = async () => numbersOf(await operatorMetrics(), 'standin_publish_gateway_revision');
+    const operatorMetrics = () => metricsText(deployment.operators[0]?.adminUrl ?? '');
+    const acknowledged = async () => metricValues(await operatorMetrics(), 'standin_publish_gateway_revision');
     let created = 0;
     return {
       deployment,
@@ -153,9 +153,9 @@ export const startClusterStand = async (): Promise<ClusterStand> => {
         // Returns whether the operator knows the Account, the Project and all endpoints, and each gateway has the newest revision.
         const isDone = async () => {
           const metrics = await operatorMetrics();
-          const known = numbersOf(metrics, 'standin_translate_objects').reduce((sum, count) => sum + count, 0);
-          const [newest = Number.NaN] = numbersOf(metrics, 'standin_publish_revision');
-          const acked = numbersOf(metrics, 'standin_publish_gateway_revision');
+          const known = metricValues(metrics, 'standin_translate_objects').reduce((sum, count) => sum + count, 0);
+          const [newest = Number.NaN] = metricValues(metrics, 'standin_publish_revision');
+          const acked = metricValues(metrics, 'standin_publish_gateway_revision');
           return (
             known === created + 2 && acked.length === deployment.gateways.length && acked.every((n) => n === newest)
           );

@@ -44,7 +44,7 @@ const jsonOfLength = (bytes: number): string => {
   return empty.replace('""}', `"${'x'.repeat(bytes - empty.length)}"}`);
 };
 
-export const postOf = (target: string, headers: string, body: string): string =>
+export const postText = (target: string, headers: string, body: string): string =>
   `POST ${target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}` +
   `Content-Length: ${body.length}\r\n\r\n${body}`;
 
@@ -52,7 +52,7 @@ const requestBody = jsonOfLength(REQUEST_BODY_BYTES);
 
 const fromRival = (rival: Rival): Contender => ({
   ...rival,
-  request: postOf(SLUG, '', requestBody),
+  request: postText(SLUG, '', requestBody),
   settle: () => rival.forget?.() ?? Promise.resolve(),
   countRows: undefined,
 });
@@ -91,7 +91,7 @@ const enterStandin = async (durability: Durability, body: string): Promise<Conte
     name: standinName(durability),
     pid: stand.gateway.pid,
     port: stand.port,
-    request: postOf(`/${stand.own.uri}${SLUG}`, `x-api-key: ${stand.own.key}\r\n`, requestBody),
+    request: postText(`/${stand.own.uri}${SLUG}`, `x-api-key: ${stand.own.key}\r\n`, requestBody),
     settle: () => settled(stand),
     countRows: () => stand.countRows(),
     stop: () => stand[Symbol.asyncDispose](),

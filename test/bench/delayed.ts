@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../harness/eventually.ts';
 import { json, type Stand } from '../torture/stand.ts';
-import { OTHER_CORE, postOf, settled } from './contenders.ts';
+import { OTHER_CORE, postText, settled } from './contenders.ts';
 import { median, residentMiB, type Measurement } from './machine.ts';
 import { CONNECTIONS } from './rounds.ts';
 import { runLoad } from './run-load.ts';
@@ -87,7 +87,7 @@ export const measureDelayed = async (stand: Stand, plain: string): Promise<reado
   const body = JSON.stringify('x'.repeat(BODY_BYTES - 2));
   const delay = { kind: 'Fixed', fixedMs: DELAY_MS } as const;
   await stand.publish({ slug: '/delayed', method: 'POST', action: json(body, { delay }) });
-  const delayed = postOf(`/${stand.own.uri}/delayed`, `x-api-key: ${stand.own.key}\r\n`, '{"a": 1}');
+  const delayed = postText(`/${stand.own.uri}/delayed`, `x-api-key: ${stand.own.key}\r\n`, '{"a": 1}');
   using callers = await Callers.connect(stand.port);
   const sample = async () => {
     const memoryMiB = await usedMiB(stand.gateway.pid);

@@ -18,7 +18,7 @@ import {
 } from './contenders.ts';
 import { pinToCore, printMeasurements, printTable, unpin, type Measurement } from './machine.ts';
 import type { BenchOptions } from './options.ts';
-import { CONNECTIONS, limitOf, medianRound, OTHERS_MAX, roundOf, type Round, type RoundOptions } from './rounds.ts';
+import { CONNECTIONS, roundLimit, medianRound, OTHERS_MAX, runRound, type Round, type RoundOptions } from './rounds.ts';
 import { TARGETS } from './targets.ts';
 
 const ROUNDS = 3;
@@ -53,15 +53,15 @@ export const findResult = (results: Results, name: string): Round | undefined =>
  */
 export const takeTurns = async (
   tally: Tally,
-  optionsOf: (contender: Contender) => RoundOptions | undefined,
+  toOptions: (contender: Contender) => RoundOptions | undefined,
   count = ROUNDS,
 ): Promise<Results> => {
   const rounds = new Map<Contender, Round[]>();
   for (let turn = 0; turn < count; turn += 1) {
     for (const [contender, answered] of tally) {
-      const options = optionsOf(contender);
+      const options = toOptions(contender);
       if (options === undefined) continue;
-      const round = await roundOf(contender, options);
+      const round = await runRound(contender, options);
       tally.set(contender, answered + round.requests - round.refused);
       rounds.set(contender, [...(rounds.get(contender) ?? []), round]);
     }
@@ -90,7 +90,7 @@ const printThroughput = (results: Results): void => {
       'ran %': percent(round.ran),
       'others on its core %': percent(round.others),
       'generator busy %': percent(round.generatorBusy),
-      limit: limitOf(round),
+      limit: roundLimit(round),
     })),
   );
   warnOfOthers(results);
@@ -121,7 +121,7 @@ const printLatencies = (results: Results, offeredTo: (contender: Contender) => n
 const judgeThroughput = (results: Results, standin: string, min: number): Measurement => {
   const [own, bare] = [findResult(results, standin), findResult(results, BARE)];
   const ratio = (own?.perSecond ?? NaN) / (bare?.perSecond ?? NaN);
-  const isLimited = bare !== undefined && limitOf(bare) === 'generator';
+  const isLimited = bare !== undefined && roundLimit(bare) === 'generator';
   return {
     what: `requests/s, ${standin} to ${BARE}`,
     measured: `${ratio.toFixed(2)} ×${isLimited ? ' (limited by the generator)' : ''}`,
@@ -212,9 +212,9 @@ const compare = async ({ contenders, directory }: Contenders, seconds: number): 
   const most = await takeTurns(tally, () => ({ seconds }));
   printThroughput(most);
   console.log(`\nAt ${OPEN_SHARE * 100} % of that rate, with random arrivals (open model):`);
-  const shareOf = (contender: Contender): number => Math.round((most.get(contender)?.perSecond ?? 0) * OPEN_SHARE);
-  const open = await takeTurns(tally, (contender) => ({ seconds, perSecond: shareOf(contender) }));
-  printLatencies(open, shareOf);
+  const openRate = (contender: Contender): number => Math.round((most.get(contender)?.perSecond ?? 0) * OPEN_SHARE);
+  const open = await takeTurns(tally, (contender) => ({ seconds, perSecond: openRate(contender) }));
+  printLatencies(open, openRate);
   console.log(`\nAt ${CALM_PER_SECOND} requests/s (open model):`);
   const disk = probeDisk(path.join(directory, 'probe'));
   const calm = await takeTurns(tally, ({ name, countRows }) =>

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startEmbeddedEngine } from '@standin/engine';
 import { openLogStore, rowSize } from '@standin/logstore';
-import { queryOf, type Query } from '../harness/clickhouse-query.ts';
+import { clickHouseQuery, type Query } from '../harness/clickhouse-query.ts';
 import { eventually } from '../harness/eventually.ts';
 import { deliverBacklog, writeBacklog } from './backlog.ts';
 import { cpuSeconds, printMeasurements, residentMiB, type Measurement } from './machine.ts';
@@ -24,7 +24,7 @@ const merged = async (query: Query): Promise<void> => {
   await eventually('the merges to end', isQuiet, { timeoutMs: MERGED_TIMEOUT_MS, intervalMs: 200 });
 };
 
-const diskOf = async (query: Query) => {
+const diskUsage = async (query: Query) => {
   const [parts = 0, bytes = 0, indexBytes = 0] = (
     await query(
       "SELECT count(), sum(bytes_on_disk), sum(secondary_indices_compressed_bytes) FROM system.parts WHERE active AND database = 'standin' AND table = 'log'",
@@ -53,7 +53,7 @@ export const benchIngest = async ({ rows }: BenchOptions): Promise<boolean> => {
     const sink = openLogStore({ ...engine, database: 'standin' });
     try {
       await sink.migrate();
-      const query = queryOf(engine);
+      const query = clickHouseQuery(engine);
       const pid = engine.pid ?? 0;
       const [ranBefore, ownBefore] = [await cpuSeconds(pid), process.cpuUsage()];
       const delivered = await deliverBacklog(dir, sink);
@@ -62,7 +62,7 @@ export const benchIngest = async ({ rows }: BenchOptions): Promise<boolean> => {
       const memoryMiB = await residentMiB(pid);
       await merged(query);
       const withMergesUs = (((await cpuSeconds(pid)) - ranBefore) / rows) * 1e6;
-      const disk = await diskOf(query);
+      const disk = await diskUsage(query);
       const stored = Number(await query('SELECT count() FROM log'));
       const distinct = Number(await query('SELECT uniqExact(id) FROM log'));
       const perRow = (bytes: number): string => `${(bytes / rows).toFixed(0)} bytes`;

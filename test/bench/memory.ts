@@ -33,7 +33,7 @@ const sampled = async (load: MixedLoad, during: Promise<unknown>): Promise<Sampl
 };
 
 /** Returns the medians of the gateway's memory in the first period after the warm-up and in the last period. */
-const growthOf = (samples: readonly Sample[]): { readonly beforeMiB: number; readonly afterMiB: number } => {
+const memoryGrowth = (samples: readonly Sample[]): { readonly beforeMiB: number; readonly afterMiB: number } => {
   const mib = samples.map(({ gatewayMiB }) => gatewayMiB);
   const at = (part: number): number => Math.floor(mib.length * part);
   return {
@@ -54,7 +54,7 @@ const hold = async (load: MixedLoad, { minutes, perSecond }: { minutes: number; 
       `${p99Ms.toFixed(1)} ms, generator busy ${(generatorBusy * 100).toFixed(0)} %; ${samples.length} samples of the gateway: ` +
       `at most ${peakMiB.toFixed(0)} MiB of memory, ${backlogMib.toFixed(0)} MiB on disk`,
   );
-  return { ...growthOf(samples), refused };
+  return { ...memoryGrowth(samples), refused };
 };
 
 /** Measures the gateway's memory under load. */

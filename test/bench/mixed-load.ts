@@ -1,6 +1,6 @@
 import { seededRandom } from '../harness/seeded-random.ts';
 import { json, type Stand } from '../torture/stand.ts';
-import { OTHER_CORE, postOf } from './contenders.ts';
+import { OTHER_CORE, postText } from './contenders.ts';
 import type { LoadResult } from './load.ts';
 import { residentMiB } from './machine.ts';
 import { runLoad } from './run-load.ts';
@@ -27,12 +27,12 @@ export interface Sample {
   readonly backlogMib: number;
 }
 
-const requestsOf = (stand: Stand): string[] => {
+const mixedRequests = (stand: Stand): string[] => {
   const random = seededRandom(REQUESTS);
   return Array.from({ length: REQUESTS }, () => {
     const bytes = Math.floor(BODY_BYTES_MIN * (BODY_BYTES_MAX / BODY_BYTES_MIN) ** random());
     const body = Array.from({ length: bytes }, () => String.fromCharCode(32 + Math.floor(random() * 95))).join('');
-    return postOf(`/${stand.own.uri}${SLUG}`, `x-api-key: ${stand.own.key}\r\n`, body);
+    return postText(`/${stand.own.uri}${SLUG}`, `x-api-key: ${stand.own.key}\r\n`, body);
   });
 };
 
@@ -45,7 +45,7 @@ export class MixedLoad {
 
   private constructor(stand: Stand) {
     this.#stand = stand;
-    this.#requests = requestsOf(stand);
+    this.#requests = mixedRequests(stand);
   }
 
   static async on(stand: Stand): Promise<MixedLoad> {

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { periodAt } from '@standin/contract';
 import pino from 'pino';
 import { QuotaGate } from '../../gateway/src/admit/quota-gate.ts';
-import { metricOf } from '../e2e/tenant.ts';
+import { readMetric } from '../e2e/tenant.ts';
 import { eventually } from '../harness/eventually.ts';
 import { QuotaStand } from '../torture/quota-stand.ts';
-import { OTHER_CORE, postOf, SERVER_CORE, type Contender } from './contenders.ts';
+import { OTHER_CORE, postText, SERVER_CORE, type Contender } from './contenders.ts';
 import { lowerPriority, median, pinToCore, printMeasurements, unpin, type Measurement } from './machine.ts';
-import { OTHERS_MAX, roundOf } from './rounds.ts';
+import { OTHERS_MAX, runRound } from './rounds.ts';
 import { runLoad } from './run-load.ts';
 import { TARGETS } from './targets.ts';
 
@@ -37,7 +37,7 @@ interface Caller {
   readonly key: string;
 }
 
-const requestOf = ({ path, key }: Caller): string => postOf(path, `x-api-key: ${key}\r\n`, '{"id": 1}');
+const callerRequest = ({ path, key }: Caller): string => postText(path, `x-api-key: ${key}\r\n`, '{"id": 1}');
 
 /** Creates an Account with a quota, its Project and a mock, all with this name. Resolves when the gateways know them. */
 const addAccount = async ({ tenant }: QuotaStand, name: string, monthlyQuota: number): Promise<Caller> => {
@@ -51,10 +51,10 @@ const addAccount = async ({ tenant }: QuotaStand, name: string, monthlyQuota: nu
 
 const ledgerWrites = async (stand: QuotaStand): Promise<number> => {
   const { adminUrl } = await stand.leader();
-  return (await metricOf(adminUrl, 'standin_quota_ledger_writes_total')).get('') ?? 0;
+  return (await readMetric(adminUrl, 'standin_quota_ledger_writes_total')).get('') ?? 0;
 };
 
-const portOf = ({ url }: { readonly url: string }): number => Number(new URL(url).port);
+const portNumber = ({ url }: { readonly url: string }): number => Number(new URL(url).port);
 
 /** Returns the CPU time of one admission with an available permit in microseconds, without the rest of a request. */
 const admissionMicros = async (): Promise<number> => {
@@ -80,7 +80,7 @@ const measureCpu = async (stand: QuotaStand, without: Caller, plenty: Caller): P
   const gateway = stand.gateway(0);
   const { pid } = gateway.process;
   const settle = async (): Promise<void> => {
-    const backlog = () => metricOf(gateway.adminUrl, 'standin_deliver_backlog_bytes');
+    const backlog = () => readMetric(gateway.adminUrl, 'standin_deliver_backlog_bytes');
     await eventually('everything to be delivered', backlog, {
       accept: (bytes) => bytes.get('') === 0,
       timeoutMs: 60_000,
@@ -89,8 +89,8 @@ const measureCpu = async (stand: QuotaStand, without: Caller, plenty: Caller): P
   const contender = (name: string, caller: Caller): Contender => ({
     name,
     pid,
-    port: portOf(gateway),
-    request: requestOf(caller),
+    port: portNumber(gateway),
+    request: callerRequest(caller),
     settle,
     countRows: undefined,
     stop: () => Promise.resolve(),
@@ -106,7 +106,9 @@ const measureCpu = async (stand: QuotaStand, without: Caller, plenty: Caller): P
   for (let round = -WARM_UPS; round < ROUNDS; round++) {
     // The order of the two accounts alternates.
     for (const index of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-      const { cpuMicrosPerRequest, others: disturbance } = await roundOf(contenders[index], { seconds: ROUND_SECONDS });
+      const { cpuMicrosPerRequest, others: disturbance } = await runRound(contenders[index], {
+        seconds: ROUND_SECONDS,
+      });
       if (round < 0) continue;
       micros[index].push(cpuMicrosPerRequest);
       disturbances.push(disturbance);
@@ -147,8 +149,8 @@ const load = async (
   const results = await Promise.all(
     stand.deployment.gateways.map((gateway) =>
       runLoad({
-        port: portOf(gateway),
-        requests: [requestOf(caller)],
+        port: portNumber(gateway),
+        requests: [callerRequest(caller)],
         connections: CONNECTIONS,
         seconds,
         ...(perSecond !== undefined && { perSecond }),

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { json } from '../torture/stand.ts';
-import { postOf, settled, startStandin, type Contender } from './contenders.ts';
+import { postText, settled, startStandin, type Contender } from './contenders.ts';
 import { median, printMeasurements, printTable } from './machine.ts';
 import type { BenchOptions } from './options.ts';
-import { limitOf, medianRound, roundOf, type Round } from './rounds.ts';
+import { roundLimit, medianRound, runRound, type Round } from './rounds.ts';
 import { TARGETS } from './targets.ts';
 
 const SWITCH = pathToFileURL(path.join(import.meta.dirname, 'switch-refusal-counts.ts')).href;
@@ -25,7 +25,7 @@ export const benchRefusals = async ({ seconds }: BenchOptions): Promise<boolean>
   const { pid } = stand.gateway;
   await stand.publish({ slug: '/orders', method: 'POST', action: json('{"id": 1}') });
   const toSlug = (slug: string): string =>
-    postOf(`/${stand.own.uri}${slug}`, `x-api-key: ${stand.own.key}\r\n`, '{"a": 1}');
+    postText(`/${stand.own.uri}${slug}`, `x-api-key: ${stand.own.key}\r\n`, '{"a": 1}');
   const contender: Contender = {
     name: 'Standin',
     pid,
@@ -46,14 +46,14 @@ export const benchRefusals = async ({ seconds }: BenchOptions): Promise<boolean>
         process.kill(pid, 'SIGUSR2');
         isCounting = !isCounting;
       }
-      const round = await roundOf(contender, { seconds, refused });
+      const round = await runRound(contender, { seconds, refused });
       if (turn >= WARM_UPS) (isCounting ? counted : uncounted).push(round);
     }
   }
   const rows = Object.entries({ counted, 'not counted': uncounted }).map(([name, rounds]) => {
     const round = medianRound(rounds);
     const perSecond = Math.round(round.perSecond / 2);
-    return { name, 'accepted/s': perSecond, 'CPU µs': round.cpuMicrosPerRequest.toFixed(1), limit: limitOf(round) };
+    return { name, 'accepted/s': perSecond, 'CPU µs': round.cpuMicrosPerRequest.toFixed(1), limit: roundLimit(round) };
   });
   printTable(rows);
   // The rounds of a pair ran one after the other, so their ratio varies less than that of the medians.

@@ -1,10 +1,10 @@
 import type { ResponseConfig } from '@standin/contract';
 import { json } from '../torture/stand.ts';
-import { postOf, settled, startStandin, type Contender } from './contenders.ts';
+import { postText, settled, startStandin, type Contender } from './contenders.ts';
 import { MEASURED_ENV, measureDelayed } from './delayed.ts';
 import { printMeasurements, printTable } from './machine.ts';
 import type { BenchOptions } from './options.ts';
-import { limitOf, medianRound, roundOf, type Round } from './rounds.ts';
+import { roundLimit, medianRound, runRound, type Round } from './rounds.ts';
 import { TARGETS } from './targets.ts';
 
 const ROUNDS = 5;
@@ -56,8 +56,8 @@ export const benchResponses = async ({ seconds }: BenchOptions): Promise<boolean
       { slug: '/templates/{id}', method: 'POST', action: { ...action, body: template, template: 'CEL' } },
       { slug: '/expressions', method: 'POST', action, responses: [expression] },
     );
-    const requestOf = (path: string): string =>
-      postOf(`/${stand.own.uri}${path}`, `x-api-key: ${stand.own.key}\r\nx-plan: plan-7\r\n`, '{"a": 1}');
+    const requestText = (path: string): string =>
+      postText(`/${stand.own.uri}${path}`, `x-api-key: ${stand.own.key}\r\nx-plan: plan-7\r\n`, '{"a": 1}');
     const paths = {
       [PLAIN]: '/plain/orders',
       'path parameter': '/orders/1001',
@@ -69,7 +69,7 @@ export const benchResponses = async ({ seconds }: BenchOptions): Promise<boolean
       name,
       pid: stand.gateway.pid,
       port: stand.port,
-      request: requestOf(path),
+      request: requestText(path),
       settle: () => settled(stand),
       countRows: undefined,
       stop: () => Promise.resolve(),
@@ -77,7 +77,7 @@ export const benchResponses = async ({ seconds }: BenchOptions): Promise<boolean
     const rounds = new Map<string, Round[]>(contenders.map(({ name }) => [name, []]));
     for (let turn = 0; turn < WARM_UPS + ROUNDS; turn += 1) {
       for (const contender of contenders) {
-        const round = await roundOf(contender, { seconds });
+        const round = await runRound(contender, { seconds });
         if (turn >= WARM_UPS) rounds.get(contender.name)?.push(round);
       }
     }
@@ -87,7 +87,7 @@ export const benchResponses = async ({ seconds }: BenchOptions): Promise<boolean
         name,
         'requests/s': Math.round(round.perSecond),
         'CPU µs': round.cpuMicrosPerRequest.toFixed(1),
-        limit: limitOf(round),
+        limit: roundLimit(round),
       })),
     );
     const plain = results[0]?.round.perSecond ?? 0;
@@ -96,7 +96,7 @@ export const benchResponses = async ({ seconds }: BenchOptions): Promise<boolean
       const ratio = round.perSecond / plain;
       return { what: name, measured: `${ratio.toFixed(2)} × ${PLAIN}`, target: `≥ ${min}`, met: ratio >= min };
     });
-    const delayed = await measureDelayed(stand, requestOf(paths[PLAIN]));
+    const delayed = await measureDelayed(stand, requestText(paths[PLAIN]));
     printMeasurements([...measurements, ...delayed]);
     return [...measurements, ...delayed].every(({ met }) => met);
   } finally {

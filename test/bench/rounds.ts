@@ -32,16 +32,16 @@ const BUSY_MIN = 0.95;
 export const OTHERS_MAX = 0.1;
 export const CONNECTIONS = 64;
 
-const clocksOf = async (pid: number) => ({
+const readClocks = async (pid: number) => ({
   nowS: performance.now() / 1_000,
   ranS: await cpuSeconds(pid),
   busyS: await coreBusySeconds(SERVER_CORE),
 });
 
-export const roundOf = async (contender: Contender, { refused, ...options }: RoundOptions): Promise<Round> => {
+export const runRound = async (contender: Contender, { refused, ...options }: RoundOptions): Promise<Round> => {
   const { pid, port, request } = contender;
   await contender.settle();
-  const before = await clocksOf(pid);
+  const before = await readClocks(pid);
   const load = {
     port,
     requests: refused === undefined ? [request] : refused.flatMap((one) => [request, one]),
@@ -49,7 +49,7 @@ export const roundOf = async (contender: Contender, { refused, ...options }: Rou
     ...options,
   };
   const result = await runLoad(load, { core: OTHER_CORE });
-  const after = await clocksOf(pid);
+  const after = await readClocks(pid);
   const [ranS, busyS] = [after.ranS - before.ranS, after.busyS - before.busyS];
   if (result.refused > 0 && refused === undefined)
     console.log(`${contender.name}: ${result.refused} responses were not 200`);
@@ -83,7 +83,7 @@ export const medianRound = (rounds: readonly Round[]): Round => {
 };
 
 /** Returns the limit in a closed loop. `neither` means that the server waited for another resource, such as its disk. */
-export const limitOf = ({ ran, others, generatorBusy }: Round): Limit => {
+export const roundLimit = ({ ran, others, generatorBusy }: Round): Limit => {
   if (ran + others >= BUSY_MIN) return others > OTHERS_MAX ? 'others on it' : 'its core';
   return generatorBusy >= BUSY_MIN ? 'generator' : 'neither';
 };

@@ -45,7 +45,7 @@ export const hasEnded = (child: ChildProcess): boolean =>
   child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
 
 /** Returns the end of the program's log, for an error message. */
-export const logTailOf = async ({
+export const readLogTail = async ({
   name,
   directory,
 }: Pick<BackgroundCommand, 'name' | 'directory'>): Promise<string> => {

@@ -5,7 +5,7 @@ import { request } from 'node:https';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../harness/ports.ts';
-import { hasEnded, logTailOf, startInBackground, stopInBackground } from './background-process.ts';
+import { hasEnded, readLogTail, startInBackground, stopInBackground } from './background-process.ts';
 import { kubeconfigYaml } from './kubeconfig.ts';
 
 /** A running Kubernetes control plane: API server, etcd and controller manager. */
@@ -148,7 +148,7 @@ const untilReady = async (layout: Layout, child: ChildProcess): Promise<void> =>
     if (last === 'ok') return;
     await delay(READY_POLL_MS);
   }
-  const log = await logTailOf({ name: 'api', directory: layout.directory });
+  const log = await readLogTail({ name: 'api', directory: layout.directory });
   const what = hasEnded(child) ? 'ended' : `was not ready after ${READY_TIMEOUT_MS / 1000} s (${last.slice(0, 500)})`;
   throw new Error(`kube-apiserver ${what}. Its log ends with:\n${log}`);
 };

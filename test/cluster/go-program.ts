@@ -106,12 +106,12 @@ export const goVersion = async (): Promise<string> => {
 export const cacheFolder = (): string =>
   path.join(process.env['XDG_CACHE_HOME'] ?? path.join(homedir(), '.cache'), 'standin');
 
-const binaryOf = async (name: GoProgram): Promise<string> =>
+const binaryPath = async (name: GoProgram): Promise<string> =>
   path.join(cacheFolder(), `${name}-${await sourceHash(SOURCES[name].module)}`);
 
 /** Returns whether the program must be built. Returns false if a build is impossible. */
 export const lacksGoProgram = async (name: GoProgram): Promise<boolean> =>
-  binaryOf(name).then(
+  binaryPath(name).then(
     (binary) => !existsSync(binary),
     (error: unknown) => {
       if (error instanceof MissingToolError) return false;
@@ -125,7 +125,7 @@ export const lacksGoProgram = async (name: GoProgram): Promise<boolean> =>
  * usable Go, and an Error with the last lines of the compiler output if the build fails.
  */
 export const buildGoProgram = async (name: GoProgram, onProgress: Progress): Promise<string> => {
-  const binary = await binaryOf(name);
+  const binary = await binaryPath(name);
   if (existsSync(binary)) return binary;
   await mkdir(cacheFolder(), { recursive: true });
   // The lock only avoids a second build. The rename in `compile` alone keeps the cache consistent.

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../harness/eventually.ts';
 import {
   ask,
-  itemsOf,
+  listedRequests,
   readDocument,
   startApi,
   violations,
@@ -22,7 +22,7 @@ let id: string;
 beforeAll(async () => {
   dev = await startApi();
   document = await readDocument(dev.api);
-  id = itemsOf(await ask(`${dev.shop}/requests?order=oldest-first&limit=1`))[0]?.id ?? '';
+  id = listedRequests(await ask(`${dev.shop}/requests?order=oldest-first&limit=1`))[0]?.id ?? '';
 });
 afterAll(() => dev.process.kill());
 
@@ -60,7 +60,7 @@ describe('the replay API', () => {
     const answer = expectAnswer('getReplayResult', 200, await ask(`${dev.shop}/replays/${name}/results/${id}`));
     expect(answer).toMatchObject({ response: { status: 201, truncated: false } });
     const q = encodeURIComponent(`header.standin-replay-of:${id}`);
-    expect(itemsOf(await ask(`${dev.shop}/requests:wait?q=${q}&timeout=20s`))).toHaveLength(1);
+    expect(listedRequests(await ask(`${dev.shop}/requests:wait?q=${q}&timeout=20s`))).toHaveLength(1);
     expect(expectAnswer('listReplays', 200, await ask(`${dev.shop}/replays`))).toMatchObject({ items: [{ name }] });
   });
 

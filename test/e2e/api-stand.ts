@@ -66,7 +66,7 @@ export const ask = async (url: string, { method = 'GET', headers = {}, body }: A
 };
 
 /** Returns the items of a list. With `view=summary`, the entries lack some fields of LogEntry. */
-export const itemsOf = ({ json }: Pick<ApiAnswer, 'json'>): readonly LogEntry[] =>
+export const listedRequests = ({ json }: Pick<ApiAnswer, 'json'>): readonly LogEntry[] =>
   (json as { readonly items: readonly LogEntry[] }).items;
 
 const documentSchema = z.looseObject({

@@ -1,7 +1,7 @@
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../harness/eventually.ts';
-import { ask, itemsOf, readDocument, startApi, violations, type ApiRun } from './api-stand.ts';
+import { ask, listedRequests, readDocument, startApi, violations, type ApiRun } from './api-stand.ts';
 import { startProcess } from '../harness/processes.ts';
 import { call, printLog, standin } from './dev-stand.ts';
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => dev.process.kill());
 
-const shownOf = (items: ReturnType<typeof itemsOf>): string[] =>
+const requestLines = (items: ReturnType<typeof listedRequests>): string[] =>
   items.map(({ method, status, endpoint }) => `${method} ${status} ${endpoint}`);
 
 describe('reads', () => {
@@ -31,19 +31,23 @@ describe('reads', () => {
   test('lists the requests of one project as standin logs prints them', async () => {
     const answer = await ask(`${dev.shop}/requests`);
     expect(answer.headers).toMatchObject({ 'content-type': 'application/json', 'cache-control': 'no-store' });
-    expect(itemsOf(answer)).toEqual((await printLog(dev.data, '-p', 'shop')).toReversed());
+    expect(listedRequests(answer)).toEqual((await printLog(dev.data, '-p', 'shop')).toReversed());
     expect(answer.json).not.toHaveProperty('nextCursor');
-    const [last] = itemsOf(answer);
+    const [last] = listedRequests(answer);
     expect((await ask(`${dev.shop}/requests/${last?.id ?? ''}`)).json).toEqual(last);
   });
 
   test('lists requests in pages, in both orders, as JSON or as lines', async () => {
     const page = async (query: string) => (await ask(`${dev.shop}/requests?view=summary&${query}`)).json;
     const first = (await page('order=oldest-first&limit=3')) as { items: never[]; nextCursor: string };
-    expect(shownOf(first.items)).toEqual(['POST 201 create-order', 'GET 200 list-orders', 'DELETE 204 cancel-order']);
+    expect(requestLines(first.items)).toEqual([
+      'POST 201 create-order',
+      'GET 200 list-orders',
+      'DELETE 204 cancel-order',
+    ]);
     expect(first.items[0]).not.toHaveProperty('request');
     const second = (await page(`order=oldest-first&limit=3&cursor=${first.nextCursor}`)) as { items: never[] };
-    expect(shownOf(second.items)).toEqual(['POST 502 down']);
+    expect(requestLines(second.items)).toEqual(['POST 502 down']);
     expect(second).not.toHaveProperty('nextCursor');
 
     const lines = await ask(`${dev.shop}/requests?limit=2`, { headers: { accept: 'application/x-ndjson' } });
@@ -53,7 +57,7 @@ describe('reads', () => {
       'cancel-order',
     ]);
     const next = String(lines.headers['standin-next-cursor']);
-    expect(shownOf(((await page(`limit=1&cursor=${next}`)) as { items: never[] }).items)).toEqual([
+    expect(requestLines(((await page(`limit=1&cursor=${next}`)) as { items: never[] }).items)).toEqual([
       'GET 200 list-orders',
     ]);
   });
@@ -66,7 +70,7 @@ describe('reads', () => {
     ['to=2026-01-01T00:00:00Z', []],
   ])('%s filters the requests', async (query, expected) => {
     const answer = await ask(`${dev.shop}/requests?${query}`);
-    expect(shownOf(itemsOf(answer))).toEqual(expected);
+    expect(requestLines(listedRequests(answer))).toEqual(expected);
     const counted = query.replace('&limit=1', '');
     if (counted === query) {
       expect((await ask(`${dev.shop}/requests:count?${query}`)).json).toEqual({ count: expected.length });
@@ -76,7 +80,9 @@ describe('reads', () => {
   test('returns bodies as the captured bytes', async () => {
     const bytes = Buffer.from([0, 255, 237, 160, 128, 13, 10, 60]);
     await request(`${dev.url}/v1/orders`, { method: 'POST', headers: { 'x-api-key': dev.apiKey }, body: bytes });
-    const [found] = itemsOf(await ask(`${dev.shop}/requests:wait?q=body:${encodeURIComponent(String.raw`\x00\xff`)}`));
+    const [found] = listedRequests(
+      await ask(`${dev.shop}/requests:wait?q=body:${encodeURIComponent(String.raw`\x00\xff`)}`),
+    );
     const body = await ask(`${dev.shop}/requests/${found?.id ?? ''}/body`);
     expect(body.bytes).toEqual(bytes);
     expect(body.headers).toMatchObject({
@@ -97,14 +103,17 @@ describe('waiting', () => {
     await call(dev, '/v1/orders?wait-a=2');
     const { status, json } = await waiting;
     expect(status).toBe(200);
-    expect(itemsOf({ json }).map(({ query }) => query)).toEqual(['wait-a=1', 'wait-a=2']);
+    expect(listedRequests({ json }).map(({ query }) => query)).toEqual(['wait-a=1', 'wait-a=2']);
     // Requests that are already in the log count.
     expect((await ask(`${dev.shop}/requests:wait?q=query:wait-a&count=2&timeout=0s`)).status).toBe(200);
   });
 
   test('ends at the timeout and returns the requests that arrived', async () => {
     await call(dev, '/v1/orders?wait-b=1');
-    await eventually('the request', async () => itemsOf(await ask(`${dev.shop}/requests?q=query:wait-b`)).length === 1);
+    await eventually(
+      'the request',
+      async () => listedRequests(await ask(`${dev.shop}/requests?q=query:wait-b`)).length === 1,
+    );
     const { status, json } = await ask(`${dev.shop}/requests:wait?q=query:wait-b&count=2&timeout=400ms&view=summary`);
     expect(status).toBe(408);
     expect(json).toMatchObject({
@@ -115,11 +124,11 @@ describe('waiting', () => {
   });
 
   test('omits requests that were captured before', async () => {
-    const [newest] = itemsOf(await ask(`${dev.shop}/requests?limit=1`));
+    const [newest] = listedRequests(await ask(`${dev.shop}/requests?limit=1`));
     const after = newest?.id ?? '';
     const waiting = ask(`${dev.shop}/requests:wait?after=${after}&view=summary`);
     await call(dev, '/v1/orders?wait-c=1');
-    expect(itemsOf(await waiting).map(({ query }) => query)).toEqual(['wait-c=1']);
+    expect(listedRequests(await waiting).map(({ query }) => query)).toEqual(['wait-c=1']);
     const unknown = await ask(`${dev.shop}/requests:wait?after=01931f3e-0000-7000-8000-000000000000`);
     expect(unknown.json).toMatchObject({ status: 404, code: 'request_not_found' });
   });
@@ -213,7 +222,7 @@ describe('invalid requests', () => {
 
 test('responses conform to the OpenAPI document', async () => {
   const document = await readDocument(dev.api);
-  const [newest] = itemsOf(await ask(`${dev.shop}/requests?limit=1`));
+  const [newest] = listedRequests(await ask(`${dev.shop}/requests?limit=1`));
   const id = newest?.id ?? '';
   const checks: readonly (readonly [string, string])[] = [
     ['listProjects', `${dev.api}/projects`],

@@ -4,14 +4,14 @@ import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import type { Cluster } from '../harness/cluster.ts';
 import { deploy, type DeployedOperator, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
-import { asList, objectsOf, renderChart } from '../harness/helm.ts';
+import { asList, parseObjects, renderChart } from '../harness/helm.ts';
 import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { freePort } from '../harness/ports.ts';
 import { startProcess } from '../harness/processes.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 import { ask } from './api-stand.ts';
 import { createPerson, startClusterDashboard, type ClusterDashboard } from './cluster-dashboard.ts';
-import { metricOf, post, Tenant } from './tenant.ts';
+import { readMetric, post, Tenant } from './tenant.ts';
 
 /**
  * Tests `watch.namespaces`. The operator and the dashboard run with the Roles that the chart creates for one team's namespace, and
@@ -30,7 +30,7 @@ const RIGHTS = ['service-accounts', 'operator/rbac', 'dashboard/rbac'].map((name
 
 const rendered = async () => {
   const set = [`watch.namespaces={${team.namespace}}`];
-  return objectsOf(await renderChart({ chartCase: 'namespaced', namespace: system, set, only: RIGHTS }));
+  return parseObjects(await renderChart({ chartCase: 'namespaced', namespace: system, set, only: RIGHTS }));
 };
 
 beforeAll(async () => {
@@ -89,7 +89,7 @@ const operator = (): DeployedOperator => {
 };
 /** Returns the number of the operator's calls with this method that the API server has denied. */
 const refusals = async (adminUrl: string, method: string): Promise<number> => {
-  const all = await metricOf(adminUrl, 'rest_client_requests_total');
+  const all = await readMetric(adminUrl, 'rest_client_requests_total');
   return [...all]
     .filter(([labels]) => labels.includes('code="403"') && labels.includes(`method="${method}"`))
     .reduce((sum, [, count]) => sum + count, 0);
@@ -116,7 +116,7 @@ interface NeededPermission {
 }
 
 const SHARE = { projectRef: { name: 'shop' }, requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe' };
-const sha256Of = (n: number): string => n.toString(16).padStart(64, '0');
+const tokenDigest = (n: number): string => n.toString(16).padStart(64, '0');
 
 const RESOURCES_ROLE = 'standin-operator-resources';
 const noAction = (): Promise<void> => Promise.resolve();
@@ -151,7 +151,7 @@ const NEEDED: readonly NeededPermission[] = [
     method: 'DELETE',
     // The Share ended so long ago that the operator removes it immediately.
     provoke: (n) =>
-      team.apply('Share', `expired-${n}`, { ...SHARE, tokenSha256: sha256Of(n), expiresAt: '2020-01-01T00:00:00Z' }),
+      team.apply('Share', `expired-${n}`, { ...SHARE, tokenSha256: tokenDigest(n), expiresAt: '2020-01-01T00:00:00Z' }),
   },
   { role: 'standin-operator', resource: 'leases', verb: 'update', method: 'PUT', provoke: noAction },
 ];

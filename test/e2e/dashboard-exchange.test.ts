@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../cluster/run-command.ts';
-import { axeViolations, overflowOf, startBrowser } from '../harness/browser.ts';
+import { axeViolations, horizontalOverflow, startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
 import { goto, hydrated, SHOP, watched } from './dashboard-stand.ts';
 import { readLog } from './dev-stand.ts';
@@ -132,7 +132,7 @@ describe('a request', () => {
         await response.getByRole('link', { name: 'Hex' }).click();
         await response.getByText('00000000').waitFor();
         expect(await page.getByText('00000000').count()).toBe(1);
-        await expect.poll(() => overflowOf(page)).toBeLessThanOrEqual(0);
+        await expect.poll(() => horizontalOverflow(page)).toBeLessThanOrEqual(0);
         expect(await axeViolations(page)).toEqual([]);
       }
       await page.keyboard.press(']');

@@ -45,7 +45,7 @@ afterAll(async () => {
 });
 
 const at = (url: string): string => `${run.dashboard}${url}`;
-const fileOf = (name: string): string => path.join(run.manifests, `${name}.yaml`);
+const manifestFile = (name: string): string => path.join(run.manifests, `${name}.yaml`);
 
 const call = async (name: string, sent: Readonly<Record<string, string>> = {}) => {
   const options = { method: 'POST', headers: { 'x-api-key': run.apiKey, ...sent }, body: '{}' } as const;
@@ -59,7 +59,7 @@ const captured = async (
   manifest = endpoint(name, forward(`${upstream.url}/${name}`)),
   target = name,
 ): Promise<string> => {
-  await writeFile(fileOf(name), manifest);
+  await writeFile(manifestFile(name), manifest);
   await expect.poll(async () => (await call(target, { 'x-plan': 'gold' })).status).not.toBe(404);
   const id = await eventually('the request in the log', async () => {
     const [entry] = await readLog(run.data, '--endpoint', name, '--limit', '1');
@@ -77,7 +77,7 @@ const onPage = async (url: string, use: (page: Page) => Promise<void>): Promise<
 };
 
 test('an endpoint cannot forward to the dashboard, whose API needs no login here', async () => {
-  await writeFile(fileOf('own'), endpoint('own', forward(`${run.dashboard}/api/v1/namespaces`)));
+  await writeFile(manifestFile('own'), endpoint('own', forward(`${run.dashboard}/api/v1/namespaces`)));
   await expect.poll(async () => (await call('own')).status).not.toBe(404);
   const { status, text } = await call('own');
   expect([status, (JSON.parse(text) as { code: string }).code]).toEqual([502, 'upstream_blocked']);
@@ -106,7 +106,7 @@ describe('a captured response', () => {
     expect(headers).toMatchObject({ 'content-type': 'application/json', 'x-request-cost': '3' });
     expect(headers['content-encoding']).toBeUndefined();
     // The file keeps the upstream, so users can switch back by changing a single word.
-    expect(await readFile(fileOf('copied'), 'utf8')).toContain(`${upstream.url}/copied`);
+    expect(await readFile(manifestFile('copied'), 'utf8')).toContain(`${upstream.url}/copied`);
     await onPage(page, async (tab) => {
       await tab.getByRole('link', { name: 'Save as mock' }).click();
       await tab.getByText('The endpoint already returns this response.').waitFor();
@@ -129,7 +129,9 @@ describe('a captured response', () => {
       await tab.getByRole('link', { name: 'Save as mock' }).click();
       await tab.getByRole('button', { name: 'Save as mock' }).click();
       await tab.waitForURL(at(`${SHOP}/endpoints/page`));
-      await expect.poll(async () => (await readFile(fileOf('page'), 'utf8')).includes('"action": "JSON"')).toBe(true);
+      await expect
+        .poll(async () => (await readFile(manifestFile('page'), 'utf8')).includes('"action": "JSON"'))
+        .toBe(true);
     });
     await expect.poll(async () => (await call('page')).text).toBe('<p>no JSON</p>');
     expect((await call('page')).headers['content-type']).toBe('text/html');
@@ -154,7 +156,7 @@ describe('a captured response', () => {
     const managed = JSON.parse(endpoint('fluxed', forward(`${upstream.url}/fluxed`))) as { metadata: object };
     managed.metadata = { ...managed.metadata, labels: { 'kustomize.toolkit.fluxcd.io/name': 'shop' } };
     const owned = await captured('fluxed', JSON.stringify(managed));
-    const before = await readFile(fileOf('fluxed'), 'utf8');
+    const before = await readFile(manifestFile('fluxed'), 'utf8');
     await onPage(`${owned}/mock`, async (tab) => {
       await tab.getByText('Flux (shop) manages this object').waitFor();
       expect(await tab.getByRole('button', { name: 'Save as mock' }).count()).toBe(0);
@@ -165,7 +167,7 @@ describe('a captured response', () => {
       });
       expect(sent.status()).toBe(422);
     });
-    expect(await readFile(fileOf('fluxed'), 'utf8')).toBe(before);
+    expect(await readFile(manifestFile('fluxed'), 'utf8')).toBe(before);
     for (const url of [`${owned}/mock`, `${owned}/mock?as=response&chosen=true`])
       await expectAccessible(browser, at(url));
   });
@@ -195,7 +197,9 @@ describe('a captured response', () => {
       await tab.waitForURL(at(`${SHOP}/endpoints/orders`));
       await tab.locator('summary', { hasText: '{id} = 1001, query page = 2' }).waitFor();
     });
-    const written = JSON.parse(await readFile(fileOf('orders'), 'utf8')) as { spec: { responses: { name: string }[] } };
+    const written = JSON.parse(await readFile(manifestFile('orders'), 'utf8')) as {
+      spec: { responses: { name: string }[] };
+    };
     expect(written.spec.responses.map(({ name }) => name)).toEqual(['seven', 'first-order']);
     await expect.poll(async () => (await call('orders/1001?page=2')).headers['content-encoding']).toBeUndefined();
     expect((await call('orders/1001?page=2')).text).toBe(BODY);
@@ -223,10 +227,10 @@ describe('a captured response', () => {
   test('does not overwrite a change by another user', async () => {
     await onPage(`${await captured('raced')}/mock`, async (tab) => {
       const theirs = endpoint('raced', { ...forward(`${upstream.url}/other`), displayName: 'Theirs' });
-      await writeFile(fileOf('raced'), theirs);
+      await writeFile(manifestFile('raced'), theirs);
       await tab.getByRole('button', { name: 'Save as mock' }).click();
       await tab.getByRole('alert').getByText('is now at generation').waitFor();
-      expect(await readFile(fileOf('raced'), 'utf8')).toBe(theirs);
+      expect(await readFile(manifestFile('raced'), 'utf8')).toBe(theirs);
     });
   });
 });
@@ -237,9 +241,9 @@ const CREATED = 'post-all-orders-orderid-lines-lineid';
 describe('a captured 404', () => {
   test('opens the form for an endpoint with this path, whose ids become parameters', async () => {
     const all = { ...forward(`${upstream.url}/all`), slug: '/all/{path...}' };
-    await writeFile(fileOf('all'), endpoint('all', all));
+    await writeFile(manifestFile('all'), endpoint('all', all));
     // An earlier attempt of this test may have created the endpoint.
-    await rm(fileOf(`endpoint-${CREATED}`), { force: true });
+    await rm(manifestFile(`endpoint-${CREATED}`), { force: true });
     await expect.poll(async () => (await call('all/orders/7/lines/8')).text).toBe('{}');
     await expect.poll(async () => (await call('all/orders/1001/lines/%3Cb%3E|')).text).toBe('{}');
     const id = await eventually('the request in the log', async () => {
@@ -267,7 +271,7 @@ describe('a captured 404', () => {
   });
 
   test('shows why another page opens, even if a change interrupts the load of that page', async () => {
-    await writeFile(fileOf('held'), endpoint('held', { ...forward(`${upstream.url}/held`), slug: '/held' }));
+    await writeFile(manifestFile('held'), endpoint('held', { ...forward(`${upstream.url}/held`), slug: '/held' }));
     const edit = `${SHOP}/endpoints/held/edit`;
     await onPage(`${SHOP}/endpoints`, async (tab) => {
       await tab.getByRole('link', { name: 'held' }).waitFor();

@@ -66,7 +66,7 @@ const onForm = async (url: string, use: (page: Page) => Promise<void>): Promise<
 };
 const responds = (page: Page) => page.getByRole('region', { name: 'Response to the request' });
 const edited = (page: Page) => page.getByRole('region', { name: 'Response that you are editing' });
-const bodyOf = (page: Page) => responds(page).getByRole('region', { name: /^Rendered body of / });
+const renderedBody = (page: Page) => responds(page).getByRole('region', { name: /^Rendered body of / });
 const type = async (page: Page, label: string, text: string): Promise<void> => {
   await page.locator(`[contenteditable][aria-label="${label}"]`).click();
   await page.keyboard.press('Control+a');
@@ -79,13 +79,15 @@ describe('the preview', () => {
     expect(JSON.parse(sent)).toMatchObject({ note: HOSTILE });
     await onForm('plans/edit', async (page) => {
       // The same request id produces the same fake data.
-      await expect.poll(() => bodyOf(page).textContent()).toBe(sent);
+      await expect.poll(() => renderedBody(page).textContent()).toBe(sent);
       expect(await page.locator('img').count()).toBe(0);
       await responds(page).getByRole('heading', { name: 'The default response is returned' }).waitFor();
       await responds(page).getByText('The header x-plan is missing.').waitFor();
 
       await type(page, 'Body', '{"typed": "${request.json.note}"}');
-      await expect.poll(() => bodyOf(page).textContent()).toBe(JSON.stringify({ typed: HOSTILE }).replace(':', ': '));
+      await expect
+        .poll(() => renderedBody(page).textContent())
+        .toBe(JSON.stringify({ typed: HOSTILE }).replace(':', ': '));
       await type(page, 'Body', '{"typed":\n ${request.json.other}}');
       await responds(page).getByText('${request.json.other} at line 2, column 2: there is no field other').waitFor();
       await responds(page).getByText('500').waitFor();
@@ -123,11 +125,11 @@ describe('the preview', () => {
       await type(page, 'Body', '{"id": ${path.id}, "n": ${request.json.n}}');
       await responds(page).getByText('${request.json.n} at line 1, column 25').waitFor();
       await page.getByLabel('Request body').fill('{"n": 12345678901234567}');
-      await expect.poll(() => bodyOf(page).textContent()).toBe('{"id": "1", "n": 12345678901234567}');
+      await expect.poll(() => renderedBody(page).textContent()).toBe('{"id": "1", "n": 12345678901234567}');
       await page.getByLabel('Path and query').fill('/other');
       await page.getByText('The path of this request does not match the slug').waitFor();
       await page.getByLabel('Path and query').fill('/new/9');
-      await expect.poll(() => bodyOf(page).textContent()).toContain('"id": "9"');
+      await expect.poll(() => renderedBody(page).textContent()).toContain('"id": "9"');
       await page.getByLabel('Path and query').press('Enter');
       await page.getByLabel('Request headers').fill('a b: c');
       await page.getByText('Line 1 of the headers must be a header').waitFor();
@@ -148,7 +150,7 @@ describe('the preview', () => {
       const answered = page.waitForResponse((response) => response.url().endsWith('/preview'));
       await responds(page).getByText('This is the beginning of 900 kB.').waitFor();
       expect((await (await answered).body()).length).toBeLessThan(50_000);
-      expect((await bodyOf(page).textContent())?.length).toBeLessThan(20_000);
+      expect((await renderedBody(page).textContent())?.length).toBeLessThan(20_000);
     });
   });
 

@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 const at = (url: string): string => `${run.dashboard}${url}`;
-const fileOf = (name: string): string => path.join(run.manifests, `${name}.yaml`);
+const manifestFile = (name: string): string => path.join(run.manifests, `${name}.yaml`);
 
 /** Returns the status and the body of the response, such as `200 {}`. */
 const call = async (target: string, headers: Readonly<Record<string, string>> = {}): Promise<string> => {
@@ -42,7 +42,7 @@ const cards = (page: Page) => page.getByRole('list', { name: 'Responses' }).loca
 /** The names in the headings of the cards. */
 const names = async (page: Page): Promise<string[]> =>
   (await cards(page).locator('summary').allInnerTexts()).map((text) => text.split('\n')[0] ?? '');
-const manifestOf = (page: Page): Promise<string> => page.getByRole('textbox', { name: 'Manifest' }).innerText();
+const manifestText = (page: Page): Promise<string> => page.getByRole('textbox', { name: 'Manifest' }).innerText();
 const save = async (page: Page, name: string): Promise<void> => {
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.waitForURL(at(`${SHOP}/endpoints/${name}`));
@@ -65,7 +65,7 @@ const MOCK = { method: 'GET', action: 'JSON', json: { body: '{"plan": "free"}' }
 
 describe('the form', () => {
   test('adds two responses, and requests that meet their conditions get them', async () => {
-    await writeFile(fileOf('plan'), endpoint('plan', { ...MOCK, slug: '/plans/{id}' }));
+    await writeFile(manifestFile('plan'), endpoint('plan', { ...MOCK, slug: '/plans/{id}' }));
     await expect.poll(() => call('/plans/42')).toBe('200 {"plan": "free"}');
     await onPage(`${SHOP}/endpoints/plan/edit`, async (page) => {
       await page.getByRole('button', { name: 'Add response' }).click();
@@ -98,7 +98,7 @@ describe('the form', () => {
       await editor(page, 1).click();
       await page.keyboard.press('Control+a');
       await page.keyboard.insertText('<plan/>');
-      await expect.poll(() => manifestOf(page)).toContain('body: <plan/>');
+      await expect.poll(() => manifestText(page)).toContain('body: <plan/>');
       await save(page, 'plan');
     });
     await expect.poll(() => call('/plans/42')).toBe('201 {}');
@@ -111,7 +111,7 @@ describe('the form', () => {
   });
 
   test('moves, copies and removes responses using only the keyboard, and keeps what it does not show', async () => {
-    await writeFile(fileOf('moved'), endpoint('moved', { ...MOCK, ...RESPONSES, slug: '/moved' }));
+    await writeFile(manifestFile('moved'), endpoint('moved', { ...MOCK, ...RESPONSES, slug: '/moved' }));
     await expect.poll(() => call('/moved?png', { 'x-plan': 'gold' })).toBe('200 {"plan": "gold"}');
     await onPage(`${SHOP}/endpoints/moved/edit`, async (page) => {
       await tabTo(page, 'Move png up');
@@ -132,18 +132,18 @@ describe('the form', () => {
       await tabTo(page, 'Remove gold-copy-2');
       await page.keyboard.press('Enter');
       expect(await names(page)).toEqual(['png', 'gold']);
-      await expect.poll(() => manifestOf(page)).not.toContain('gold-copy');
+      await expect.poll(() => manifestText(page)).not.toContain('gold-copy');
       await save(page, 'moved');
     });
     await expect.poll(() => call('/moved?png', { 'x-plan': 'gold' })).toContain('PNG');
-    const written = await readFile(fileOf('moved'), 'utf8');
+    const written = await readFile(manifestFile('moved'), 'utf8');
     expect((JSON.parse(written) as { spec: object }).spec).toMatchObject({
       responses: RESPONSES.responses.toReversed(),
     });
   });
 
   test('shows errors next to the fields of a response, and opens its card', async () => {
-    await writeFile(fileOf('faulty'), endpoint('faulty', { ...MOCK, ...RESPONSES, slug: '/faulty/{id}' }));
+    await writeFile(manifestFile('faulty'), endpoint('faulty', { ...MOCK, ...RESPONSES, slug: '/faulty/{id}' }));
     await expect.poll(() => call('/faulty/1')).toBe('200 {"plan": "free"}');
     await onPage(`${SHOP}/endpoints/faulty/edit`, async (page) => {
       const first = cards(page).nth(0);
@@ -179,7 +179,7 @@ describe('the form', () => {
   });
 
   test('changes responses without JavaScript', async () => {
-    await writeFile(fileOf('plain'), endpoint('plain', { ...MOCK, ...RESPONSES, slug: '/plain' }));
+    await writeFile(manifestFile('plain'), endpoint('plain', { ...MOCK, ...RESPONSES, slug: '/plain' }));
     await expect.poll(() => call('/plain')).toBe('200 {"plan": "free"}');
     const context = await browser.newContext({ javaScriptEnabled: false });
     const page = await context.newPage();
@@ -216,7 +216,7 @@ describe('the form', () => {
   });
 
   test('keeps what was entered in a card that is closed and opened again', async () => {
-    await writeFile(fileOf('again'), endpoint('again', { ...MOCK, ...RESPONSES, slug: '/again' }));
+    await writeFile(manifestFile('again'), endpoint('again', { ...MOCK, ...RESPONSES, slug: '/again' }));
     await expect.poll(() => call('/again')).toBe('200 {"plan": "free"}');
     await onPage(`${SHOP}/endpoints/again/edit`, async (page) => {
       const first = cards(page).nth(0);
@@ -233,14 +233,14 @@ describe('the form', () => {
       await first.getByLabel('Delay').selectOption('Fixed');
       await first.getByLabel('Duration').fill('1ms');
       await first.locator('summary').click();
-      await expect.poll(() => manifestOf(page)).toContain('fixed: 1ms');
+      await expect.poll(() => manifestText(page)).toContain('fixed: 1ms');
       await save(page, 'again');
     });
     await expect.poll(() => call('/again', { 'x-plan': 'silver' })).toBe('200 {"plan":\n "again"}');
   });
 
   test('has expressions as conditions and in bodies, and shows their errors', async () => {
-    await writeFile(fileOf('cel'), endpoint('cel', { ...MOCK, ...RESPONSES, slug: '/cel/{id}' }));
+    await writeFile(manifestFile('cel'), endpoint('cel', { ...MOCK, ...RESPONSES, slug: '/cel/{id}' }));
     await expect.poll(() => call('/cel/9')).toBe('200 {"plan": "free"}');
     await onPage(`${SHOP}/endpoints/cel/edit`, async (page) => {
       const first = cards(page).nth(0);
@@ -250,14 +250,14 @@ describe('the form', () => {
       await expression.fill("path.order == '9'");
       await first.getByText('path has no field order: use path.id').waitFor();
       await expression.fill("// The ninth\npath.id == '9'");
-      await expect.poll(() => manifestOf(page)).toContain('// The ninth\n');
+      await expect.poll(() => manifestText(page)).toContain('// The ninth\n');
       await first.locator('summary', { hasText: "path.id == '9'" }).waitFor();
       await expect.poll(() => expression.getAttribute('aria-invalid')).toBe(null);
       await first.getByRole('checkbox', { name: 'Template' }).check();
       await editor(page, 0).click();
       await page.keyboard.press('Control+a');
       await page.keyboard.insertText('{"id": ${path.id}}');
-      await expect.poll(() => manifestOf(page)).toContain('template: CEL');
+      await expect.poll(() => manifestText(page)).toContain('template: CEL');
       await save(page, 'cel');
       await page.locator('summary', { hasText: "path.id == '9'" }).click();
       await page.getByText('Template: expressions in the body').waitFor();
@@ -276,7 +276,7 @@ describe('the form', () => {
   });
 
   test('is accessible with open responses', async () => {
-    await writeFile(fileOf('look'), endpoint('look', { ...MOCK, ...RESPONSES, slug: '/look/{id}' }));
+    await writeFile(manifestFile('look'), endpoint('look', { ...MOCK, ...RESPONSES, slug: '/look/{id}' }));
     await expect.poll(() => call('/look/1')).toBe('200 {"plan": "free"}');
     await expectAccessible(browser, at(`${SHOP}/endpoints/look/edit`), async (page) => {
       await cards(page).nth(0).locator('summary').click();
@@ -287,7 +287,7 @@ describe('the form', () => {
 });
 
 test('the overview shows the responses in order, with their conditions and content', async () => {
-  await writeFile(fileOf('shown'), endpoint('shown', { ...MOCK, ...RESPONSES, slug: '/shown' }));
+  await writeFile(manifestFile('shown'), endpoint('shown', { ...MOCK, ...RESPONSES, slug: '/shown' }));
   await expect.poll(() => call('/shown')).toBe('200 {"plan": "free"}');
   await onPage(`${SHOP}/endpoints/shown`, async (page) => {
     const items = page.getByRole('list', { name: 'Responses with conditions' }).locator('> li');

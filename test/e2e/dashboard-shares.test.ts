@@ -3,9 +3,9 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { axeViolations, openPage, overflowOf, startBrowser } from '../harness/browser.ts';
+import { axeViolations, openPage, horizontalOverflow, startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
-import { goto, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
+import { goto, responseStatus, SHOP, startDashboard, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
 import { endpoint, mock, newFolders, standin } from './dev-stand.ts';
 import { expectAccessible } from './expect-accessible.ts';
 
@@ -84,7 +84,7 @@ const at = (url: string): string => `${run.dashboard}${url}`;
 const exchangeUrl = (project: string, id: string): string => at(`${project}/traffic/${id}`);
 
 const PREVIEW = '[data-share-preview]';
-const textOf = (page: Page, selector: string): Promise<string> => page.locator(selector).innerText();
+const innerText = (page: Page, selector: string): Promise<string> => page.locator(selector).innerText();
 
 const openDialog = async (page: Page, url = exchangeUrl(SHOP, exchange)): Promise<void> => {
   await goto(page, url);
@@ -98,17 +98,11 @@ const createLink = async (page: Page): Promise<string> => {
   return page.getByRole('textbox', { name: 'Link' }).inputValue();
 };
 
-const statusOf = async (url: string): Promise<number> => {
-  const { statusCode, body } = await request(url);
-  await body.dump();
-  return statusCode;
-};
-
 describe('a link', () => {
   test('is created using only the keyboard and shows the same as the preview, without JavaScript, until it is revoked', async () => {
     const { page, close, complaints } = await watched(browser);
     await openDialog(page);
-    const preview = await textOf(page, `${PREVIEW} article`);
+    const preview = await innerText(page, `${PREVIEW} article`);
     for (const secret of [PASSWORD, 'secret-0123456789', 'tok-0123456789']) expect(preview).not.toContain(secret);
     expect(preview).toContain('Redacted: ');
     expect(preview).toContain('"total": 10.0');
@@ -137,7 +131,7 @@ describe('a link', () => {
 
     const visitor = await openPage(browser, { javaScriptEnabled: false });
     await visitor.page.goto(link);
-    expect(await textOf(visitor.page, 'article')).toBe(preview);
+    expect(await innerText(visitor.page, 'article')).toBe(preview);
 
     await page.getByRole('link', { name: 'All links in this project' }).click();
     await page.getByRole('link', { name: 'POST /v1/orders?token=[redacted]&page=2' }).waitFor();
@@ -145,7 +139,7 @@ describe('a link', () => {
     await page.getByRole('button', { name: /^Revoke share-/ }).click();
     await page.getByRole('button', { name: 'Revoke link' }).click();
     await page.getByText('Link revoked.').waitFor();
-    expect(await statusOf(link)).toBe(404);
+    expect(await responseStatus(link)).toBe(404);
     await visitor.page.reload();
     await visitor.page.getByRole('heading', { name: 'Link not available' }).waitFor();
     expect([...complaints, ...visitor.complaints].filter((text) => !text.startsWith('Failed to load'))).toEqual([]);
@@ -157,7 +151,7 @@ describe('a link', () => {
     await openDialog(page);
     const paths = page.getByLabel('JSON paths');
     await paths.fill(`${await paths.inputValue()}\n$.card.number`);
-    await expect.poll(() => textOf(page, PREVIEW)).not.toContain(CARD);
+    await expect.poll(() => innerText(page, PREVIEW)).not.toContain(CARD);
     await paths.fill('$.card[');
     await page.getByText(/^Line 1 must be a path such as/).waitFor();
     await page.getByRole('button', { name: 'Create link' }).click();
@@ -178,15 +172,15 @@ describe('a link', () => {
     const { page, close } = await watched(browser);
     await openDialog(page);
     const link = await createLink(page);
-    expect(await statusOf(link)).toBe(200);
+    expect(await responseStatus(link)).toBe(200);
     const account = path.join(run.manifests, 'account.yaml');
     const before = await readFile(account, 'utf8');
     await writeFile(account, before.replace('plan: Pro', 'plan: Free'));
-    await expect.poll(() => statusOf(link)).toBe(404);
+    await expect.poll(() => responseStatus(link)).toBe(404);
     await goto(page, at(`${SHOP}/settings/shares`));
     await page.getByText('Rejected', { exact: true }).first().waitFor();
     await writeFile(account, before);
-    await expect.poll(() => statusOf(link)).toBe(200);
+    await expect.poll(() => responseStatus(link)).toBe(200);
     await close();
   });
 });
@@ -280,7 +274,7 @@ describe('every page with links', () => {
       await visitor.page.emulateMedia({ colorScheme: 'dark' });
       await visitor.page.setViewportSize({ width: 390, height: 844 });
       const dark = await axeViolations(visitor.page);
-      expect({ light, dark, overflow: Math.max(0, await overflowOf(visitor.page)) }).toEqual({
+      expect({ light, dark, overflow: Math.max(0, await horizontalOverflow(visitor.page)) }).toEqual({
         light: [],
         dark: [],
         overflow: 0,

@@ -1,4 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
+import { request } from 'undici';
 import { expect } from 'vitest';
 import { openPage, type WatchedPage } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -38,6 +39,12 @@ export const hydrated = async (page: Page): Promise<void> => {
 export const goto = async (page: Page, url: string): Promise<void> => {
   await page.goto(url);
   await hydrated(page);
+};
+
+export const responseStatus = async (url: string): Promise<number> => {
+  const { statusCode, body } = await request(url);
+  await body.dump();
+  return statusCode;
 };
 
 /** Presses Tab until the element with this accessible name has focus, as a user without a mouse does. */

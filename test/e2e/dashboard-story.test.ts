@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
-import { request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openPage, startBrowser } from '../harness/browser.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
@@ -17,7 +16,7 @@ import {
   type ClusterDashboard,
   type Person,
 } from './cluster-dashboard.ts';
-import { goto, watched } from './dashboard-stand.ts';
+import { goto, responseStatus, watched } from './dashboard-stand.ts';
 import { post, Tenant } from './tenant.ts';
 
 /**
@@ -92,12 +91,6 @@ const send = async (): Promise<number> => {
   const body = JSON.stringify({ user: 'ada', password: SECRET });
   return (await post(gateway, `${await tenant.projectPath()}/v1/orders`, key, { body })).status;
 };
-const statusOf = async (url: string): Promise<number> => {
-  const { statusCode, body } = await request(url);
-  await body.dump();
-  return statusCode;
-};
-
 test('forms create a project and an endpoint, which serves requests as soon as the page shows Ready', async () => {
   await onPage(editor, '/projects/new', async (page) => {
     await page.getByLabel('Name', { exact: true }).fill('Shop');
@@ -154,7 +147,7 @@ test('every dashboard shows a shared request without a login until the link is r
     await page.getByRole('button', { name: /^Revoke share-/ }).click();
     await page.getByRole('button', { name: 'Revoke link' }).click();
     await page.getByText('Link revoked.').waitFor();
-    for (const dashboard of dashboards) expect(await statusOf(at(link.pathname, dashboard))).toBe(404);
+    for (const dashboard of dashboards) expect(await responseStatus(at(link.pathname, dashboard))).toBe(404);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openPage, overflowOf, startBrowser } from '../harness/browser.ts';
+import { openPage, horizontalOverflow, startBrowser } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
 import { goto, tabTo, watched, type DashboardRun } from './dashboard-stand.ts';
 import { live, startTrafficDashboard } from './dashboard-traffic-stand.ts';
@@ -91,7 +91,7 @@ describe('every state of the page', () => {
       .filter((element) => { const { width, height } = element.getBoundingClientRect(); return Math.min(width, height) < 24; })
       .map((element) => element.outerHTML)`);
     expect(small).toEqual([]);
-    expect(await overflowOf(page)).toBeLessThanOrEqual(0);
+    expect(await horizontalOverflow(page)).toBeLessThanOrEqual(0);
     await close();
   });
 

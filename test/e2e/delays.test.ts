@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { queryOf } from '../harness/clickhouse-query.ts';
+import { clickHouseQuery } from '../harness/clickhouse-query.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { deploy, type DeployedGateway, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
-import { metricOf, post, Tenant } from './tenant.ts';
+import { readMetric, post, Tenant } from './tenant.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
 /** Tests delays and fallbacks with a real API server, two gateways and the real ClickHouse: what callers get, and what the log has. */
@@ -56,9 +56,9 @@ const ask = async (name: string, headers = {}) => {
   return { ...answer, ms: performance.now() - sentMs };
 };
 /** Returns the result of a query about the rows of an endpoint when there are `count` rows. */
-const rowsOf = (name: string, columns: string, count = 1): Promise<string> => {
+const awaitRows = (name: string, columns: string, count = 1): Promise<string> => {
   const query = `SELECT count(), ${columns} FROM log WHERE endpoint = '${name}' FORMAT TSV`;
-  return eventually(`the rows of ${name}`, () => queryOf(clickHouse)(query), {
+  return eventually(`the rows of ${name}`, () => clickHouseQuery(clickHouse)(query), {
     accept: (text) => text.startsWith(`${count}\t`),
     timeoutMs: 30_000,
   });
@@ -67,7 +67,7 @@ const fixed = (duration: string) => ({ type: 'Fixed', fixed: duration });
 /** Sends a request, and resolves when it is recorded, with the promise of its response. */
 const askDelayed = async (name: string) => {
   const recorded = async (): Promise<number> =>
-    (await metricOf(gateway.adminUrl, 'standin_respond_requests_total')).get('action="JSON",status="2xx"') ?? 0;
+    (await readMetric(gateway.adminUrl, 'standin_respond_requests_total')).get('action="JSON",status="2xx"') ?? 0;
   const before = await recorded();
   const answer = ask(name);
   answer.catch(() => undefined);
@@ -82,12 +82,12 @@ test('each response has its own delay, which can be changed and removed', async 
   const [plain, special] = [await ask('slow'), await ask('slow', { 'x-plan': 'gold' })];
   expect([plain.body, special.body]).toEqual(['"action"', '"gold"']);
   expect([plain.ms >= 200, special.ms >= 400]).toEqual([true, true]);
-  expect(await rowsOf('slow', 'groupUniqArray((response, delay_us)), min(duration_us) >= 200000', 2)).toMatch(
+  expect(await awaitRows('slow', 'groupUniqArray((response, delay_us)), min(duration_us) >= 200000', 2)).toMatch(
     /^2\t\[(\('',200000\),\('gold',400000\)|\('gold',400000\),\('',200000\))\]\t1$/,
   );
   await apply('slow', { responses: null, json: json(null) });
   expect(await ask('slow')).toMatchObject({ status: 200, body: '"action"' });
-  await rowsOf('slow', 'countIf(delay_us = 0) = 1', 3);
+  await awaitRows('slow', 'countIf(delay_us = 0) = 1', 3);
 });
 
 test('an error in a delay is refused by the API server', async () => {
@@ -105,7 +105,7 @@ test('a delayed request survives changes of its endpoint and its key', async () 
   await eventually('the old key to be refused', () => ask('slow'), { accept: ({ status }) => status === 401 });
   key = await tenant.readSecret('team-api-key');
   expect(await answer).toMatchObject({ status: 200, body: '"before"' });
-  expect(await rowsOf('kept', 'uniqExact(id)', 2)).toBe('2\t2');
+  expect(await awaitRows('kept', 'uniqExact(id)', 2)).toBe('2\t2');
 });
 
 test('a gateway killed during a delay leaves one row and one permit, and a stopped one responds at once', async () => {
@@ -115,7 +115,9 @@ test('a gateway killed during a delay leaves one row and one permit, and a stopp
   await expect(killed.answer).rejects.toThrow();
   await gateway.process.restart();
   await gateway.process.waitForUrl(`${gateway.adminUrl}/readyz`);
-  expect(await rowsOf('long', 'uniqExact(id), uniqExact(quota_block, quota_permit), any(status)')).toBe('1\t1\t1\t200');
+  expect(await awaitRows('long', 'uniqExact(id), uniqExact(quota_block, quota_permit), any(status)')).toBe(
+    '1\t1\t1\t200',
+  );
 
   const stopped = await askDelayed('long');
   await gateway.process.kill('SIGTERM');
@@ -123,7 +125,7 @@ test('a gateway killed during a delay leaves one row and one permit, and a stopp
   expect([answer.body, answer.ms < LONG_MS]).toEqual(['"late"', true]);
   await gateway.process.restart();
   await gateway.process.waitForUrl(`${gateway.adminUrl}/readyz`);
-  expect(await rowsOf('long', 'uniqExact(quota_block, quota_permit)', 2)).toBe('2\t2');
+  expect(await awaitRows('long', 'uniqExact(quota_block, quota_permit)', 2)).toBe('2\t2');
 }, 120_000);
 
 test('the fallback responds while the upstream fails, and the row says why', async () => {
@@ -140,7 +142,7 @@ test('the fallback responds while the upstream fails, and the row says why', asy
   upstream.answer = (_request, response) => response.writeHead(404).end('unknown');
   expect(await ask('prices')).toMatchObject({ status: 404, body: 'unknown' });
   const columns = 'arraySort(groupArray((outcome, status, response_body, upstream_error, delay_us)))';
-  expect(await rowsOf('prices', columns, 4)).toBe(
+  expect(await awaitRows('prices', columns, 4)).toBe(
     `4\t[${[
       "('fallback',203,'\"stale\"','The upstream did not respond within 500 ms.',100000)",
       "('fallback',203,'\"stale\"','The upstream responded with status 503.',100000)",

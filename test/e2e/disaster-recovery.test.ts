@@ -70,7 +70,7 @@ const end = async ({ cluster, clickHouse, tenant, deployment, dashboard }: Insta
   await Promise.all([cluster.stop(), clickHouse.stop()]);
 };
 
-const gatewayOf = ({ deployment }: Installation): DeployedGateway => {
+const firstGateway = ({ deployment }: Installation): DeployedGateway => {
   const [gateway] = deployment?.gateways ?? [];
   if (gateway === undefined) throw new Error('no gateway runs');
   return gateway;
@@ -112,7 +112,7 @@ const query = async (clickHouse: TestClickHouse, sql: string, body?: Buffer): Pr
   return answer;
 };
 
-const logOf = async (
+const readLog = async (
   installation: Installation,
   project = 'shop',
 ): Promise<readonly { id: string; endpoint: string }[]> => {
@@ -124,11 +124,11 @@ const logOf = async (
   return (json as { items: { id: string; endpoint: string }[] }).items.map(({ id, endpoint }) => ({ id, endpoint }));
 };
 
-const acceptedOf = async ({ tenant }: Installation): Promise<unknown> =>
+const acceptedCount = async ({ tenant }: Installation): Promise<unknown> =>
   ((await tenant.get('Account', 'team')).status?.['usage'] as { accepted?: number } | undefined)?.accepted;
 
 const untilAccepted = (installation: Installation, count: number): Promise<unknown> =>
-  eventually(`${count} accepted requests`, () => acceptedOf(installation), {
+  eventually(`${count} accepted requests`, () => acceptedCount(installation), {
     ...UNTIL,
     accept: (accepted) => accepted === count,
   });
@@ -142,7 +142,7 @@ const observe = async (installation: Installation) => {
   return {
     url: status?.['url'],
     key: await tenant.readSecret('team-api-key'),
-    log: await logOf(installation),
+    log: await readLog(installation),
     shared: shared.statusCode,
     ids: [status?.['id'], (await tenant.get('Account', 'team')).status?.['id']],
   };
@@ -151,7 +151,7 @@ const observe = async (installation: Installation) => {
 const call = async (installation: Installation, name = 'orders'): Promise<number> => {
   const { tenant } = installation;
   const key = await tenant.readSecret('team-api-key');
-  return (await post(gatewayOf(installation), `${await tenant.projectPath()}/${name}`, key, { body: '{}' })).status;
+  return (await post(firstGateway(installation), `${await tenant.projectPath()}/${name}`, key, { body: '{}' })).status;
 };
 
 const applyAll = async ({ tenant }: Installation): Promise<void> => {
@@ -213,13 +213,13 @@ test('an Account and a Project that are deleted and applied again continue', asy
   expect(await tenant.readSecret('team-api-key')).toBe(KEY);
   expect(await call(old)).toBe(200);
   await untilAccepted(old, USED_BEFORE + 4);
-  await eventually('four requests in the log', () => logOf(old), { ...UNTIL, accept: ({ length }) => length === 4 });
+  await eventually('four requests in the log', () => readLog(old), { ...UNTIL, accept: ({ length }) => length === 4 });
 }, 90_000);
 
 describe('an installation that is restored in another cluster', () => {
   test('has the same URLs, keys, usage, log and shares', async () => {
     const { tenant } = old;
-    const [newest] = await logOf(old);
+    const [newest] = await readLog(old);
     shareToken = createShareToken();
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const share = {
@@ -234,7 +234,7 @@ describe('an installation that is restored in another cluster', () => {
     expect(before.ids).toEqual([uids.project, uids.account]);
 
     // In a planned stop, the gateway returns its unused permits.
-    await gatewayOf(old).process.kill('SIGTERM');
+    await firstGateway(old).process.kill('SIGTERM');
     const tables = await Promise.all(
       TABLES.map((table) => query(old.clickHouse, `SELECT * FROM ${table} FORMAT Native`)),
     );
@@ -260,7 +260,7 @@ describe('an installation that is restored in another cluster', () => {
   }, 60_000);
 });
 
-const entryOf = async (name: string): Promise<string> =>
+const identityEntry = async (name: string): Promise<string> =>
   kubectl(
     restored,
     'get',
@@ -278,12 +278,12 @@ const setEntry = async (name: string, value: string): Promise<void> => {
 
 test('a copied entry is a condition and stays, and the right one is accepted again', async () => {
   const { tenant } = restored;
-  const [right, copied] = [await entryOf('Project.shop'), await entryOf('Account.team')];
+  const [right, copied] = [await identityEntry('Project.shop'), await identityEntry('Account.team')];
   await setEntry('Project.shop', copied);
   const { message } = await tenant.untilReason('Project', 'shop', 'IdentityInvalid', UNTIL.timeoutMs);
   expect(message).toContain('Project.shop');
   expect((await tenant.get('Project', 'shop')).status?.['id']).toBeUndefined();
-  expect(await entryOf('Project.shop')).toBe(copied);
+  expect(await identityEntry('Project.shop')).toBe(copied);
   await setEntry('Project.shop', right);
   await tenant.untilReason('Endpoint', 'orders', 'Ready', UNTIL.timeoutMs);
   expect((await tenant.get('Project', 'shop')).status).toMatchObject({ url: before.url, id: uids.project });
@@ -292,22 +292,23 @@ test('a copied entry is a condition and stays, and the right one is accepted aga
 test('a deleted installation key is created again, and another one is used without a restart', async () => {
   const { tenant } = restored;
   const secret = ['secret', 'standin-installation', '-n', SYSTEM_NAMESPACE];
-  const keyOf = () => kubectl(restored, 'get', ...secret, '--ignore-not-found', '-o', 'jsonpath={.data.identity-key}');
+  const identityKey = () =>
+    kubectl(restored, 'get', ...secret, '--ignore-not-found', '-o', 'jsonpath={.data.identity-key}');
   const setKey = (value: string) =>
     kubectl(restored, 'patch', ...secret, '--type=merge', '-p', JSON.stringify({ data: { 'identity-key': value } }));
-  const [key, entry] = [await keyOf(), await entryOf('Project.shop')];
+  const [key, entry] = [await identityKey(), await identityEntry('Project.shop')];
   const conditions = () => tenant.get('Project', 'shop').then(({ status }) => status?.['conditions']);
   const unchanged = await conditions();
   await kubectl(restored, 'delete', ...secret);
-  await eventually('the key', keyOf, { ...UNTIL, accept: (found) => found === key });
+  await eventually('the key', identityKey, { ...UNTIL, accept: (found) => found === key });
 
   await setKey(Buffer.alloc(32, 1).toString('base64'));
-  await eventually('another signature', () => entryOf('Project.shop'), {
+  await eventually('another signature', () => identityEntry('Project.shop'), {
     ...UNTIL,
     accept: (found) => found !== entry,
   });
   await setKey(key);
-  await eventually('the first signature', () => entryOf('Project.shop'), {
+  await eventually('the first signature', () => identityEntry('Project.shop'), {
     ...UNTIL,
     accept: (found) => found === entry,
   });
@@ -316,7 +317,7 @@ test('a deleted installation key is created again, and another one is used witho
 
 test('standin admin adopt moves the URL to another name, and the documented statement moves the log', async () => {
   const { tenant, cluster, clickHouse } = restored;
-  const log = await logOf(restored);
+  const log = await readLog(restored);
   const shop = (await tenant.get('Project', 'shop')).status;
   const args = [
     'admin',
@@ -336,11 +337,11 @@ test('standin admin adopt moves the URL to another name, and the documented stat
   await tenant.apply('Project', 'store', { displayName: 'Store', accountRef: { name: 'team' } });
   await tenant.untilReason('Project', 'store', 'Ready', UNTIL.timeoutMs);
   expect((await tenant.get('Project', 'store')).status).toMatchObject({ url: shop?.['url'], id: uids.project });
-  expect(await entryOf('Project.shop')).toBe('');
-  expect(await logOf(restored, 'store')).toEqual([]);
+  expect(await identityEntry('Project.shop')).toBe('');
+  expect(await readLog(restored, 'store')).toEqual([]);
   const update = `UPDATE namespace = '${TEAM}', project = 'store' WHERE project_uid = '${uids.project}'`;
   await query(clickHouse, `ALTER TABLE log ${update} SETTINGS mutations_sync = 2`);
-  expect(await logOf(restored, 'store')).toEqual(log);
+  expect(await readLog(restored, 'store')).toEqual(log);
 }, 60_000);
 
 test('a namespace that is created again without its Secret starts empty', async () => {
@@ -353,9 +354,12 @@ test('a namespace that is created again without its Secret starts empty', async 
   expect(status?.['id']).toBe(metadata.uid);
   expect(status?.['url']).not.toBe(before.url);
   expect(await tenant.readSecret('team-api-key')).not.toBe(before.key);
-  expect(await logOf(restored)).toEqual([]);
+  expect(await readLog(restored)).toEqual([]);
   await eventually('a response', () => call(restored), { ...UNTIL, accept: (response) => response === 200 });
-  const shown = await eventually('its log', () => logOf(restored), { ...UNTIL, accept: ({ length }) => length === 1 });
+  const shown = await eventually('its log', () => readLog(restored), {
+    ...UNTIL,
+    accept: ({ length }) => length === 1,
+  });
   const { url, username, password } = restored.clickHouse;
   const server = ['--clickhouse-url', url, '--clickhouse-user', username];
   const args = ['logs', '-n', TEAM, '-p', 'shop', '-o', 'json', ...server];

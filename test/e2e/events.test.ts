@@ -71,7 +71,7 @@ interface SeenEvent {
 }
 const events = async (): Promise<readonly SeenEvent[]> =>
   (JSON.parse(await kubectl('get', 'events.events.k8s.io', '-o', 'json')) as { items: SeenEvent[] }).items;
-const eventOf = (name: string, wanted: string): Promise<SeenEvent | undefined> =>
+const awaitEvent = (name: string, wanted: string): Promise<SeenEvent | undefined> =>
   eventually(
     `the Event ${wanted} of ${name}`,
     async () => (await events()).find(({ reason, regarding }) => reason === wanted && regarding.name === name),
@@ -90,7 +90,7 @@ test('objects that arrive in the wrong order leave one Normal Event each, and on
   await applyExample('account');
   for (const name of endpoints) await tenant.untilReason('Endpoint', name, 'Ready');
 
-  const lasting = await eventOf('lasting', 'ProjectNotFound');
+  const lasting = await awaitEvent('lasting', 'ProjectNotFound');
   expect(lasting).toMatchObject({ type: 'Warning', note: 'There is no Project missing in this namespace: create it.' });
   const created = await kubectl('get', 'mep', 'lasting', '-o', 'jsonpath={.metadata.creationTimestamp}');
   expect(Date.parse(lasting?.eventTime ?? '') - Date.parse(created)).toBeGreaterThan(HOLD_MS);
@@ -155,18 +155,18 @@ test('a Service that appears, loses its port or disappears is in the conditions 
 test('a URI that is set later is a Warning with the old and the new URL', async () => {
   const before = await kubectl('get', 'mpr', 'shop', '-o', 'jsonpath={.status.url}');
   await tenant.apply('Project', 'shop', { uri: 'pinned-by-the-test' });
-  const moved = await eventOf('shop', 'UriChanged');
+  const moved = await awaitEvent('shop', 'UriChanged');
   expect(moved?.type).toBe('Warning');
   expect(moved?.note).toContain(`begin with http://standin.test/pinned-by-the-test instead of ${before}:`);
 });
 
 test('the plan of the Account limits the retention of its Projects', async () => {
-  const retentionOf = async () => (await tenant.get('Project', 'shop')).status?.['retentionDays'];
+  const shownRetention = async () => (await tenant.get('Project', 'shop')).status?.['retentionDays'];
   await tenant.apply('Project', 'shop', { retentionDays: 20 });
   await tenant.apply('Account', 'default', { plan: 'Free' });
-  await eventually('the maximum for the plan Free', retentionOf, { accept: (days) => days === 5 });
+  await eventually('the maximum for the plan Free', shownRetention, { accept: (days) => days === 5 });
   await tenant.apply('Account', 'default', { plan: 'Pro' });
-  await eventually('the retention of the Project', retentionOf, { accept: (days) => days === 20 });
+  await eventually('the retention of the Project', shownRetention, { accept: (days) => days === 20 });
 });
 
 test('a URI that begins with the prefix of another Account is refused, without the name of the other team', async () => {

@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { axeViolations, openPage, overflowOf } from '../harness/browser.ts';
+import { axeViolations, openPage, horizontalOverflow } from '../harness/browser.ts';
 import { eventually } from '../harness/eventually.ts';
 import { DESKTOP, goto } from './dashboard-stand.ts';
 
@@ -56,7 +56,9 @@ export const expectAccessible = async (
   for (const viewport of [PHONE, NARROW]) {
     await page.setViewportSize(viewport);
     // An open menu moves to its new position after a short delay.
-    await expect.poll(() => overflowOf(page), { message: `${url} at ${viewport.width} px` }).toBeLessThanOrEqual(0);
+    await expect
+      .poll(() => horizontalOverflow(page), { message: `${url} at ${viewport.width} px` })
+      .toBeLessThanOrEqual(0);
   }
   await close();
   const found = { light, dark, phone, complaints: complaints.filter(isMistake) };

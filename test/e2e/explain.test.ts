@@ -13,7 +13,7 @@ import { expectAccessible } from './expect-accessible.ts';
 const HOSTILE = '<img src=x onerror=alert(1)> "\x9b31m';
 
 const header = (name: string, value: string) => ({ when: { headers: [{ name, value }] } });
-const planOf = (more: object = {}): string =>
+const planManifest = (more: object = {}): string =>
   endpoint('plan', {
     ...mock('{"plan": "free"}'),
     slug: '/plans/{id}',
@@ -48,7 +48,7 @@ const explain = async (...args: string[]) => {
 
 beforeAll(async () => {
   [run, browser] = await Promise.all([startDashboard(), startBrowser()]);
-  await apply(planOf());
+  await apply(planManifest());
   await eventually('the endpoint to respond', async () => (await get()) === '{"plan": "seven"}');
   const captured = await eventually('the request to be in the log', () => readLog(run.data, '-e', 'plan'), {
     accept: ({ length }) => length > 0,
@@ -164,7 +164,7 @@ describe('"Why this response"', () => {
 });
 
 test('a change of the endpoint is reported, with the current rules', async () => {
-  await apply(planOf({ responses: [{ name: 'everyone', body: '{"plan": "everyone"}' }] }));
+  await apply(planManifest({ responses: [{ name: 'everyone', body: '{"plan": "everyone"}' }] }));
   await eventually('the change to be served', async () => (await get()) === '{"plan": "everyone"}');
   await eventually('the explanation to change', async () => {
     const { lines } = await explain(id, '--data', run.data);
@@ -182,7 +182,7 @@ test('a change of the endpoint is reported, with the current rules', async () =>
 });
 
 test('an endpoint that moved leaves its requests without a response', async () => {
-  await apply(planOf({ slug: '/plan/{id}' }));
+  await apply(planManifest({ slug: '/plan/{id}' }));
   await eventually('the change to be served', async () => (await get()).includes('endpoint_not_found'));
   const { lines } = await explain(id, '--data', run.data);
   expect(lines.slice(1)).toEqual([

@@ -99,7 +99,7 @@ const whileForged = async (edit: () => Promise<unknown>, work: () => Promise<voi
 const inRounds = async (work: () => Promise<void>): Promise<void> => {
   for (let round = 0; round < ROUNDS; round += 1) await work();
 };
-const idOf = async (of: Tenant): Promise<string> => String((await of.get('Project', 'shop')).status?.['id']);
+const projectId = async (of: Tenant): Promise<string> => String((await of.get('Project', 'shop')).status?.['id']);
 const read = (rest: string): Promise<ApiAnswer> =>
   ask(`${dashboard.url}/api/v1/namespaces/${tenant.namespace}/projects/shop${rest}`, {
     headers: { authorization: `Bearer ${owner.token}` },
@@ -121,7 +121,7 @@ const signIn = async (): Promise<string> => {
 test('the refused requests and the log of another project stay hidden if its id is in the status', async () => {
   const secret = await post(gateway, `${await victim.projectPath()}/secret`, await victim.readSecret('team-api-key'));
   expect(secret.status).toBe(404);
-  const id = await idOf(victim);
+  const id = await projectId(victim);
   const answers: ApiAnswer[] = [];
   await whileForged(
     () => forge('Project', 'shop', { id }),
@@ -134,7 +134,7 @@ test('the refused requests and the log of another project stay hidden if its id 
   expect(answers.filter(({ status }) => status === 503).map(({ json }) => JSON.stringify(json))).toContainEqual(
     expect.stringContaining('does not confirm the identity'),
   );
-  await eventually('the id to be restored', () => idOf(tenant), { accept: (restored) => restored !== id });
+  await eventually('the id to be restored', () => projectId(tenant), { accept: (restored) => restored !== id });
   expect((await read('/refusals')).status).toBe(200);
 });
 
@@ -189,10 +189,10 @@ test('a link of an account without the Pro plan shows nothing if its status says
 
 test('a project that was created again keeps its log, and can be edited and deleted by its own uid', async () => {
   const before = (await read('/requests')).json;
-  const id = await idOf(tenant);
+  const id = await projectId(tenant);
   await tenant.remove('Project', 'shop');
   await tenant.apply('Project', 'shop', { displayName: 'Shop', accountRef: { name: 'team' } });
-  await eventually('the id of the first project', () => idOf(tenant), { accept: (restored) => restored === id });
+  await eventually('the id of the first project', () => projectId(tenant), { accept: (restored) => restored === id });
   expect((await read('/requests')).json).toEqual(before);
   expect((await read('/refusals')).status).toBe(200);
 

@@ -13,7 +13,7 @@ import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { deploy, type DeployedGateway, type DeployedOperator, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
 import { installStandin, SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
-import { metricOf, post, Tenant } from './tenant.ts';
+import { readMetric, post, Tenant } from './tenant.ts';
 import { startTraffic, type Traffic } from './traffic.ts';
 
 /**
@@ -91,7 +91,7 @@ beforeEach(async () => {
 
 const leads = async ({ process, adminUrl }: DeployedOperator): Promise<boolean> => {
   if (process.hasEnded) return false;
-  const status = await metricOf(adminUrl, 'leader_election_master_status').catch(() => new Map<string, number>());
+  const status = await readMetric(adminUrl, 'leader_election_master_status').catch(() => new Map<string, number>());
   return status.get('name="standin-operator"') === 1;
 };
 
@@ -118,20 +118,20 @@ const untilServing = async ({ process }: DeployedOperator, since: number): Promi
 
 const knownGateways = async (): Promise<number> => {
   const { leader } = await roles();
-  return (await metricOf(leader.adminUrl, 'standin_publish_gateway_revision')).size;
+  return (await readMetric(leader.adminUrl, 'standin_publish_gateway_revision')).size;
 };
 const untilAllConnected = (): Promise<unknown> =>
   eventually(
     'three connected gateways',
     async () => {
       const { leader } = await roles();
-      const revisions = await metricOf(leader.adminUrl, 'standin_publish_gateway_revision');
+      const revisions = await readMetric(leader.adminUrl, 'standin_publish_gateway_revision');
       return [...revisions.keys()].filter((labels) => labels.includes('connected="true"')).length === 3;
     },
     { timeoutMs: STEP_MS_MAX },
   );
 
-const answersOf = (name: string, selected: readonly DeployedGateway[] = gateways): Promise<string[]> =>
+const responseBodies = (name: string, selected: readonly DeployedGateway[] = gateways): Promise<string[]> =>
   Promise.all(selected.map(async (gateway) => (await post(gateway, `${path}/${name}`, key)).body));
 
 /** Changes a mock and polls its condition Programmed. As soon as the condition is true, all gateways must serve the change. */
@@ -142,7 +142,7 @@ const changeAndCheck = async (name: string, body: string): Promise<void> => {
     intervalMs: 2,
     timeoutMs: STEP_MS_MAX,
   });
-  expect(await answersOf(name)).toEqual([body, body, body]);
+  expect(await responseBodies(name)).toEqual([body, body, body]);
   expect(condition.observedGeneration).toBe(metadata.generation);
 };
 
@@ -162,7 +162,7 @@ const untilHolding = (permits: number): Promise<unknown> =>
   eventually(
     `${permits} permits`,
     async () => {
-      const held = await Promise.all(gateways.map(({ adminUrl }) => metricOf(adminUrl, 'standin_admit_permits')));
+      const held = await Promise.all(gateways.map(({ adminUrl }) => readMetric(adminUrl, 'standin_admit_permits')));
       return Math.min(...held.map((count) => count.get('') ?? 0));
     },
     { accept: (least) => least >= permits, timeoutMs: STEP_MS_MAX },
@@ -258,12 +258,12 @@ describe('operators', () => {
     const { leader } = await roles();
     // The operator checks each object when it becomes the leader, and again when the last gateway has reconnected.
     await eventually('two checks of each object', async () => {
-      const checks = await metricOf(leader.adminUrl, 'workqueue_adds_total');
-      const depth = await metricOf(leader.adminUrl, 'workqueue_depth');
+      const checks = await readMetric(leader.adminUrl, 'workqueue_adds_total');
+      const depth = await readMetric(leader.adminUrl, 'workqueue_depth');
       const isIdle = depth.get('name="status",controller="status"') === 0;
       return isIdle && (checks.get('name="status",controller="status"') ?? 0) >= 2 * before.length;
     });
-    const written = await metricOf(leader.adminUrl, 'standin_status_writes_total');
+    const written = await readMetric(leader.adminUrl, 'standin_status_writes_total');
     expect([...written.values()]).toEqual([0]);
     expect((await all()).map(({ metadata }) => [metadata.name, metadata.resourceVersion])).toEqual(before);
   });
@@ -283,7 +283,7 @@ describe('gateways', () => {
       intervalMs: 20,
       timeoutMs: FORGET_MS,
     });
-    expect(await answersOf('changed', [first, second])).toEqual([
+    expect(await responseBodies('changed', [first, second])).toEqual([
       '{"without": "gateway-2"}',
       '{"without": "gateway-2"}',
     ]);
@@ -291,7 +291,7 @@ describe('gateways', () => {
     expect(await knownGateways()).toBe(2);
     await third.process.restart();
     await third.process.waitForUrl(`${third.adminUrl}/readyz`);
-    expect(await answersOf('changed', [third])).toEqual(['{"without": "gateway-2"}']);
+    expect(await responseBodies('changed', [third])).toEqual(['{"without": "gateway-2"}']);
     await untilAllConnected();
   });
 
@@ -302,7 +302,7 @@ describe('gateways', () => {
     await tenant.untilReason('Endpoint', 'changed', 'PartiallyProgrammed');
     await second.process.restart();
     await tenant.untilReason('Endpoint', 'changed', 'Ready');
-    expect(await answersOf('changed')).toEqual(Array.from({ length: 3 }, () => '{"waits": true}'));
+    expect(await responseBodies('changed')).toEqual(Array.from({ length: 3 }, () => '{"waits": true}'));
   });
 
   test('a frozen gateway keeps its connection but is forgotten', async () => {
@@ -317,7 +317,7 @@ describe('gateways', () => {
       third.process.signal('SIGCONT');
     }
     await untilAllConnected();
-    expect(await answersOf('changed')).toEqual(Array.from({ length: 3 }, () => '{"frozen": "gateway-2"}'));
+    expect(await responseBodies('changed')).toEqual(Array.from({ length: 3 }, () => '{"frozen": "gateway-2"}'));
   });
 
   test('a stopped gateway sends a goodbye message, and no change waits for it', async () => {
@@ -360,11 +360,11 @@ describe('the API server', () => {
     await Promise.all(Array.from({ length: 20 }, (_, index) => tenant.mock(`many-${index}`, `${index}`)));
     await cluster.stopApiServer('SIGKILL');
     await delay(API_OUTAGE_MS);
-    expect(await answersOf('changed')).toEqual(Array.from({ length: 3 }, () => '{"operators": "are back"}'));
+    expect(await responseBodies('changed')).toEqual(Array.from({ length: 3 }, () => '{"operators": "are back"}'));
     await cluster.startApiServer();
     await changeAndCheck('changed', '{"api": "is back"}');
     for (let index = 0; index < 20; index += 1) await tenant.untilReason('Endpoint', `many-${index}`, 'Ready');
-    expect(await answersOf('many-7')).toEqual(['7', '7', '7']);
+    expect(await responseBodies('many-7')).toEqual(['7', '7', '7']);
     await traffic.stop();
     expect(traffic.failures).toEqual([]);
     for (const { process } of deployment.operators) expect(process.hasEnded).toBe(false);

@@ -40,7 +40,7 @@ export const startIdentityProvider = async (options: IdentityProviderOptions): P
       .catch(() => response.destroy());
   });
   const client = { clientId: 'standin', clientSecret: randomBytes(32).toString('hex') };
-  const provider = new Provider(server.url, configurationOf(options, client));
+  const provider = new Provider(server.url, providerConfiguration(options, client));
   let refreshes = 0;
   provider.on('grant.success', ({ oidc }: { oidc: { params: { grant_type: string } } }) => {
     if (oidc.params.grant_type === 'refresh_token') refreshes += 1;
@@ -57,7 +57,7 @@ export const startIdentityProvider = async (options: IdentityProviderOptions): P
   };
 };
 
-const configurationOf = (
+const providerConfiguration = (
   { redirectUri, idTokenSeconds, groups }: IdentityProviderOptions,
   { clientId, clientSecret }: { readonly clientId: string; readonly clientSecret: string },
 ): Readonly<Record<string, unknown>> => {

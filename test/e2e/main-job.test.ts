@@ -11,6 +11,7 @@ import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { deploy, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
+import { readMetric } from './tenant.ts';
 import { startTlsUpstream, type TlsUpstream } from './tls-upstream.ts';
 
 /**
@@ -229,8 +230,8 @@ describe('the main use case', () => {
   test('a 50 MiB response streams with constant memory, is captured up to the limit and keeps its real size', async () => {
     await applyAndWait(manifest(forward(`${upstream.url}/big`, '60s'), 'big'), 'big');
     const rss = async (): Promise<number> => {
-      const metrics = await (await request(`${deployment.gateways[0]?.adminUrl ?? ''}/metrics`)).body.text();
-      return Number(/^process_resident_memory_bytes (\S+)$/m.exec(metrics)?.[1]);
+      const series = await readMetric(deployment.gateways[0]?.adminUrl ?? '', 'process_resident_memory_bytes');
+      return series.get('') ?? NaN;
     };
     const first = randomBytes(8).toString('hex');
     await call(0, '/v1/big', first);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
-import { queryOf } from '../harness/clickhouse-query.ts';
+import { clickHouseQuery } from '../harness/clickhouse-query.ts';
 import { standin } from './dev-stand.ts';
 
 const start = async (): Promise<TestClickHouse> => {
@@ -11,14 +11,14 @@ const start = async (): Promise<TestClickHouse> => {
   return clickHouse;
 };
 
-const optionsOf = ({ url, username, password, database }: TestClickHouse): string[] => [
+const clickHouseOptions = ({ url, username, password, database }: TestClickHouse): string[] => [
   ...['--clickhouse-url', url, '--clickhouse-user', username, '--clickhouse-password', password],
   ...['--database', database],
 ];
 
 /** Returns the CREATE statement of every table in the database, and the applied migrations. */
-const schemaOf = async (clickHouse: TestClickHouse): Promise<string> => {
-  const query = queryOf(clickHouse);
+const schemaText = async (clickHouse: TestClickHouse): Promise<string> => {
+  const query = clickHouseQuery(clickHouse);
   const where = `database = '${clickHouse.database}'`;
   const tables = await query(`SELECT name, create_table_query FROM system.tables WHERE ${where} ORDER BY name`);
   const migrations = await query('SELECT DISTINCT number, name FROM migrations ORDER BY number');
@@ -29,18 +29,21 @@ describe('standin admin migrate', () => {
   test('creates the tables and does nothing when it runs again', async () => {
     const clickHouse = await start();
     const upToDate = { code: 0, stdout: `The tables in database ${clickHouse.database} are up to date.\n` };
-    const first = await standin(['admin', 'migrate', ...optionsOf(clickHouse)]);
+    const first = await standin(['admin', 'migrate', ...clickHouseOptions(clickHouse)]);
     expect(first).toMatchObject(upToDate);
     expect(first.stderr).toContain('001_log');
-    const schema = await schemaOf(clickHouse);
+    const schema = await schemaText(clickHouse);
     expect(schema).toContain('replay_results');
-    expect(await standin(['admin', 'migrate', ...optionsOf(clickHouse)])).toMatchObject({ ...upToDate, stderr: '' });
-    expect(await schemaOf(clickHouse)).toBe(schema);
+    expect(await standin(['admin', 'migrate', ...clickHouseOptions(clickHouse)])).toMatchObject({
+      ...upToDate,
+      stderr: '',
+    });
+    expect(await schemaText(clickHouse)).toBe(schema);
   });
 
   test('prints repeatable statements that create the same tables', async () => {
     const [byCommand, byHand] = [await start(), await start()];
-    await standin(['admin', 'migrate', ...optionsOf(byCommand)]);
+    await standin(['admin', 'migrate', ...clickHouseOptions(byCommand)]);
     // With --print, the command does not connect to a server.
     const { code, stdout } = await standin(['admin', 'migrate', '--print', '--database', byHand.database]);
     expect(code).toBe(0);
@@ -50,18 +53,18 @@ describe('standin admin migrate', () => {
       for (const sql of statements.filter((statement) => statement !== '')) {
         // Over HTTP, a USE statement has no effect on the next statement.
         const use = /^USE (\w+)$/.exec(sql)?.[1];
-        if (use === undefined) await queryOf({ ...byHand, database })(sql);
+        if (use === undefined) await clickHouseQuery({ ...byHand, database })(sql);
         else database = use;
       }
     }
-    expect(await schemaOf(byHand)).toBe(await schemaOf(byCommand));
+    expect(await schemaText(byHand)).toBe(await schemaText(byCommand));
   });
 
   // The engine has no users, so the test cannot try the grants.
   test('creates the tables in the grants of docs/guides/install.md, which ClickHouse can parse', async () => {
     const clickHouse = await start();
-    const query = queryOf(clickHouse);
-    await standin(['admin', 'migrate', ...optionsOf(clickHouse)]);
+    const query = clickHouseQuery(clickHouse);
+    await standin(['admin', 'migrate', ...clickHouseOptions(clickHouse)]);
     const text = readFileSync(path.join(import.meta.dirname, '../../docs/guides/install.md'), 'utf8');
     const block = /```sql\n(.*?)```/s.exec(text)?.[1] ?? '';
     const grants = block

@@ -3,12 +3,12 @@ import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import type { Cluster } from '../harness/cluster.ts';
 import { deploy, type DeployedGateway, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
-import { asList, objectsOf, renderChart, type RenderedObject } from '../harness/helm.ts';
+import { asList, parseObjects, renderChart, type RenderedObject } from '../harness/helm.ts';
 import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 import { ask } from './api-stand.ts';
 import { createPerson, startClusterDashboard, type ClusterDashboard } from './cluster-dashboard.ts';
-import { metricOf, post, Tenant } from './tenant.ts';
+import { readMetric, post, Tenant } from './tenant.ts';
 
 /**
  * Tests `watch.namespaceSelector` with the roles that the chart creates for it: ClusterRoles without Secrets, and a Role for Secrets
@@ -47,7 +47,7 @@ beforeAll(async () => {
     ...['operator.serviceAccount.name=standin-operator', 'dashboard.serviceAccount.name=standin-dashboard'],
     `rbac.secretsNamespaces={${team.namespace},${other.namespace}}`,
   ];
-  roles = objectsOf(
+  roles = parseObjects(
     await renderChart({ namespace: system, set, only: TEMPLATES.map((name) => `templates/${name}.yaml`) }),
   );
   await cluster.apply(asList(roles));
@@ -86,7 +86,7 @@ afterAll(async () => {
 /** The number of requests to the team's project that were accepted. */
 let accepted = 0;
 
-const statusOf = async (tenant: Tenant, path: string): Promise<number> => {
+const responseStatus = async (tenant: Tenant, path: string): Promise<number> => {
   const key = await tenant.readSecret('team-api-key');
   const { status } = await post(gateway, path, key);
   if (tenant === team && status === 200) accepted += 1;
@@ -94,7 +94,7 @@ const statusOf = async (tenant: Tenant, path: string): Promise<number> => {
 };
 
 /** Returns what must not change while a namespace is not served. */
-const stateOf = async (tenant: Tenant): Promise<unknown> => {
+const tenantState = async (tenant: Tenant): Promise<unknown> => {
   const objects = await Promise.all([
     tenant.get('Account', 'team'),
     tenant.get('Project', 'shop'),
@@ -136,26 +136,26 @@ test('a namespace is served as long as it has the label, and returns with its ke
   await setLabel(team, `serve=${label}`);
   await team.untilReason('Endpoint', 'orders', 'Ready', 30_000);
   const path = `${await team.projectPath()}/orders`;
-  expect(await statusOf(team, path)).toBe(200);
+  expect(await responseStatus(team, path)).toBe(200);
   await expect.poll(shown, { timeout: 30_000 }).toEqual([team.namespace, other.namespace].toSorted());
   const logged = async () => ((await api(`${shop}/requests`)).json as { items?: { id: string }[] }).items?.length;
   await eventually('the request in the log', logged, { ...UNTIL, accept: (count) => count === accepted });
 
-  const before = await stateOf(team);
+  const before = await tenantState(team);
   await setLabel(team, 'serve-');
   // The Account's key is not active either. With the key of a served Account, the project does not exist.
-  await eventually('401', () => statusOf(team, path), { ...UNTIL, accept: (status) => status === 401 });
-  expect(await statusOf(other, path)).toBe(404);
-  expect(await statusOf(other, `${await other.projectPath()}/orders`)).toBe(200);
+  await eventually('401', () => responseStatus(team, path), { ...UNTIL, accept: (status) => status === 401 });
+  expect(await responseStatus(other, path)).toBe(404);
+  expect(await responseStatus(other, `${await other.projectPath()}/orders`)).toBe(200);
   await expect.poll(shown, { timeout: 30_000 }).toEqual([other.namespace]);
   expect((await api(`${shop}/requests`)).status).toBe(404);
-  expect(await stateOf(team)).toEqual(before);
+  expect(await tenantState(team)).toEqual(before);
 
   await setLabel(team, `serve=${label}`);
-  await eventually('200', () => statusOf(team, path), { ...UNTIL, accept: (status) => status === 200 });
+  await eventually('200', () => responseStatus(team, path), { ...UNTIL, accept: (status) => status === 200 });
   await eventually('all requests in the log', logged, { ...UNTIL, accept: (count) => count === accepted });
   expect(await team.projectPath()).toBe(path.replace('/orders', ''));
-  const calls = await metricOf(deployment.operators[0]?.adminUrl ?? '', 'rest_client_requests_total');
+  const calls = await readMetric(deployment.operators[0]?.adminUrl ?? '', 'rest_client_requests_total');
   expect([...calls.keys()].filter((labels) => labels.includes('code="403"'))).toEqual([]);
 });
 
@@ -169,7 +169,7 @@ test('without the Role, the Account names the missing permission and the command
   expect(message).toContain(
     `ServiceAccount ${system}/standin-operator needs the verb "get" on secrets in namespace ${namespace}`,
   );
-  expect(await statusOf(other, `${await other.projectPath()}/orders`)).toBe(200);
+  expect(await responseStatus(other, `${await other.projectPath()}/orders`)).toBe(200);
 
   const command = /run "(.*)"/.exec(message)?.[1] ?? '';
   for (const one of command.split(' && ')) {
@@ -177,5 +177,5 @@ test('without the Role, the Account names the missing permission and the command
     expect(code, stderr).toBe(0);
   }
   await withoutRole.untilReason('Endpoint', 'orders', 'Ready', 30_000);
-  expect(await statusOf(withoutRole, `${await withoutRole.projectPath()}/orders`)).toBe(200);
+  expect(await responseStatus(withoutRole, `${await withoutRole.projectPath()}/orders`)).toBe(200);
 });

@@ -102,7 +102,7 @@ describe('a key from a user-provided Secret', () => {
     expect(message).not.toContain('keys/older');
     expect(message).toContain('Secret shared-key');
     await eventually('the Event', async () =>
-      (await eventsOf('keys')).some(
+      (await listEvents('keys')).some(
         (event) => event.type === 'Warning' && event.reason === 'Conflicted' && event.regarding.name === 'newer',
       ),
     );
@@ -126,7 +126,7 @@ describe('a generated key', () => {
     await tenant.untilReason('Account', 'team', 'Ready');
     // This Event repeats the first one, so the count of the first Event increases.
     await eventually('the Event', async () =>
-      (await eventsOf('keys')).some(
+      (await listEvents('keys')).some(
         ({ reason, regarding, series }) =>
           reason === 'KeyGenerated' && regarding.name === 'team' && series?.count === 2,
       ),
@@ -192,7 +192,7 @@ interface SeenEvent {
   readonly series?: { readonly count: number };
 }
 
-const eventsOf = async (namespace: string): Promise<readonly SeenEvent[]> => {
+const listEvents = async (namespace: string): Promise<readonly SeenEvent[]> => {
   const { stdout } = await cluster.kubectl(['get', 'events.events.k8s.io', '-n', namespace, '-o', 'json']);
   return (JSON.parse(stdout) as { items: SeenEvent[] }).items;
 };

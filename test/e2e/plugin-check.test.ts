@@ -125,7 +125,7 @@ const restartGateway = async (moreEnv?: Readonly<Record<string, string>>): Promi
 const setStatus = (pod: string, status: object): Promise<string> =>
   kubectl('patch', 'pod', pod, '--subresource=status', '--type=merge', '-p', JSON.stringify({ status }));
 
-const podOf = async (component: string): Promise<string> =>
+const podName = async (component: string): Promise<string> =>
   (await kubectl('get', 'pods', '-l', `app.kubernetes.io/component=${component}`, '-o', 'name')).trim().split('/')[1] ??
   '';
 
@@ -275,7 +275,7 @@ describe('standin check', () => {
   });
 
   test('reports a gateway whose image cannot be pulled', async () => {
-    const pod = await podOf('gateway');
+    const pod = await podName('gateway');
     const waiting = { reason: 'ImagePullBackOff', message: 'Back-off pulling image "standin:0"' };
     const container = {
       name: 'gateway',
@@ -416,7 +416,7 @@ describe('standin check', () => {
       response.end('standin_build_info{component="dashboard",version="0.0.9"} 1\nstandin_log_store_up 1\n'),
     ).listen(0, '127.0.0.1');
     await once(earlier, 'listening');
-    const pod = await podOf('dashboard');
+    const pod = await podName('dashboard');
     kubelet.forward(pod, METRICS_PORT, `http://127.0.0.1:${(earlier.address() as AddressInfo).port}`);
     await expectFailure('Versions', 'Dashboard 0.0.9', 'finish the upgrade');
     kubelet.forward(pod, METRICS_PORT, dashboard.adminUrl);

@@ -112,7 +112,7 @@ const grant = async (name: string, namespace: string, rules: object, subjects: o
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 };
 
-const runOf = (...args: readonly string[]): readonly string[] => {
+const pluginArguments = (...args: readonly string[]): readonly string[] => {
   const run = `await (await import(${JSON.stringify(PLUGIN)})).runPlugin()`;
   return ['--input-type=module', '-e', run, '--', ...args];
 };
@@ -125,7 +125,7 @@ const kubectlStandin = (kubeconfig: string, ...args: readonly string[]): Promise
     HOME: state,
     XDG_STATE_HOME: state,
   };
-  return runCommand(process.execPath, runOf(...args), { cwd: state, env });
+  return runCommand(process.execPath, pluginArguments(...args), { cwd: state, env });
 };
 
 const place = (): readonly string[] => ['--system-namespace', system];
@@ -178,7 +178,7 @@ describe('kubectl standin', () => {
 
   test('serves the dashboard on a local port until it is stopped', async () => {
     const env = { ...process.env, KUBECONFIG: await cluster.tokenKubeconfig(team, 'viewer') };
-    const args = [...runOf('dashboard', '--no-browser', ...place())];
+    const args = [...pluginArguments('dashboard', '--no-browser', ...place())];
     const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
     onTestFinished(() => void child.kill('SIGKILL'));
     const { value: url } = await createInterface({ input: child.stdout })[Symbol.asyncIterator]().next();

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { openLogStore, type LogStore } from '@standin/logstore';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
-import { queryOf, type Query } from '../harness/clickhouse-query.ts';
+import { clickHouseQuery, type Query } from '../harness/clickhouse-query.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { deploy, type DeployedGateway, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -53,7 +53,7 @@ beforeAll(async () => {
   };
   upstream = await startUpstream((socket) => waiting.push(() => socket.write(OK)));
   store = openLogStore(clickHouse);
-  query = queryOf(clickHouse);
+  query = clickHouseQuery(clickHouse);
   deployment = await deploy({
     cluster,
     clickHouse,

@@ -57,7 +57,7 @@ const read = async (person: Person): Promise<ApiAnswer> => {
   const url = `${dashboard.url}/api/v1/namespaces/${NAMESPACE}/projects/shop/refusals`;
   return ask(url, { headers: { authorization: `Bearer ${person.token}` } });
 };
-const listOf = async (person: Person): Promise<ApiRefusedList> => {
+const readRefusedList = async (person: Person): Promise<ApiRefusedList> => {
   const { status, json } = await read(person);
   expect([status, json]).toMatchObject([200, {}]);
   return refusedListSchema.parse(json);
@@ -76,7 +76,7 @@ test('the refused requests of all gateways are added up for users who may read t
     await unsigned.body.dump();
     expect((await post(gateway, '/not-a-project/x', key)).status).toBe(404);
   }
-  const { items, missingGateways, ...rest } = await listOf(viewer);
+  const { items, missingGateways, ...rest } = await readRefusedList(viewer);
   expect(items).toMatchObject([
     { code: 'api_key_missing', sender: 'Stripe', slug: '/plain', count: 3 },
     { code: 'endpoint_not_found', method: 'POST', path: '/missing', count: 3 },
@@ -86,7 +86,7 @@ test('the refused requests of all gateways are added up for users who may read t
 });
 
 test('only users who may read all logs see how many requests had no project', async () => {
-  expect(await listOf(admin)).toMatchObject({ unknownProject: 3 });
+  expect(await readRefusedList(admin)).toMatchObject({ unknownProject: 3 });
 });
 
 test('users who may not read the log do not see refused requests', async () => {

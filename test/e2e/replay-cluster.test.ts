@@ -9,7 +9,7 @@ import { deploy, type DeployedGateway, type Deployment } from '../harness/deploy
 import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 import { freePort } from '../harness/ports.ts';
-import { metricOf, post, Tenant, type SeenObject } from './tenant.ts';
+import { readMetric, post, Tenant, type SeenObject } from './tenant.ts';
 
 /** Tests replays with a real API server, two operators, a gateway and a ClickHouse engine. */
 
@@ -72,9 +72,9 @@ const find = (text: string): Promise<LogEntry[]> =>
 const captured = (): Promise<LogEntry[]> => find('-header.standin-replay-of:*');
 /** Returns the requests that replays sent through the gateway. */
 const repeated = (): Promise<LogEntry[]> => find('header.standin-replay-of:*');
-const numberOf = ({ request }: LogEntry): number => Number(/n=(\d+)/.exec(request.body)?.[1]);
+const requestNumber = ({ request }: LogEntry): number => Number(/n=(\d+)/.exec(request.body)?.[1]);
 
-const phaseOf = ({ status }: SeenObject): unknown => status?.['phase'];
+const replayPhase = ({ status }: SeenObject): unknown => status?.['phase'];
 const ended = (name: string, timeoutMs = 20_000): Promise<SeenObject> =>
   eventually(`the end of ${name}`, () => tenant.get('Replay', name), {
     accept: ({ status }) => status?.['completedAt'] !== undefined,
@@ -148,7 +148,7 @@ test('a Replay finds no projects or requests in another namespace', async () => 
     await eventually('the rejection', () => other.condition('Replay', 'theirs', 'Accepted'), {
       accept: ({ reason }) => reason === 'RequestNotFound',
     });
-    expect(phaseOf(await other.get('Replay', 'theirs'))).toBe('Failed');
+    expect(replayPhase(await other.get('Replay', 'theirs'))).toBe('Failed');
   } finally {
     await other.client.close();
   }
@@ -186,7 +186,7 @@ const running = (): Promise<number[]> =>
   Promise.all(deployment.operators.map(({ adminUrl }) => runningReplays(adminUrl)));
 
 const runningReplays = async (adminUrl: string): Promise<number> =>
-  [...(await metricOf(adminUrl, 'standin_replay_running')).values()].reduce((sum, value) => sum + value, 0);
+  [...(await readMetric(adminUrl, 'standin_replay_running')).values()].reduce((sum, value) => sum + value, 0);
 
 test('a leader that was frozen until after its term steps down, and the next one completes its Replay', async () => {
   const spec = { ...PROJECT, filter, target: { kind: 'Endpoint' }, ratePerSecond: 8, order: 'Original' };
@@ -207,7 +207,7 @@ test('another operator continues the Replay of a killed one and sends each reque
   // Rows of earlier tests may not be in the log yet.
   const startedAt = new Date().toISOString();
   const sent = async (): Promise<number[]> =>
-    (await repeated()).filter(({ receivedAt }) => receivedAt >= startedAt).map(numberOf);
+    (await repeated()).filter(({ receivedAt }) => receivedAt >= startedAt).map(requestNumber);
   const spec = { ...PROJECT, filter, target: { kind: 'Endpoint' }, ratePerSecond: 8, order: 'Original' };
   await tenant.apply('Replay', 'killed', spec);
   await eventually('some progress', () => tenant.get('Replay', 'killed'), {

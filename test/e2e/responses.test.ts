@@ -100,7 +100,7 @@ test('an error in a slug or in an upstream is in the condition, and correcting i
 });
 
 /** Returns the number of requests by response of an endpoint, from the metrics of each gateway. */
-const countsOf = (endpoint: string): Promise<readonly ReadonlyMap<string, number>[]> =>
+const responseCounts = (endpoint: string): Promise<readonly ReadonlyMap<string, number>[]> =>
   Promise.all(
     deployment.gateways.map(async ({ adminUrl }) => {
       const text = await (await fetch(`${adminUrl}/metrics`)).text();
@@ -219,7 +219,7 @@ describe('responses with conditions', () => {
   test('are recorded with their names and bodies, found by their names, and counted', async () => {
     await respond({ ...gold, status: 202 });
     await tenant.untilReason('Endpoint', 'plans', 'Ready');
-    const before = await countsOf('plans');
+    const before = await responseCounts('plans');
     await answersAt('/plans/recorded', { 'x-plan': 'gold' }, 202);
     await answersAt('/plans/recorded');
     const store = openLogStore(clickHouse);
@@ -237,13 +237,15 @@ describe('responses with conditions', () => {
     expect(byGold).toEqual({ status: 202, responseName: 'gold', body: gold.body });
     const [byAction] = await untilFound('""');
     expect(byAction).toEqual({ status: 200, responseName: '', body: '{"name": "action"}' });
-    const after = await countsOf('plans');
+    const after = await responseCounts('plans');
     for (const [index, counts] of after.entries()) {
       for (const response of ['gold', ''])
         expect((counts.get(response) ?? 0) - (before[index]?.get(response) ?? 0)).toBe(1);
       expect([...counts.keys()].sort()).toEqual(['', 'gold']);
     }
     await tenant.remove('Endpoint', 'plans');
-    await eventually('no counts', () => countsOf('plans'), { accept: (seen) => seen.every(({ size }) => size === 0) });
+    await eventually('no counts', () => responseCounts('plans'), {
+      accept: (seen) => seen.every(({ size }) => size === 0),
+    });
   });
 });

@@ -8,13 +8,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createShareToken, shareTokenSha256 } from '../../dashboard/src/shares/share-token.ts';
 import { certificateSecret } from '../../operator/src/publish/certificate-secret.ts';
 import { planCertificates } from '../../operator/src/publish/certificates.ts';
-import { createAuditLog, rightOf, type AuditLog } from '../harness/audit-log.ts';
+import { createAuditLog, rightText, type AuditLog } from '../harness/audit-log.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { deploy, type DeployedGateway, type DeployedOperator, type Deployment } from '../harness/deployment.ts';
-import { drainTemplateOf } from '../harness/drain-job.ts';
+import { drainTemplate } from '../harness/drain-job.ts';
 import { eventually } from '../harness/eventually.ts';
-import { asList, objectsOf, renderChart, type RenderedObject } from '../harness/helm.ts';
+import { asList, parseObjects, renderChart, type RenderedObject } from '../harness/helm.ts';
 import { installStandin } from '../harness/install-standin.ts';
 import { freePort } from '../harness/ports.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
@@ -52,7 +52,7 @@ beforeAll(async () => {
   team = await Tenant.create(cluster, TEAM);
   await cluster.apply(JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: SYSTEM } }));
   const set = [`watch.namespaces={${TEAM}}`, 'gateway.replicas=3'];
-  rendered = objectsOf(await renderChart({ chartCase: 'namespaced', namespace: SYSTEM, set }));
+  rendered = parseObjects(await renderChart({ chartCase: 'namespaced', namespace: SYSTEM, set }));
   const needed = new Set(['ServiceAccount', 'Role', 'RoleBinding', 'StatefulSet']);
   await cluster.apply(asList(rendered.filter(({ kind }) => needed.has(kind))));
   await createNewerTables();
@@ -79,7 +79,7 @@ const createNewerTables = async (): Promise<void> => {
 
 const start = async (): Promise<void> => {
   const jobTemplate = path.join(folder, 'job.yaml');
-  await writeFile(jobTemplate, drainTemplateOf(rendered).replace('backoffLimit: 10', 'backoffLimit: 0'));
+  await writeFile(jobTemplate, drainTemplate(rendered).replace('backoffLimit: 10', 'backoffLimit: 0'));
   const env = { STANDIN_WATCH_NAMESPACES: TEAM };
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -129,7 +129,7 @@ const granted = (): ReadonlySet<string> =>
           apiGroups.flatMap((group) =>
             resources.flatMap((resource) =>
               verbs.map(
-                (verb) => `Role ${metadata.namespace ?? ''}/${metadata.name}: ${rightOf(verb, resource, group)}`,
+                (verb) => `Role ${metadata.namespace ?? ''}/${metadata.name}: ${rightText(verb, resource, group)}`,
               ),
             ),
           ),

@@ -138,7 +138,7 @@ const openSharedPage = async (page: Page): Promise<void> => {
   await page.goto(await page.getByRole('textbox', { name: 'Link' }).inputValue());
 };
 
-const picturesOf = async (run: DashboardRun): Promise<Readonly<Record<string, Picture>>> => {
+const listPictures = async (run: DashboardRun): Promise<Readonly<Record<string, Picture>>> => {
   const exchange = `${SHOP}/traffic/${await newest(run, 'path:/v1/payments status:201')}`;
   const traffic = new URLSearchParams({ q: '-endpoint:cancel-order', live: '0', sel: await newest(run, 'status:402') });
   const plan = `${SHOP}/replays/new?${new URLSearchParams({ q: 'path:/v1/payments', from: '1h', target: 'Upstream', rate: '4' }).toString()}`;
@@ -191,7 +191,7 @@ const [run, browser] = await Promise.all([startDashboard(), startBrowser()]);
 try {
   await prepareTraffic(run, upstream);
   const wanted = process.argv.slice(2);
-  for (const picture of Object.entries(await picturesOf(run))) {
+  for (const picture of Object.entries(await listPictures(run))) {
     if (wanted.length === 0 || wanted.includes(picture[0])) await take(browser, run, picture);
   }
   // Last, because it changes an endpoint.

@@ -9,7 +9,7 @@ import { planCertificates, type Certificates } from '../../operator/src/publish/
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import type { Cluster } from '../harness/cluster.ts';
 import { deploy, type DeployedGateway, type DeployedOperator, type Deployment } from '../harness/deployment.ts';
-import { asList, objectsOf, renderChart } from '../harness/helm.ts';
+import { asList, parseObjects, renderChart } from '../harness/helm.ts';
 import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
@@ -28,16 +28,16 @@ let team: Tenant;
 let folder: string;
 let certificates: Certificates;
 
-const dirOf = (side: 'operator' | 'gateway'): string => path.join(folder, side);
+const certificateDir = (side: 'operator' | 'gateway'): string => path.join(folder, side);
 
 /** Writes new certificates from a new CA into both folders. */
 const issue = async (): Promise<Certificates> => {
   const issued = await planCertificates(undefined, new Date());
   for (const side of ['operator', 'gateway'] as const) {
-    await mkdir(dirOf(side), { recursive: true });
+    await mkdir(certificateDir(side), { recursive: true });
     const files = { 'ca.crt': issued.caBundle, 'tls.crt': issued[side].cert, 'tls.key': issued[side].key };
     for (const [name, text] of Object.entries(files)) {
-      const file = path.join(dirOf(side), name);
+      const file = path.join(certificateDir(side), name);
       await writeFile(`${file}.new`, text, { mode: 0o600 });
       await rename(`${file}.new`, file);
     }
@@ -57,14 +57,14 @@ beforeAll(async () => {
     set: [`watch.namespaces={${team.namespace}}`],
     only: ['service-accounts', 'operator/rbac'].map((name) => `templates/${name}.yaml`),
   });
-  await cluster.apply(asList(objectsOf(rights)));
+  await cluster.apply(asList(parseObjects(rights)));
   deployment = await deploy({
     cluster,
     clickHouse,
     operators: 1,
     gateways: 1,
     systemNamespace: system,
-    certificateDirs: { operator: dirOf('operator'), gateway: dirOf('gateway') },
+    certificateDirs: { operator: certificateDir('operator'), gateway: certificateDir('gateway') },
     operatorEnv: { STANDIN_WATCH_NAMESPACES: team.namespace },
   });
   await team.accountAndProject();

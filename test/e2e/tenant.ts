@@ -153,7 +153,7 @@ export const post = async (
 };
 
 /** Returns the values of a metric's series by their labels as printed, such as `code="200",method="GET"`. */
-export const metricOf = async (adminUrl: string, name: string): Promise<ReadonlyMap<string, number>> => {
+export const readMetric = async (adminUrl: string, name: string): Promise<ReadonlyMap<string, number>> => {
   const text = await (await request(`${adminUrl}/metrics`)).body.text();
   const lines = text.matchAll(new RegExp(`^${name}(?:\\{(.*)\\})? (\\S+)$`, 'gm'));
   return new Map([...lines].map(([, labels = '', value]) => [labels, Number(value)]));

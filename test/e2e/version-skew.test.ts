@@ -9,7 +9,7 @@ import { deploy, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
-import { metricOf, post, Tenant } from './tenant.ts';
+import { readMetric, post, Tenant } from './tenant.ts';
 
 /** Tests a gateway of a version before `spec.responses` next to two gateways and an operator of a version that has added it. */
 
@@ -144,7 +144,7 @@ test('all gateways apply the rate limit of an account', async () => {
 /** Returns the number of accepted requests that each gateway counts for the project. */
 const countedRequests = async (): Promise<number[]> => {
   const counts = await Promise.all(
-    deployment.gateways.map(({ adminUrl }) => metricOf(adminUrl, 'standin_respond_project_requests_total')),
+    deployment.gateways.map(({ adminUrl }) => readMetric(adminUrl, 'standin_respond_project_requests_total')),
   );
   return counts.map((series) => series.get('exported_namespace="skew",project="shop",status="2xx"') ?? 0);
 };

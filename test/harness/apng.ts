@@ -20,7 +20,7 @@ const chunk = (type: string, data: Buffer): Buffer => {
 };
 
 /** Returns the header and the compressed pixels of a PNG. */
-const partsOf = (png: Buffer): { readonly header: Buffer; readonly pixels: Buffer } => {
+const pngParts = (png: Buffer): { readonly header: Buffer; readonly pixels: Buffer } => {
   const chunks = new Map<string, Buffer[]>();
   for (let at = SIGNATURE.length; at < png.length;) {
     const length = png.readUInt32BE(at);
@@ -44,7 +44,7 @@ export const animatedPng = (frames: readonly Frame[]): Buffer => {
     const end = Buffer.from([ms >> 8, ms & 0xff, 1000 >> 8, 1000 & 0xff, 0, 0]);
     return chunk('fcTL', Buffer.concat([uint32(sequence++, width, height, 0, 0), end]));
   };
-  const parts = frames.map(({ png, ms }) => ({ ...partsOf(png), ms }));
+  const parts = frames.map(({ png, ms }) => ({ ...pngParts(png), ms }));
   const [first] = parts;
   if (first === undefined) throw new Error('an animation needs a frame');
   if (parts.some(({ header }) => !header.equals(first.header))) throw new Error('the frames differ in size or colour');

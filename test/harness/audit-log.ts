@@ -77,13 +77,13 @@ export const createAuditLog = async (): Promise<AuditLog> => {
     read: async () => {
       const lines = (await readFile(log, 'utf8')).split('\n');
       // The last line may be incomplete.
-      return lines.slice(0, -1).flatMap((line) => requestOf(JSON.parse(line) as AuditEvent) ?? []);
+      return lines.slice(0, -1).flatMap((line) => auditedRequest(JSON.parse(line) as AuditEvent) ?? []);
     },
     remove: () => rm(directory, { recursive: true, force: true }),
   };
 };
 
-const requestOf = ({
+const auditedRequest = ({
   verb,
   user,
   objectRef,
@@ -99,11 +99,11 @@ const requestOf = ({
     serviceAccount,
     isAllowed: annotations['authorization.k8s.io/decision'] === 'allow',
     role: kind === undefined ? undefined : `${kind} ${place ?? ''}`,
-    right: rightOf(verb, subresource === undefined ? resource : `${resource}/${subresource}`, apiGroup ?? ''),
+    right: rightText(verb, subresource === undefined ? resource : `${resource}/${subresource}`, apiGroup ?? ''),
     code: responseStatus?.code,
   };
 };
 
 /** Formats `AuditedRequest.right`. */
-export const rightOf = (verb: string, resource: string, apiGroup: string): string =>
+export const rightText = (verb: string, resource: string, apiGroup: string): string =>
   `${verb} ${resource}${apiGroup === '' ? '' : `.${apiGroup}`}`;

@@ -107,5 +107,5 @@ export const axeViolations = async (page: Page): Promise<string[]> => {
 };
 
 /** Returns the number of pixels by which the page is wider than the viewport. */
-export const overflowOf = (page: Page): Promise<number> =>
+export const horizontalOverflow = (page: Page): Promise<number> =>
   page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');

@@ -4,7 +4,7 @@ import type { EngineAddress } from '@standin/engine';
 export type Query = (sql: string, params?: Readonly<Record<string, string | number>>) => Promise<string>;
 
 /** Runs statements over HTTP, without the log store. */
-export const queryOf =
+export const clickHouseQuery =
   ({ url, username, password, database = 'standin' }: EngineAddress & { readonly database?: string }): Query =>
   async (sql, params = {}) => {
     const address = new URL(url);

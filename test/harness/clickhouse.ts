@@ -41,7 +41,7 @@ const startEmbedded = async (): Promise<TestClickHouse> => {
   const address = { url, username, password, database: DATABASE };
   return {
     ...address,
-    env: settingsOf(address),
+    env: clickHouseEnv(address),
     get pid() {
       return engine.pid;
     },
@@ -64,10 +64,10 @@ const startInContainer = async (): Promise<TestClickHouse> => {
   const stop = async (): Promise<void> => {
     await container.stop();
   };
-  return { ...address, env: settingsOf(address), pid: undefined, stop };
+  return { ...address, env: clickHouseEnv(address), pid: undefined, stop };
 };
 
-const settingsOf = ({
+const clickHouseEnv = ({
   url,
   username,
   password,

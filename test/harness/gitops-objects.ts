@@ -79,5 +79,5 @@ export const ofKind = <Kind extends keyof KindSpecs>(
       spec: spec as KindSpecs[Kind],
     }));
 
-export const namesOf = (objects: readonly RenderedObject[], kind: string): string[] =>
+export const objectNames = (objects: readonly RenderedObject[], kind: string): string[] =>
   objects.filter((object) => object.kind === kind).map(({ metadata: { name } }) => name);

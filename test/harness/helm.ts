@@ -12,7 +12,7 @@ export const CHART_CASES: readonly string[] = globSync('*-values.yaml', { cwd: p
   .map((name) => name.replace('-values.yaml', ''))
   .sort();
 
-export const valuesFileOf = (chartCase: string): string => path.join(CHARTS, 'standin/ci', `${chartCase}-values.yaml`);
+export const valuesFile = (chartCase: string): string => path.join(CHARTS, 'standin/ci', `${chartCase}-values.yaml`);
 
 /** Runs helm and waits until it exits. A failure is a nonzero `code`, not an exception. */
 export const helm = async (args: readonly string[], options?: CommandOptions): Promise<CommandResult> =>
@@ -41,7 +41,7 @@ export const renderChart = (options: RenderOptions = {}): Promise<string> => {
   const { chartCase = 'default', namespace = SYSTEM_NAMESPACE, set = [], setText = [], only = [] } = options;
   const args = [
     ...['template', 'standin', path.join(CHARTS, 'standin'), '--namespace', namespace],
-    ...['--values', valuesFileOf(chartCase)],
+    ...['--values', valuesFile(chartCase)],
     ...set.flatMap((value) => ['--set', value]),
     ...setText.flatMap((value) => ['--set-string', value]),
     ...only.flatMap((template) => ['--show-only', template]),
@@ -71,7 +71,7 @@ export interface RenderedObject {
   readonly [field: string]: unknown;
 }
 
-export const objectsOf = (yaml: string): readonly RenderedObject[] =>
+export const parseObjects = (yaml: string): readonly RenderedObject[] =>
   parseAllDocuments(yaml)
     .map((document) => document.toJS() as RenderedObject | null)
     .filter((object) => object !== null);

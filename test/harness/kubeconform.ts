@@ -33,14 +33,18 @@ export const writeSchemas = async (
 ): Promise<void> => {
   await mkdir(directory, { recursive: true });
   for (const apiVersion of apiVersions) {
-    const { code, stdout, stderr } = await cluster.kubectl(['get', '--raw', `/openapi/v3/${pathOf(apiVersion)}`]);
+    const { code, stdout, stderr } = await cluster.kubectl([
+      'get',
+      '--raw',
+      `/openapi/v3/${apiVersionPath(apiVersion)}`,
+    ]);
     if (code !== 0) throw new Error(`no schemas for ${apiVersion}: ${stderr}`);
     const { components } = JSON.parse(stdout, (_name, value: unknown) => closed(value)) as OpenApi;
     for (const [name, schema] of Object.entries(components.schemas)) {
       const kinds = schema['x-kubernetes-group-version-kind'] ?? [];
-      for (const { kind, ...groupVersion } of kinds.filter((known) => apiVersionOf(known) === apiVersion)) {
+      for (const { kind, ...groupVersion } of kinds.filter((known) => apiVersionText(known) === apiVersion)) {
         const document = { $ref: `#/components/schemas/${name}`, components };
-        await writeFile(path.join(directory, fileOf(kind, groupVersion)), JSON.stringify(document));
+        await writeFile(path.join(directory, schemaFile(kind, groupVersion)), JSON.stringify(document));
       }
     }
   }
@@ -53,11 +57,12 @@ export const kubeconform = async (objects: readonly RenderedObject[], directory:
   return runCommand(await buildGoProgram('kubeconform', console.log), args, { input: asList(objects) });
 };
 
-const pathOf = (apiVersion: string): string => (apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`);
-const apiVersionOf = ({ group, version }: Omit<GroupVersionKind, 'kind'>): string =>
+const apiVersionPath = (apiVersion: string): string =>
+  apiVersion.includes('/') ? `apis/${apiVersion}` : `api/${apiVersion}`;
+const apiVersionText = ({ group, version }: Omit<GroupVersionKind, 'kind'>): string =>
   group === '' ? version : `${group}/${version}`;
 /** Returns a file name such as `deployment-apps-v1.json`, which contains only the first label of the group. */
-const fileOf = (kind: string, { group, version }: Omit<GroupVersionKind, 'kind'>): string =>
+const schemaFile = (kind: string, { group, version }: Omit<GroupVersionKind, 'kind'>): string =>
   `${[kind.toLowerCase(), ...(group === '' ? [] : [group.split('.')[0]]), version].join('-')}.json`;
 
 const closed = (value: unknown): unknown => {

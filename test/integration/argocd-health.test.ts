@@ -31,7 +31,7 @@ const luaValue = (value: unknown): string => {
 };
 
 /** Returns the result of health.lua for an object, in the Lua implementation that Argo CD embeds. */
-const healthOf = async (object: unknown): Promise<HealthTest['healthStatus']> => {
+const evaluateHealth = async (object: unknown): Promise<HealthTest['healthStatus']> => {
   const file = path.join(await createTempFolder('lua'), 'run.lua');
   const script = `obj = ${luaValue(object)}\nlocal hs = (function()\n${read('health.lua')}\nend)()\n`;
   await writeFile(file, `${script}io.write(hs.status, "\\n", hs.message)`);
@@ -43,7 +43,7 @@ const healthOf = async (object: unknown): Promise<HealthTest['healthStatus']> =>
 
 describe('the health that Argo CD shows', () => {
   it.for(tests)('of $inputPath is $healthStatus.status', async ({ healthStatus, inputPath }) => {
-    expect(await healthOf(parse(read(inputPath)))).toEqual(healthStatus);
+    expect(await evaluateHealth(parse(read(inputPath)))).toEqual(healthStatus);
   });
 
   it('is tested with every file in testdata', () => {
@@ -68,7 +68,7 @@ describe('on a cluster', () => {
       const create = ['create', '--dry-run=server', '--validate=strict', '-o', 'json', '-f', '-'];
       const { code, stdout, stderr } = await cluster.kubectl(create, { input });
       expect(code, `${inputPath}: ${stderr}`).toBe(0);
-      expect(await healthOf(JSON.parse(stdout)), inputPath).toMatchObject({ status: 'Progressing' });
+      expect(await evaluateHealth(JSON.parse(stdout)), inputPath).toMatchObject({ status: 'Progressing' });
     }
   });
 

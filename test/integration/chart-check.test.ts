@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { accountRights, type Right } from '../../cli/src/check/check-rights.ts';
 import type { Component, Installation } from '../../cli/src/check/installation.ts';
-import { CHART_CASES, objectsOf, renderChart, type RenderedObject } from '../harness/helm.ts';
+import { CHART_CASES, parseObjects, renderChart, type RenderedObject } from '../harness/helm.ts';
 import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 
 /** Compares the permissions that `standin check` asks for with the roles that the chart renders. */
@@ -23,7 +23,7 @@ const SELECTED: Readonly<Record<string, readonly string[]>> = { selected: ['team
 /** Cases that create no roles. */
 const WITHOUT_ROLES = ['headless'];
 
-const installationOf = (objects: readonly RenderedObject[]): Installation => ({
+const renderedInstallation = (objects: readonly RenderedObject[]): Installation => ({
   namespace: SYSTEM_NAMESPACE,
   components: objects
     .filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
@@ -57,12 +57,12 @@ const grantsTo = (account: string, objects: readonly RenderedObject[]): readonly
 type Single = Omit<Right, 'verbs'> & { readonly verb: string };
 const singles = (rights: readonly Right[]): readonly Single[] =>
   rights.flatMap(({ verbs, ...right }) => verbs.map((verb) => ({ ...right, verb })));
-const resourceOf = ({ resource, subresource }: Single): string => [resource, subresource].filter(Boolean).join('/');
+const resourceName = ({ resource, subresource }: Single): string => [resource, subresource].filter(Boolean).join('/');
 
 const grants = ({ apiGroups, resources, resourceNames, verbs, namespace }: Grant, right: Single): boolean =>
   (namespace === undefined || namespace === right.namespace) &&
   apiGroups.includes(right.group) &&
-  resources.includes(resourceOf(right)) &&
+  resources.includes(resourceName(right)) &&
   verbs.includes(right.verb) &&
   (resourceNames === undefined || (right.name !== undefined && resourceNames.includes(right.name)));
 
@@ -70,8 +70,8 @@ describe.for(CHART_CASES.filter((chartCase) => !WITHOUT_ROLES.includes(chartCase
   'standin check with %s-values.yaml',
   (chartCase) => {
     const rendering = async () => {
-      const objects = objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] }));
-      const accounts = accountRights(installationOf(objects), SELECTED[chartCase] ?? []);
+      const objects = parseObjects(await renderChart({ chartCase, set: ['crds.enabled=false'] }));
+      const accounts = accountRights(renderedInstallation(objects), SELECTED[chartCase] ?? []);
       return accounts.map(({ component, account, rights }) => ({
         component,
         granted: grantsTo(account, objects),

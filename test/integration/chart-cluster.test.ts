@@ -9,12 +9,12 @@ import {
   CHART_CASES,
   CHARTS,
   helm,
-  objectsOf,
+  parseObjects,
   renderChart,
-  valuesFileOf,
+  valuesFile,
   type RenderedObject,
 } from '../harness/helm.ts';
-import { drainJobOf } from '../harness/drain-job.ts';
+import { renderedDrainJob } from '../harness/drain-job.ts';
 import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 import { kubeconform, writeSchemas } from '../harness/kubeconform.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
@@ -66,7 +66,9 @@ const dryRun = (objects: readonly RenderedObject[]) =>
 
 it('passes strict kubeconform with all values files, and a misspelled field fails', async () => {
   const schemas = await createTempFolder('schemas');
-  const renders = await Promise.all(CHART_CASES.map(async (chartCase) => objectsOf(await renderChart({ chartCase }))));
+  const renders = await Promise.all(
+    CHART_CASES.map(async (chartCase) => parseObjects(await renderChart({ chartCase }))),
+  );
   await writeSchemas(cluster, [...new Set(renders.flat().map(({ apiVersion }) => apiVersion))], schemas);
   for (const [index, objects] of renders.entries()) {
     const { stdout, stderr } = await kubeconform(objects, schemas);
@@ -84,16 +86,16 @@ it('passes strict kubeconform with all values files, and a misspelled field fail
 
 describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
   it('is accepted by the API server with strict validation and no warnings', async () => {
-    const rendered = objectsOf(await renderChart({ chartCase }));
-    const objects = [...rendered, drainJobOf(rendered, SYSTEM_NAMESPACE)];
+    const rendered = parseObjects(await renderChart({ chartCase }));
+    const objects = [...rendered, renderedDrainJob(rendered, SYSTEM_NAMESPACE)];
     const { code, stdout, stderr } = await dryRun(objects);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.trim().split('\n')).toHaveLength(objects.length);
   });
 
   it('has pods that conform to the restricted Pod Security Standard', async () => {
-    const objects = objectsOf(await renderChart({ chartCase }));
-    const pods = [...objects, drainJobOf(objects, SYSTEM_NAMESPACE)].flatMap(({ metadata: { name }, spec }) => {
+    const objects = parseObjects(await renderChart({ chartCase }));
+    const pods = [...objects, renderedDrainJob(objects, SYSTEM_NAMESPACE)].flatMap(({ metadata: { name }, spec }) => {
       const { template, volumeClaimTemplates = [] } = (spec ?? {}) as WorkloadSpec;
       if (template?.spec === undefined) return [];
       // The StatefulSet controller adds a volume to the pod for each claim, which an empty volume represents here. A dry run
@@ -112,7 +114,7 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
 });
 
 it('the API server rejects an unknown field, so the tests above can fail', async () => {
-  const objects = objectsOf(await renderChart({ set: ['operator.extraVolumes[0].nmae=x'] }));
+  const objects = parseObjects(await renderChart({ set: ['operator.extraVolumes[0].nmae=x'] }));
   const { code, stderr } = await dryRun(objects.filter(({ metadata: { name } }) => name === 'standin-operator'));
   expect(code).not.toBe(0);
   expect(stderr).toContain('nmae');
@@ -180,7 +182,7 @@ describe('helm', () => {
 
   it('prints warnings about risky values in its notes', async () => {
     const notes = (chartCase: string) =>
-      release('install', ...chart, '--dry-run=client', '--take-ownership', '-f', valuesFileOf(chartCase));
+      release('install', ...chart, '--dry-run=client', '--take-ownership', '-f', valuesFile(chartCase));
     expect(await notes('default')).not.toContain('WARNING');
     expect(await notes('ephemeral')).toContain('deleted or its node fails');
     expect(await notes('namespaced')).toContain('kubectl apply -n team-a -f crds/examples/quickstart');

@@ -4,7 +4,7 @@ import { parser } from '@prometheus-io/lezer-promql';
 import { REJECTIONS } from '@standin/contract';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { headingSlug } from '../../docs/generate/heading-slug.ts';
-import { CHARTS, objectsOf, renderChart } from '../harness/helm.ts';
+import { CHARTS, parseObjects, renderChart } from '../harness/helm.ts';
 import { sourceFiles } from '../suite/source-files.ts';
 
 /** Tests the alerts, the Grafana dashboard, and the metrics that they use. */
@@ -35,12 +35,12 @@ interface Dashboard {
 
 const readRules = async (...set: string[]): Promise<readonly Rule[]> => {
   const on = ['crds.enabled=false', 'monitoring.prometheusRule.enabled=true', ...set];
-  const found = objectsOf(await renderChart({ set: on })).find(({ kind }) => kind === 'PrometheusRule');
+  const found = parseObjects(await renderChart({ set: on })).find(({ kind }) => kind === 'PrometheusRule');
   return (found?.['spec'] as { groups: { rules: Rule[] }[] }).groups.flatMap(({ rules }) => rules);
 };
 
 /** Returns the metrics of a PromQL expression. Throws if the expression is invalid. */
-const metricsOf = (expression: string): readonly string[] => {
+const metricNames = (expression: string): readonly string[] => {
   const metrics: string[] = [];
   parser.parse(expression).iterate({
     enter: (node) => {
@@ -65,8 +65,8 @@ const dashboard = JSON.parse(
 ) as Dashboard;
 
 it('an invalid expression and an unknown metric are found, so the tests below can fail', () => {
-  expect(() => metricsOf('sum(rate(a[5m])')).toThrow('invalid PromQL');
-  expect(metricsOf('sum by (pod) (rate(a_total{namespace="x"}[5m])) / b')).toEqual(['a_total', 'b']);
+  expect(() => metricNames('sum(rate(a[5m])')).toThrow('invalid PromQL');
+  expect(metricNames('sum by (pod) (rate(a_total{namespace="x"}[5m])) / b')).toEqual(['a_total', 'b']);
   expect(isExported('standin_no_such_metric')).toBe(false);
 });
 
@@ -78,7 +78,7 @@ describe('every alert', () => {
 
   it('is a valid expression with metrics that a process exports', () => {
     expect(rules.length).toBeGreaterThan(15);
-    const metrics = rules.flatMap(({ expr }) => metricsOf(expr));
+    const metrics = rules.flatMap(({ expr }) => metricNames(expr));
     expect(metrics.filter((metric) => !isExported(metric))).toEqual([]);
   });
 
@@ -122,7 +122,7 @@ describe('the Grafana dashboard', () => {
   it('has valid expressions with metrics that a process exports, and no unknown variables', () => {
     const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr));
     expect(expressions.length).toBeGreaterThan(20);
-    const metrics = expressions.flatMap((expr) => metricsOf(expr.replaceAll('$__rate_interval', '5m')));
+    const metrics = expressions.flatMap((expr) => metricNames(expr.replaceAll('$__rate_interval', '5m')));
     const queried = dashboard.templating.list.flatMap(({ query }) => /label_values\((\w+)/.exec(query)?.[1] ?? []);
     expect([...metrics, ...queried].filter((metric) => !isExported(metric))).toEqual([]);
     const used = JSON.stringify(dashboard).match(/\$(?!__)\{?\w+/g) ?? [];

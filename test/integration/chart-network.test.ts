@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { drainJobOf } from '../harness/drain-job.ts';
-import { CHART_CASES, objectsOf, renderChart, type RenderedObject } from '../harness/helm.ts';
+import { renderedDrainJob } from '../harness/drain-job.ts';
+import { CHART_CASES, parseObjects, renderChart, type RenderedObject } from '../harness/helm.ts';
 import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 
 /** Compares what the processes call, which their environment names, with what the NetworkPolicies allow. */
@@ -79,13 +79,15 @@ const blockedBy = (policies: readonly Policy[], from: Pod, target: Target): stri
   return entering.length > 0 && !canEnter ? `the ingress of ${other.component}` : undefined;
 };
 
-const podsOf = (objects: readonly RenderedObject[]): readonly Pod[] =>
-  [...objects.filter(({ kind }) => WORKLOADS.has(kind)), drainJobOf(objects, SYSTEM_NAMESPACE)].map(({ spec }) => {
-    const { metadata, spec: pod } = (
-      spec as { template: { metadata: { labels: Labels }; spec: { containers: readonly [Container] } } }
-    ).template;
-    return { component: metadata.labels[COMPONENT] ?? '', labels: metadata.labels, container: pod.containers[0] };
-  });
+const renderedPods = (objects: readonly RenderedObject[]): readonly Pod[] =>
+  [...objects.filter(({ kind }) => WORKLOADS.has(kind)), renderedDrainJob(objects, SYSTEM_NAMESPACE)].map(
+    ({ spec }) => {
+      const { metadata, spec: pod } = (
+        spec as { template: { metadata: { labels: Labels }; spec: { containers: readonly [Container] } } }
+      ).template;
+      return { component: metadata.labels[COMPONENT] ?? '', labels: metadata.labels, container: pod.containers[0] };
+    },
+  );
 
 /** URLs that a process shows, redirects to or recognizes, but does not call. */
 const SHOWN: Readonly<Record<string, readonly string[]>> = {
@@ -94,14 +96,14 @@ const SHOWN: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Returns the URLs that a process calls, with the variables that name them. */
-const callsOf = ({ component, container }: Pod): readonly (readonly [string, URL])[] =>
+const calledUrls = ({ component, container }: Pod): readonly (readonly [string, URL])[] =>
   (container.env ?? [])
     .filter(({ name }) => SHOWN[component]?.includes(name) !== true)
     .flatMap(({ name, value = '' }) =>
       value.split(',').flatMap((text) => (/^https?:\/\//.test(text) ? [[name, new URL(text)] as const] : [])),
     );
 
-const targetsOf = (url: URL, objects: readonly RenderedObject[], pods: readonly Pod[]): readonly Target[] => {
+const callTargets = (url: URL, objects: readonly RenderedObject[], pods: readonly Pod[]): readonly Target[] => {
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
   const [name, namespace] = url.hostname.split('.');
   const service = objects.find(
@@ -118,16 +120,16 @@ const targetsOf = (url: URL, objects: readonly RenderedObject[], pods: readonly 
 };
 
 const rendering = async (chartCase: string, set: readonly string[] = []) => {
-  const objects = objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false', ...set] }));
-  const pods = podsOf(objects);
+  const objects = parseObjects(await renderChart({ chartCase, set: ['crds.enabled=false', ...set] }));
+  const pods = renderedPods(objects);
   const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy').map(({ spec }) => spec as Policy);
   const blocked = (component: string, target: Target): string | undefined => {
     const [pod] = pods.filter((one) => one.component === component);
     return pod === undefined ? `no ${component}` : blockedBy(policies, pod, target);
   };
   const calls = pods.flatMap((pod) =>
-    callsOf(pod).flatMap(([name, url]) =>
-      targetsOf(url, objects, pods).map((target) => ({
+    calledUrls(pod).flatMap(([name, url]) =>
+      callTargets(url, objects, pods).map((target) => ({
         call: `${pod.component} ${name} ${isPod(target) ? target.pod.component : target.host}`,
         blocked: blockedBy(policies, pod, target),
       })),

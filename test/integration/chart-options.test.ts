@@ -1,6 +1,6 @@
 import { STREAM_CLIENT_NAME, STREAM_SERVER_NAME } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
-import { objectsOf, renderChart, type RenderedObject } from '../harness/helm.ts';
+import { parseObjects, renderChart, type RenderedObject } from '../harness/helm.ts';
 
 /** Tests that the chart's objects fit together with each of its major options. */
 
@@ -38,7 +38,7 @@ const NO_CRDS = 'crds.enabled=false';
 const EMBEDDED = ['clickhouse.embedded.enabled=true', 'clickhouse.url=', 'clickhouse.existingSecret=', NO_CRDS];
 
 const render = async (...set: string[]): Promise<readonly RenderedObject[]> =>
-  objectsOf(await renderChart({ set: [NO_CRDS, ...set] }));
+  parseObjects(await renderChart({ set: [NO_CRDS, ...set] }));
 const refusal = (...set: string[]): Promise<string> =>
   render(...set).then(
     () => 'accepted',
@@ -49,38 +49,38 @@ const named = (objects: readonly RenderedObject[], kind: string, name: string): 
   if (found === undefined) throw new Error(`the chart renders no ${kind} ${name}`);
   return found;
 };
-const podOf = ({ spec }: RenderedObject): PodSpec => (spec as { template: { spec: PodSpec } }).template.spec;
-const envOf = (object: RenderedObject): ReadonlyMap<string, EnvVariable> =>
-  new Map((podOf(object).containers[0].env ?? []).map((variable) => [variable.name, variable]));
+const podSpec = ({ spec }: RenderedObject): PodSpec => (spec as { template: { spec: PodSpec } }).template.spec;
+const envVariables = (object: RenderedObject): ReadonlyMap<string, EnvVariable> =>
+  new Map((podSpec(object).containers[0].env ?? []).map((variable) => [variable.name, variable]));
 /**
  * Returns the Secret with the ClickHouse user, and its keys. Checks that the files are mounted where the process reads them, and that
  * the environment does not contain the login.
  */
-const clickHouseLoginOf = (object: RenderedObject) => {
-  const [{ volumeMounts }] = podOf(object).containers;
-  const env = envOf(object);
+const mountedClickHouseLogin = (object: RenderedObject) => {
+  const [{ volumeMounts }] = podSpec(object).containers;
+  const env = envVariables(object);
   const mount = volumeMounts.find(({ name }) => name === 'clickhouse-login');
   expect(env.get('STANDIN_CLICKHOUSE_LOGIN_DIR')?.value).toBe(mount?.mountPath);
   expect([...env.keys()].filter((name) => /CLICKHOUSE_(USERNAME|PASSWORD)/.test(name))).toEqual([]);
-  const sources = podOf(object).volumes.find(({ name }) => name === 'clickhouse-login')?.projected?.sources ?? [];
+  const sources = podSpec(object).volumes.find(({ name }) => name === 'clickhouse-login')?.projected?.sources ?? [];
   const [name, ...others] = new Set(sources.map(({ secret }) => secret.name));
-  const keyOf = (file: string) =>
+  const secretKey = (file: string) =>
     sources.flatMap(({ secret }) => secret.items).find(({ path: at }) => at === file)?.key;
   expect(others).toEqual([]);
-  return name === undefined ? undefined : { name, key: keyOf('password'), username: keyOf('username') };
+  return name === undefined ? undefined : { name, key: secretKey('password'), username: secretKey('username') };
 };
 /**
  * Returns the Secret from which the engine's login is mounted, and its keys for the user name and the password. Checks that the
  * engine's arguments and environment do not contain the login.
  */
-const loginOf = (engine: RenderedObject) => {
-  const { containers, volumes } = podOf(engine);
+const engineLogin = (engine: RenderedObject) => {
+  const { containers, volumes } = podSpec(engine);
   const [{ command, volumeMounts, env }] = containers;
   expect(JSON.stringify([command, env ?? []])).not.toMatch(/secret|password/i);
   const { secret } = volumes.find(({ name }) => name === 'login') ?? {};
   expect(volumeMounts.find(({ name }) => name === 'login')?.mountPath).toBe(command.at(command.indexOf('--login') + 1));
-  const keyOf = (file: string) => secret?.items?.find(({ path }) => path === file)?.key;
-  return { secretName: secret?.secretName, username: keyOf('username'), password: keyOf('password') };
+  const secretKey = (file: string) => secret?.items?.find(({ path }) => path === file)?.key;
+  return { secretName: secret?.secretName, username: secretKey('username'), password: secretKey('password') };
 };
 
 const WORKLOADS = [
@@ -118,7 +118,7 @@ describe('text that looks like a number or a boolean', () => {
       set: [NO_CRDS, 'gateway.ingress.enabled=true', 'dashboard.ingress.enabled=true', 'tls.certManager.enabled=true'],
       setText: [...components, ...routes, ...others, ...secrets, 'watch.namespaces[0]=1e1'],
     });
-    expect(objectsOf(rendered).flatMap((object) => wrong(object, object.kind))).toEqual([]);
+    expect(parseObjects(rendered).flatMap((object) => wrong(object, object.kind))).toEqual([]);
   });
 });
 
@@ -129,11 +129,11 @@ describe('the embedded ClickHouse', () => {
     expect(Buffer.from(data['password'] ?? '', 'base64').toString()).toMatch(/^[A-Za-z0-9]{32}$/);
     const engine = named(objects, 'StatefulSet', 'standin-clickhouse');
     const wanted = { name: 'standin-clickhouse', key: 'password' };
-    expect(loginOf(engine)).toEqual({ secretName: wanted.name, username: 'username', password: wanted.key });
+    expect(engineLogin(engine)).toEqual({ secretName: wanted.name, username: 'username', password: wanted.key });
     for (const [kind, name] of WORKLOADS) {
       const workload = named(objects, kind, name);
-      expect(clickHouseLoginOf(workload), name).toEqual({ ...wanted, username: 'username' });
-      expect(envOf(workload).get('STANDIN_CLICKHOUSE_URL')?.value, name).toBe(
+      expect(mountedClickHouseLogin(workload), name).toEqual({ ...wanted, username: 'username' });
+      expect(envVariables(workload).get('STANDIN_CLICKHOUSE_URL')?.value, name).toBe(
         'http://standin-clickhouse.standin-system.svc.cluster.local:8123',
       );
     }
@@ -141,7 +141,7 @@ describe('the embedded ClickHouse', () => {
 
   it('stores data on its volume, has its own image, and accepts only connections from Standin pods', async () => {
     const objects = await render(...EMBEDDED, 'global.imageRegistry=registry.example.com', 'image.tag=1.2.3');
-    const { containers } = podOf(named(objects, 'StatefulSet', 'standin-clickhouse'));
+    const { containers } = podSpec(named(objects, 'StatefulSet', 'standin-clickhouse'));
     const [{ image, command, volumeMounts }] = containers;
     expect(image).toBe('registry.example.com/standin-engine:1.2.3');
     expect(volumeMounts.find(({ name }) => name === 'data')?.mountPath).toBe(command.at(command.indexOf('--data') + 1));
@@ -160,7 +160,7 @@ describe('the embedded ClickHouse', () => {
 
   it('can use an existing Secret', async () => {
     const objects = await render(...EMBEDDED, 'clickhouse.existingSecret=mine', 'clickhouse.passwordKey=word');
-    expect(loginOf(named(objects, 'StatefulSet', 'standin-clickhouse'))).toEqual({
+    expect(engineLogin(named(objects, 'StatefulSet', 'standin-clickhouse'))).toEqual({
       secretName: 'mine',
       username: 'username',
       password: 'word',
@@ -205,12 +205,12 @@ describe('the migration Job', () => {
     const objects = await render(...JOB, 'clickhouse.migrationsJob.existingSecret=owner');
     const job = named(objects, 'Job', 'standin-migrations');
     expect(job.metadata.annotations?.['helm.sh/hook']).toBe('pre-install,pre-upgrade');
-    expect(podOf(job).containers[0].command.slice(1)).toEqual(['cli/bin/standin.js', 'admin', 'migrate']);
-    expect(clickHouseLoginOf(job)?.name).toBe('owner');
+    expect(podSpec(job).containers[0].command.slice(1)).toEqual(['cli/bin/standin.js', 'admin', 'migrate']);
+    expect(mountedClickHouseLogin(job)?.name).toBe('owner');
     for (const [kind, name] of WORKLOADS.slice(0, 2)) {
       const workload = named(objects, kind, name);
-      expect(clickHouseLoginOf(workload)?.name).toBe('writers');
-      expect(envOf(workload).get('STANDIN_CLICKHOUSE_MIGRATE')?.value, name).toBe('false');
+      expect(mountedClickHouseLogin(workload)?.name).toBe('writers');
+      expect(envVariables(workload).get('STANDIN_CLICKHOUSE_MIGRATE')?.value, name).toBe('false');
     }
   });
 
@@ -224,7 +224,7 @@ describe('the migration Job', () => {
 });
 
 describe('cert-manager certificates', () => {
-  const certificateOf = (objects: readonly RenderedObject[], name: string) =>
+  const certificateSpec = (objects: readonly RenderedObject[], name: string) =>
     named(objects, 'Certificate', name)['spec'] as {
       readonly commonName: string;
       readonly dnsNames: readonly string[];
@@ -240,7 +240,7 @@ describe('cert-manager certificates', () => {
       { side: 'gateway', kind: 'StatefulSet', name: STREAM_CLIENT_NAME, usage: 'client auth' },
     ];
     for (const { side, kind, name, usage } of sides) {
-      const { commonName, dnsNames, secretName, usages, issuerRef } = certificateOf(objects, `mocks-${side}-tls`);
+      const { commonName, dnsNames, secretName, usages, issuerRef } = certificateSpec(objects, `mocks-${side}-tls`);
       expect({ commonName, dnsNames, usages }).toEqual({
         commonName: name,
         dnsNames: [name],
@@ -248,14 +248,14 @@ describe('cert-manager certificates', () => {
       });
       expect(named(objects, 'Issuer', issuerRef.name)['spec']).toEqual({ ca: { secretName: 'mocks-stream-ca' } });
       const workload = named(objects, kind, `mocks-${side}`);
-      const { volumes, containers } = podOf(workload);
+      const { volumes, containers } = podSpec(workload);
       const { secret } = volumes.find((volume) => volume.name === 'stream-tls') ?? {};
       expect(secret, side).toEqual({ secretName, defaultMode: expect.anything() as unknown });
       const mountPath = containers[0].volumeMounts.find((mount) => mount.name === 'stream-tls')?.mountPath;
       const variable = side === 'operator' ? 'STANDIN_STREAM_CERTIFICATE_DIR' : 'STANDIN_OPERATOR_TLS_DIR';
-      expect(envOf(workload).get(variable)?.value, side).toBe(mountPath);
+      expect(envVariables(workload).get(variable)?.value, side).toBe(mountPath);
     }
-    expect(certificateOf(objects, 'mocks-stream-ca')).toMatchObject({ isCA: true, secretName: 'mocks-stream-ca' });
+    expect(certificateSpec(objects, 'mocks-stream-ca')).toMatchObject({ isCA: true, secretName: 'mocks-stream-ca' });
   });
 
   it('use an existing issuer if one is set', async () => {
@@ -266,14 +266,16 @@ describe('cert-manager certificates', () => {
       `tls.certManager.issuerRef.kind=${issuer.kind}`,
     );
     expect(objects.some(({ kind }) => kind === 'Issuer')).toBe(false);
-    expect(certificateOf(objects, 'standin-operator-tls').issuerRef).toEqual(issuer);
-    expect(certificateOf(objects, 'standin-gateway-tls').issuerRef).toEqual(issuer);
+    expect(certificateSpec(objects, 'standin-operator-tls').issuerRef).toEqual(issuer);
+    expect(certificateSpec(objects, 'standin-gateway-tls').issuerRef).toEqual(issuer);
   });
 
   it('are not created by default', async () => {
     const objects = await render();
     expect(objects.some(({ apiVersion }) => apiVersion.startsWith('cert-manager.io/'))).toBe(false);
-    expect(envOf(named(objects, 'Deployment', 'standin-operator')).has('STANDIN_STREAM_CERTIFICATE_DIR')).toBe(false);
+    expect(envVariables(named(objects, 'Deployment', 'standin-operator')).has('STANDIN_STREAM_CERTIFICATE_DIR')).toBe(
+      false,
+    );
   });
 });
 
@@ -281,7 +283,7 @@ describe('pods', () => {
   const contexts = async (...set: string[]) =>
     (await render(...set))
       .filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet')
-      .map((object) => (podOf(object) as PodSpec & { securityContext: Record<string, unknown> }).securityContext);
+      .map((object) => (podSpec(object) as PodSpec & { securityContext: Record<string, unknown> }).securityContext);
 
   it('omit only user and group ids on OpenShift', async () => {
     expect(await contexts()).toHaveLength(3);
@@ -297,14 +299,14 @@ describe('pods', () => {
 
   it('without a volume request ephemeral storage for the spool', async () => {
     const gateway = named(await render('gateway.persistence.enabled=false'), 'Deployment', 'standin-gateway');
-    const [{ resources }] = podOf(gateway).containers as unknown as readonly [{ resources: { requests: unknown } }];
+    const [{ resources }] = podSpec(gateway).containers as unknown as readonly [{ resources: { requests: unknown } }];
     expect(resources.requests).toEqual({ cpu: '250m', memory: '512Mi', 'ephemeral-storage': '5Gi' });
   });
 
   it('listen on IPv6 if configured', async () => {
     const objects = await render('listenHost=::');
     for (const [kind, name] of WORKLOADS) {
-      const hosts = [...envOf(named(objects, kind, name))].filter(([variable]) => variable.endsWith('_HOST'));
+      const hosts = [...envVariables(named(objects, kind, name))].filter(([variable]) => variable.endsWith('_HOST'));
       expect(
         hosts.map(([, { value }]) => value),
         name,
@@ -328,11 +330,11 @@ describe('every component', () => {
     ['gateway', 'StatefulSet'],
     ['dashboard', 'Deployment'],
   ] as const;
-  const specOf = async (component: string, kind: string, ...set: string[]): Promise<RenderedObject> =>
+  const renderedWorkload = async (component: string, kind: string, ...set: string[]): Promise<RenderedObject> =>
     named(await render(...set.map((value) => `${component}.${value}`)), kind, `standin-${component}`);
 
   it.for(COMPONENTS)('passes on the options of its workload and pods: %s', async ([component, kind]) => {
-    const workload = await specOf(
+    const workload = await renderedWorkload(
       ...([component, kind] as const),
       ...['annotations.reload=auto', 'revisionHistoryLimit=3', 'updateStrategy.type=OnDelete'],
       ...[
@@ -347,7 +349,7 @@ describe('every component', () => {
       revisionHistoryLimit: 3,
       [kind === 'StatefulSet' ? 'updateStrategy' : 'strategy']: { type: 'OnDelete' },
     });
-    expect(podOf(workload)).toMatchObject({
+    expect(podSpec(workload)).toMatchObject({
       initContainers: [{ name: 'first' }],
       containers: [
         {
@@ -366,7 +368,7 @@ describe('every component', () => {
     const objects = await render(...account);
     const name = `standin-${component}`;
     expect(objects.some((object) => object.kind === 'ServiceAccount' && object.metadata.name === name)).toBe(false);
-    expect(podOf(named(objects, kind, name))).toMatchObject({ serviceAccountName: 'mine' });
+    expect(podSpec(named(objects, kind, name))).toMatchObject({ serviceAccountName: 'mine' });
     const subjects = objects.flatMap((object) => (object['subjects'] ?? []) as readonly { readonly name: string }[]);
     expect(subjects.filter((subject) => subject.name === name)).toEqual([]);
     // The gateways have no role.
@@ -423,14 +425,15 @@ describe('the gateways’ traffic', () => {
       : ['httpRoute.enabled=true', 'httpRoute.parentRefs[0].name=shared'];
     const values = ['gateway', 'dashboard'].flatMap((name) => [...route, ...set].map((value) => `${name}.${value}`));
     const objects = await render(...values);
-    const urlOf = (name: string, variable: string) =>
-      envOf(named(objects, 'Deployment', `standin-${name}`)).get(variable)?.value;
+    const variableValue = (name: string, variable: string) =>
+      envVariables(named(objects, 'Deployment', `standin-${name}`)).get(variable)?.value;
     const inside = 'http://standin-gateway.standin-system.svc.cluster.local';
-    for (const name of ['operator', 'dashboard']) expect(urlOf(name, 'STANDIN_GATEWAY_URL')).toBe(expected ?? inside);
-    expect(urlOf('dashboard', 'STANDIN_URL')).toBe(expected);
+    for (const name of ['operator', 'dashboard'])
+      expect(variableValue(name, 'STANDIN_GATEWAY_URL')).toBe(expected ?? inside);
+    expect(variableValue('dashboard', 'STANDIN_URL')).toBe(expected);
     // Users' requests and replays do not leave the cluster.
-    expect(urlOf('dashboard', 'STANDIN_SEND_GATEWAY_URL')).toBe(inside);
-    expect(urlOf('operator', 'STANDIN_REPLAY_GATEWAY_URL')).toBe(inside);
+    expect(variableValue('dashboard', 'STANDIN_SEND_GATEWAY_URL')).toBe(inside);
+    expect(variableValue('operator', 'STANDIN_REPLAY_GATEWAY_URL')).toBe(inside);
   });
 
   it('is served for all hosts of the Ingress, each with its own certificate', async () => {

@@ -9,12 +9,12 @@ import {
   CHART_CASES,
   CHARTS,
   helm,
-  objectsOf,
+  parseObjects,
   renderChart,
-  valuesFileOf,
+  valuesFile,
   type RenderedObject,
 } from '../harness/helm.ts';
-import { drainJobOf } from '../harness/drain-job.ts';
+import { renderedDrainJob } from '../harness/drain-job.ts';
 import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 import { sourceFiles } from '../suite/source-files.ts';
 
@@ -45,15 +45,15 @@ interface PodSpec {
   readonly securityContext: unknown;
 }
 
-const podOf = (object: RenderedObject): PodSpec => (object['spec'] as { template: { spec: PodSpec } }).template.spec;
+const podSpec = (object: RenderedObject): PodSpec => (object['spec'] as { template: { spec: PodSpec } }).template.spec;
 /** Returns the specs of all pods, including those of the Job that the operator creates. */
-const podsOf = (objects: readonly RenderedObject[]): readonly PodSpec[] =>
-  [...objects.filter(({ kind }) => WORKLOADS.has(kind)), drainJobOf(objects, SYSTEM_NAMESPACE)].map(podOf);
+const podSpecs = (objects: readonly RenderedObject[]): readonly PodSpec[] =>
+  [...objects.filter(({ kind }) => WORKLOADS.has(kind)), renderedDrainJob(objects, SYSTEM_NAMESPACE)].map(podSpec);
 const isComponent = (name: string): name is ChartComponentName => Object.hasOwn(CHART_COMPONENTS, name);
 
 /** A value that replaces those from a Secret or from the pod's own fields. */
 const ANY_SECRET = 'x'.repeat(44);
-const envOf = ({ env }: Container): Readonly<Record<string, string>> =>
+const containerEnv = ({ env }: Container): Readonly<Record<string, string>> =>
   Object.fromEntries(
     (env ?? []).map(({ name, value, valueFrom }) => [name, valueFrom === undefined ? (value ?? '') : ANY_SECRET]),
   );
@@ -65,7 +65,7 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
       '--strict',
       path.join(CHARTS, 'standin'),
       '-f',
-      valuesFileOf(chartCase),
+      valuesFile(chartCase),
     ]);
     expect({ code, messages: stdout.match(/\[(WARNING|ERROR)\].*/g) }).toEqual({ code: 0, messages: null });
   });
@@ -77,7 +77,7 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
   });
 
   it('gives every process valid settings', async () => {
-    const pods = podsOf(objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] })));
+    const pods = podSpecs(parseObjects(await renderChart({ chartCase, set: ['crds.enabled=false'] })));
     expect(pods.length).toBeGreaterThan(1);
     for (const { containers } of pods) {
       const [container] = containers;
@@ -86,18 +86,18 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
         names.filter((name, index) => names.indexOf(name) !== index),
         container.name,
       ).toEqual([]);
-      if (isComponent(container.name)) parseSettings(CHART_COMPONENTS[container.name].schema, envOf(container));
+      if (isComponent(container.name)) parseSettings(CHART_COMPONENTS[container.name].schema, containerEnv(container));
     }
   });
 
   it('runs only files that exist and probes the ports they listen on', async () => {
-    const pods = podsOf(objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] })));
+    const pods = podSpecs(parseObjects(await renderChart({ chartCase, set: ['crds.enabled=false'] })));
     for (const { containers } of pods) {
       const [{ name, command, ports = [], startupProbe, readinessProbe, livenessProbe, ...container }] = containers;
       const [, main = ''] = command.filter((part) => !part.startsWith('--'));
       expect(existsSync(path.join(ROOT, main)), command.join(' ')).toBe(true);
       if (!isComponent(name)) continue;
-      const settings = parseSettings(CHART_COMPONENTS[name].schema, envOf({ name, command, ...container })) as {
+      const settings = parseSettings(CHART_COMPONENTS[name].schema, containerEnv({ name, command, ...container })) as {
         port?: number;
         admin?: { port: number };
         stream?: { port: number };
@@ -113,7 +113,7 @@ describe.for(CHART_CASES)('the chart with %s-values.yaml', (chartCase) => {
   });
 
   it('gives every pod a restricted security context, a read-only root and no service links', async () => {
-    for (const pod of podsOf(objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] })))) {
+    for (const pod of podSpecs(parseObjects(await renderChart({ chartCase, set: ['crds.enabled=false'] })))) {
       // Additional containers have their own security context.
       const [own] = pod.containers;
       expect({ ...pod, containers: [own] }).toMatchObject({
@@ -189,7 +189,7 @@ describe('values', () => {
   });
 
   it('that are settings reach the process unchanged', async () => {
-    const objects = objectsOf(
+    const objects = parseObjects(
       await renderChart({
         set: [
           ...['gateway.settings.spool.bytes=17179869184', 'gateway.persistence.size=17Gi'],
@@ -197,17 +197,17 @@ describe('values', () => {
         ],
       }),
     );
-    const envOfComponent = (name: ChartComponentName) =>
-      envOf(
-        podsOf(objects)
+    const componentEnv = (name: ChartComponentName) =>
+      containerEnv(
+        podSpecs(objects)
           .map(({ containers }) => containers[0])
           .find((container) => container.name === name) as Container,
       );
-    expect(envOfComponent('gateway')).toMatchObject({
+    expect(componentEnv('gateway')).toMatchObject({
       STANDIN_SPOOL_BYTES: '17179869184',
       STANDIN_EGRESS_ALLOW: '10.0.0.0/8,fd00::/8',
     });
-    expect(envOfComponent('operator')).toMatchObject({ STANDIN_EGRESS_ALLOW: '10.0.0.0/8,fd00::/8' });
+    expect(componentEnv('operator')).toMatchObject({ STANDIN_EGRESS_ALLOW: '10.0.0.0/8,fd00::/8' });
     const place = 'standin-system.svc.cluster.local';
     const refused = [
       ...[`standin-operator.${place}:9443`, `standin-operator.${place}:9090`, `standin-gateway-pods.${place}:9090`],
@@ -215,13 +215,13 @@ describe('values', () => {
       ...['kubernetes.default.svc.cluster.local:443', 'db.example.com:5432'],
     ];
     for (const component of ['gateway', 'operator'] as const)
-      expect(envOfComponent(component)).toMatchObject({ STANDIN_EGRESS_REFUSE: refused.join(',') });
+      expect(componentEnv(component)).toMatchObject({ STANDIN_EGRESS_REFUSE: refused.join(',') });
   });
 });
 
 describe('RBAC', () => {
   const roles = async (chartCase: string): Promise<readonly string[]> =>
-    objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false'] }))
+    parseObjects(await renderChart({ chartCase, set: ['crds.enabled=false'] }))
       .filter(({ apiVersion }) => apiVersion === 'rbac.authorization.k8s.io/v1')
       .map(
         ({ kind, metadata: { namespace, name } }) => `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`,
@@ -242,11 +242,11 @@ describe('RBAC', () => {
   it('gives the operator no permission for Secrets of all namespaces if watch.namespaceSelector is set', async () => {
     const named = await roles('selected');
     for (const team of ['team-a', 'team-b']) expect(named).toContain(`Role ${team}/standin-operator-secrets`);
-    const rendered = objectsOf(await renderChart({ chartCase: 'selected', set: ['crds.enabled=false'] }));
-    const rulesOf = (kind: string) =>
+    const rendered = parseObjects(await renderChart({ chartCase: 'selected', set: ['crds.enabled=false'] }));
+    const kindRules = (kind: string) =>
       rendered.filter((object) => object.kind === kind).flatMap(({ rules }) => rules as { resources: string[] }[]);
-    expect(rulesOf('ClusterRole').flatMap(({ resources }) => resources)).not.toContain('secrets');
-    expect(rulesOf('ClusterRole').flatMap(({ resources }) => resources)).toContain('namespaces');
+    expect(kindRules('ClusterRole').flatMap(({ resources }) => resources)).not.toContain('secrets');
+    expect(kindRules('ClusterRole').flatMap(({ resources }) => resources)).toContain('namespaces');
   });
 
   it('passes watch.namespaceSelector to the operator and the dashboard in the syntax of the API', async () => {
@@ -257,13 +257,13 @@ describe('RBAC', () => {
 
   // Ensures that the results of rights.test.ts for Roles also hold for ClusterRoles.
   it('has the same rules for all namespaces and for watched namespaces', async () => {
-    const rulesOf = async (chartCase: string, wanted: (role: RenderedObject) => boolean): Promise<unknown> =>
-      objectsOf(await renderChart({ chartCase, set: ['crds.enabled=false', 'rbac.people.create=false'] }))
+    const roleRules = async (chartCase: string, wanted: (role: RenderedObject) => boolean): Promise<unknown> =>
+      parseObjects(await renderChart({ chartCase, set: ['crds.enabled=false', 'rbac.people.create=false'] }))
         .filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole')
         .filter(wanted)
         .map(({ rules }) => rules);
-    const inTeam = await rulesOf('namespaced', ({ metadata }) => metadata.namespace !== 'team-b');
-    expect(await rulesOf('default', () => true)).toEqual(inTeam);
+    const inTeam = await roleRules('namespaced', ({ metadata }) => metadata.namespace !== 'team-b');
+    expect(await roleRules('default', () => true)).toEqual(inTeam);
   });
 
   it('creates no roles if rbac is disabled', async () => {
@@ -295,12 +295,12 @@ describe('the CRDs of the charts', () => {
   const rendered = async (chart: string, ...args: string[]): Promise<readonly RenderedObject[]> => {
     const { code, stdout, stderr } = await helm(['template', 'standin', path.join(CHARTS, chart), ...args]);
     expect(code, stderr).toBe(0);
-    return objectsOf(stdout).filter(({ kind }) => kind === 'CustomResourceDefinition');
+    return parseObjects(stdout).filter(({ kind }) => kind === 'CustomResourceDefinition');
   };
   const policies = (objects: readonly RenderedObject[]) =>
     new Set(objects.map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy']));
 
-  it.for([['standin', '-f', valuesFileOf('default')], ['standin/charts/standin-crds']] as const)(
+  it.for([['standin', '-f', valuesFile('default')], ['standin/charts/standin-crds']] as const)(
     'match crds/manifests and are kept on uninstall: %s',
     async ([chart, ...args]) => {
       const objects = await rendered(chart, ...args);
@@ -310,7 +310,7 @@ describe('the CRDs of the charts', () => {
   );
 
   it('are removed with the release if keep is false', async () => {
-    expect(policies(await rendered('standin', '-f', valuesFileOf('default'), '--set', 'crds.keep=false'))).toEqual(
+    expect(policies(await rendered('standin', '-f', valuesFile('default'), '--set', 'crds.keep=false'))).toEqual(
       new Set([undefined]),
     );
     expect(policies(await rendered('standin/charts/standin-crds', '--set', 'keep=false'))).toEqual(

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import type { TestClickHouse } from '../harness/clickhouse.ts';
 import { DEGRADED_CLUSTER, startClickHouseCluster } from '../harness/clickhouse-cluster.ts';
-import { queryOf } from '../harness/clickhouse-query.ts';
+import { clickHouseQuery } from '../harness/clickhouse-query.ts';
 
 /**
  * Tests features of a ClickHouse cluster with more than one replica. The Vitest project `clickhouse-cluster` also runs the other
@@ -32,12 +32,12 @@ test('counts the permits of every replica, each once', async () => {
   );
   await store.insert({ rows: Buffer.concat(rows), rowCount: rows.length, token: 'once' });
   const sql = `SELECT count() FROM clusterAllReplicas('${clickHouse.cluster}', standin, log_local)`;
-  expect(await queryOf(clickHouse)(sql)).toBe('6');
+  expect(await clickHouseQuery(clickHouse)(sql)).toBe('6');
   expect(await store.permits(BLOCKS)).toEqual(new Map([['block', 3]]));
 });
 
 test('gives a table to a node that lacks it, although all migrations are recorded as applied', async () => {
-  const query = queryOf(clickHouse);
+  const query = clickHouseQuery(clickHouse);
   const exists = (): Promise<string> => query('EXISTS TABLE standin.purged_permits');
   await query('DROP TABLE standin.purged_permits');
   expect(await exists()).toBe('0');

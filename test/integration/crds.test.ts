@@ -41,7 +41,7 @@ interface Refusal {
  * Returns the error that `kubectl create --dry-run=server --validate=strict` would print, or undefined if the object is valid. The
  * object is not stored.
  */
-const refusalOf = async (body: Manifest): Promise<Refusal | undefined> => {
+const dryRunRefusal = async (body: Manifest): Promise<Refusal | undefined> => {
   const { plural } = RESOURCES[body['kind'] as Kind];
   const request = { group: API_GROUP, version: API_VERSION, namespace, plural, body };
   try {
@@ -89,11 +89,11 @@ describe('zod and the API server', () => {
   const verbatim = celMessages();
 
   it.each(fixtures('accepted'))('both accept $name', async ({ object }) => {
-    expect(await refusalOf(object)).toBeUndefined();
+    expect(await dryRunRefusal(object)).toBeUndefined();
   });
 
   it.each(fixtures('refused'))('both reject $name', async ({ object, expected }) => {
-    const refusal = await refusalOf(object);
+    const refusal = await dryRunRefusal(object);
     if (refusal === undefined) throw new Error('the API server accepted it');
     const result = parseObject(object);
     const problems = result.ok ? [] : result.problems;
@@ -148,7 +148,7 @@ describe('zod and the API server', () => {
       const spec = { projectRef: { name: 'shop' }, reason: 'a', filter };
       const apiVersion = `${API_GROUP}/${API_VERSION}`;
       const object = { apiVersion, kind: 'Purge', metadata: { name: 'x' }, spec };
-      const isAccepted = (await refusalOf(object)) === undefined;
+      const isAccepted = (await dryRunRefusal(object)) === undefined;
       expect({ ...filter, isAccepted: parseObject(object).ok }).toEqual({ ...filter, isAccepted });
     }
   });
@@ -185,13 +185,13 @@ describe('zod and the API server', () => {
       spec: { ...spec, json },
     };
     expect(parseObject(object).ok).toBe(fits);
-    expect((await refusalOf(object)) === undefined).toBe(fits);
+    expect((await dryRunRefusal(object)) === undefined).toBe(fits);
   });
 });
 
 describe('Replays and Shares', () => {
   const requestId = '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe';
-  const replayOf = (spec: object) => ({
+  const replayObject = (spec: object) => ({
     apiVersion: `${API_GROUP}/${API_VERSION}`,
     kind: 'Replay',
     metadata: { name: 'replay' },
@@ -205,15 +205,15 @@ describe('Replays and Shares', () => {
     ['headers and a body that exceed the limit together', { headers, body: 'a'.repeat(100_000) }, false],
     ['headers and a body within the limit together', { headers, body: 'a'.repeat(99_910) }, true],
   ])('zod and the API server agree on an edit with %s', async (_, edit, fits) => {
-    const object = replayOf({ edit });
+    const object = replayObject({ edit });
     expect(parseObject(object).ok).toBe(fits);
-    expect((await refusalOf(object)) === undefined).toBe(fits);
+    expect((await dryRunRefusal(object)) === undefined).toBe(fits);
   });
 
   it('only the state and the time to live of a Replay can be changed, the state until it is cancelled', async () => {
     const own = await useNamespace(cluster);
     const edit = { method: 'PUT', headers: [{ name: 'a', value: 'b' }], body: 'x' };
-    const object = replayOf({ edit });
+    const object = replayObject({ edit });
     await cluster.apply(JSON.stringify({ ...object, metadata: { ...object.metadata, namespace: own } }));
     const patch = async (spec: object) => {
       const merge = ['patch', 'mre/replay', '-n', own, '--type=merge', '-p', JSON.stringify({ spec })];

@@ -26,7 +26,7 @@ const patchStatus = async (object: string, status: object, where = namespace): P
   expect(code, stderr).toBe(0);
 };
 const remove = (...args: string[]) => cluster.kubectl(['delete', '-n', namespace, '--wait=false', ...args]);
-const nameOf = async (object: string): Promise<string> =>
+const existingName = async (object: string): Promise<string> =>
   (await cluster.kubectl(['get', object, '-n', namespace, '-o', 'name', '--ignore-not-found'])).stdout.trim();
 
 beforeAll(async () => {
@@ -60,8 +60,8 @@ test('an Account with Projects, and a Project with requests, cannot be deleted b
   expect(account.stderr).toContain('kubectl annotate mac used standin.dev/allow-deletion=true');
   const project = await remove('mpr/busy');
   expect(project.stderr).toContain('the Project busy received a request at 2026-11-21T10:00:00Z');
-  expect(await nameOf('mac/used')).not.toBe('');
-  expect(await nameOf('mpr/busy')).not.toBe('');
+  expect(await existingName('mac/used')).not.toBe('');
+  expect(await existingName('mpr/busy')).not.toBe('');
 });
 
 test('objects that nothing depends on can be deleted', async () => {
@@ -70,7 +70,7 @@ test('objects that nothing depends on can be deleted', async () => {
   await apply('Project', 'new', { accountRef: { name: 'unused' } });
   for (const object of ['mac/unused', 'mpr/new']) {
     expect((await remove(object)).stderr, object).toBe('');
-    expect(await nameOf(object)).toBe('');
+    expect(await existingName(object)).toBe('');
   }
 });
 
@@ -78,12 +78,12 @@ test('delete --all and the deletion of a collection keep the protected objects o
   await apply('Project', 'first', { accountRef: { name: 'used' } });
   const all = await remove('mpr', '--all');
   expect(all.code).not.toBe(0);
-  expect(await nameOf('mpr')).toBe('project.standin.dev/busy');
+  expect(await existingName('mpr')).toBe('project.standin.dev/busy');
   await apply('Project', 'second', { accountRef: { name: 'used' } });
   const url = `/apis/${API_GROUP}/${API_VERSION}/namespaces/${namespace}/mockprojects`;
   const collection = await cluster.kubectl(['delete', '--raw', url]);
   expect(collection.stderr).toContain('the Project busy received a request');
-  expect(await nameOf('mpr/busy')).not.toBe('');
+  expect(await existingName('mpr/busy')).not.toBe('');
 });
 
 test('an annotation allows the deletion', async () => {

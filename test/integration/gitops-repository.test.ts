@@ -7,14 +7,14 @@ import { readForeignCrds } from '../cluster/foreign-crds.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
 import {
-  namesOf,
+  objectNames,
   ofKind,
   type ApplicationSpec,
   type AppProjectSpec,
   type GroupKind,
   type KindSpecs,
 } from '../harness/gitops-objects.ts';
-import { asList, CHARTS, helm, objectsOf, type RenderedObject } from '../harness/helm.ts';
+import { asList, CHARTS, helm, parseObjects, type RenderedObject } from '../harness/helm.ts';
 import { SYSTEM_NAMESPACE } from '../harness/install-standin.ts';
 
 /**
@@ -33,13 +33,13 @@ const KUSTOMIZATIONS = globSync('**/kustomization.yaml', { cwd: REPOSITORY }).ma
 /** The steps that a tool applies, in order. flux/ and argocd/ configure the tools. */
 const STEPS = ['platform/namespaces', 'the chart', 'platform/accounts', ...TEAMS.map((team) => `teams/${team}`)];
 
-const textOf = (file: string): string => readFileSync(path.join(REPOSITORY, file), 'utf8');
+const fileText = (file: string): string => readFileSync(path.join(REPOSITORY, file), 'utf8');
 
 /** Returns the output of `kubectl kustomize` for a folder. */
 const build = async (folder: string): Promise<readonly RenderedObject[]> => {
   const { code, stdout, stderr } = await cluster.kubectl(['kustomize', path.join(REPOSITORY, folder)]);
   expect(code, `${folder}: ${stderr}`).toBe(0);
-  return objectsOf(stdout);
+  return parseObjects(stdout);
 };
 const buildAll = async (folders: readonly string[]) => (await Promise.all(folders.map(build))).flat();
 
@@ -56,9 +56,9 @@ const apply = (objects: readonly RenderedObject[], ...flags: readonly string[]) 
 const dryRun = (objects: readonly RenderedObject[]) => apply(objects, '--dry-run=server');
 const asDeployer = (team: string) => `--as=system:serviceaccount:flux-system:standin-team-${team}`;
 
-const argoObjects = async () => [...objectsOf(textOf('argocd/root.yaml')), ...(await build('argocd/apps'))];
+const argoObjects = async () => [...parseObjects(fileText('argocd/root.yaml')), ...(await build('argocd/apps'))];
 const fluxObjects = async () => [
-  ...objectsOf(textOf('flux/root.yaml')),
+  ...parseObjects(fileText('flux/root.yaml')),
   ...(await buildAll(['flux/cluster', 'flux/standin', 'flux/teams'])),
 ];
 
@@ -92,7 +92,7 @@ describe('every folder', () => {
       resources = [],
       configMapGenerator = [],
       configurations = [],
-    } = parse(textOf(path.join(folder, 'kustomization.yaml'))) as {
+    } = parse(fileText(path.join(folder, 'kustomization.yaml'))) as {
       readonly resources?: readonly string[];
       readonly configMapGenerator?: readonly { readonly files: readonly string[] }[];
       readonly configurations?: readonly string[];
@@ -115,13 +115,13 @@ describe('every folder', () => {
 describe('the values of the chart', () => {
   it('render deterministically without a Secret, because Argo CD renders without a cluster', async () => {
     const first = await render();
-    expect(namesOf(objectsOf(first), 'Secret')).toEqual([]);
+    expect(objectNames(parseObjects(first), 'Secret')).toEqual([]);
     expect(await render()).toBe(first);
   });
 
   it('refer to Secrets that docs/guides/gitops.md says how to create', async () => {
     const page = readFileSync(path.join(REPOSITORY, '../../gitops.md'), 'utf8');
-    const named = [...textOf(VALUES).matchAll(/(?:existingSecret|tlsSecret): (\S+)/g)].map(([, name]) => name);
+    const named = [...fileText(VALUES).matchAll(/(?:existingSecret|tlsSecret): (\S+)/g)].map(([, name]) => name);
     const made = [...page.matchAll(/kubectl create secret \S+ (\S+)/g)].map(([, name]) => name);
     expect(made.sort()).toEqual(named.sort());
     const rendered = await render();
@@ -131,7 +131,7 @@ describe('the values of the chart', () => {
 
 describe('each step', { retry: 0 }, () => {
   it('is rejected before the steps that it depends on', async () => {
-    const chart = await dryRun(objectsOf(await render()));
+    const chart = await dryRun(parseObjects(await render()));
     expect([chart.code, chart.stderr]).toEqual([
       1,
       expect.stringContaining('namespaces "payments" not found') as string,
@@ -150,7 +150,7 @@ describe('each step', { retry: 0 }, () => {
     };
     await accept(await build('platform/namespaces'));
     // Applies the rendered chart like Argo CD, in a dry run, then installs the chart like Flux.
-    await accept(objectsOf(await render()), '--dry-run=server');
+    await accept(parseObjects(await render()), '--dry-run=server');
     const install = await helm(['install', ...withValues, '--kubeconfig', cluster.kubeconfigPath]);
     expect(install.code, install.stderr).toBe(0);
     await established();
@@ -228,18 +228,18 @@ describe('Argo CD', () => {
     });
     return [...ofKind(objects, 'Application'), ...made];
   };
-  const sourcesOf = ({ source, sources = [] }: ApplicationSpec) => (source === undefined ? sources : [source]);
+  const applicationSources = ({ source, sources = [] }: ApplicationSpec) => (source === undefined ? sources : [source]);
   const projects = async () => ofKind(await argoObjects(), 'AppProject');
-  const contentOf = async (spec: ApplicationSpec): Promise<readonly RenderedObject[]> => {
-    const [source] = sourcesOf(spec);
+  const applicationObjects = async (spec: ApplicationSpec): Promise<readonly RenderedObject[]> => {
+    const [source] = applicationSources(spec);
     if (source?.repoURL === OWN_URL) return build(source.path ?? '');
-    return objectsOf(await render());
+    return parseObjects(await render());
   };
 
   it('refers to existing paths and applies each step once', async () => {
     const all = await applications();
     const paths = all
-      .flatMap(({ spec }) => sourcesOf(spec))
+      .flatMap(({ spec }) => applicationSources(spec))
       .flatMap(({ repoURL, path: folder, helm: chart }) => {
         const root = repoURL === OWN_URL ? REPOSITORY : CHECKOUT;
         if (folder !== undefined) expect(existsSync(path.join(root, folder)), folder).toBe(true);
@@ -268,12 +268,14 @@ describe('Argo CD', () => {
     for (const { name, spec } of all) {
       const project = known.get(spec.project);
       if (project === undefined) throw new Error(`${name}: no project ${spec.project}`);
-      expect(project.sourceRepos).toEqual(expect.arrayContaining(sourcesOf(spec).map(({ repoURL }) => repoURL)));
+      expect(project.sourceRepos).toEqual(
+        expect.arrayContaining(applicationSources(spec).map(({ repoURL }) => repoURL)),
+      );
       for (const other of all) {
         const isOwn = other.name === name;
         const isTeam = spec.project !== 'standin-platform';
         if (!isOwn && !isTeam) continue;
-        const content = await contentOf(other.spec);
+        const content = await applicationObjects(other.spec);
         const allowed = content.filter((object) =>
           isAllowed(project, object.metadata.namespace ?? other.spec.destination.namespace ?? '', object),
         );
@@ -284,7 +286,7 @@ describe('Argo CD', () => {
 
   it('retries applications that depend on others and skips the dry run for missing kinds', async () => {
     for (const { name, spec } of await applications()) {
-      const content = await contentOf(spec);
+      const content = await applicationObjects(spec);
       const isAfter = (kinds: RegExp): boolean => content.some(({ apiVersion }) => kinds.test(apiVersion));
       const isLater = !['standin-root', 'standin-namespaces'].includes(name);
       expect((spec.syncPolicy.retry?.limit ?? 0) > 0, name).toBe(isLater);
@@ -308,7 +310,7 @@ describe('Flux', () => {
       const own = team === undefined ? [undefined, undefined] : [`standin-team-${team}`, team];
       expect([spec.serviceAccountName, spec.targetNamespace], name).toEqual(own);
     }
-    expect(namesOf(objects, 'ServiceAccount').sort()).toEqual(TEAMS.map((team) => `standin-team-${team}`));
+    expect(objectNames(objects, 'ServiceAccount').sort()).toEqual(TEAMS.map((team) => `standin-team-${team}`));
     const driven = kustomizations.map(({ spec }) => at(spec.path)).sort();
     const steps = STEPS.map((step) => (step === 'the chart' ? 'flux/standin' : step));
     expect(driven).toEqual(['flux/cluster', 'flux/teams', ...steps].sort());
@@ -331,36 +333,36 @@ describe('Flux', () => {
     const objects = await build('flux/standin');
     const [release] = ofKind(objects, 'HelmRelease');
     const [values] = objects.filter(({ kind }) => kind === 'ConfigMap');
-    expect(values?.['data']).toEqual({ 'values.yaml': textOf(VALUES) });
+    expect(values?.['data']).toEqual({ 'values.yaml': fileText(VALUES) });
     expect(values?.metadata.name).toMatch(/^standin-values-[a-z0-9]{10}$/);
     expect(values?.metadata.namespace).toBe(SYSTEM_NAMESPACE);
     expect(release?.spec.valuesFrom).toEqual([{ kind: 'ConfigMap', name: values?.metadata.name }]);
     expect([release?.namespace, release?.spec.releaseName]).toEqual([SYSTEM_NAMESPACE, 'standin']);
     const chart = release?.spec.chart.spec;
     expect(existsSync(path.join(CHECKOUT, chart?.chart ?? 'none', 'Chart.yaml'))).toBe(true);
-    expect(namesOf(objects, 'GitRepository')).toEqual([chart?.sourceRef.name]);
+    expect(objectNames(objects, 'GitRepository')).toEqual([chart?.sourceRef.name]);
   });
 });
 
 describe('a team', () => {
   it.for(TEAMS)('%s has its namespace, account, watch, AppProject, Flux Kustomization and owners', async (team) => {
-    const { watch } = parse(textOf(VALUES)) as { watch: { namespaces: readonly string[] } };
-    expect(namesOf(await build('platform/namespaces'), 'Namespace')).toContain(team);
+    const { watch } = parse(fileText(VALUES)) as { watch: { namespaces: readonly string[] } };
+    expect(objectNames(await build('platform/namespaces'), 'Namespace')).toContain(team);
     expect(watch.namespaces).toContain(team);
     expect(watch.namespaces).toHaveLength(TEAMS.length);
-    expect(namesOf(await build('argocd/apps'), 'AppProject')).toContain(`standin-team-${team}`);
-    expect(namesOf(await build('flux/teams'), 'Kustomization')).toContain(`standin-team-${team}`);
-    expect(textOf('CODEOWNERS')).toMatch(new RegExp(`^/teams/${team} `, 'm'));
+    expect(objectNames(await build('argocd/apps'), 'AppProject')).toContain(`standin-team-${team}`);
+    expect(objectNames(await build('flux/teams'), 'Kustomization')).toContain(`standin-team-${team}`);
+    expect(fileText('CODEOWNERS')).toMatch(new RegExp(`^/teams/${team} `, 'm'));
 
     const objects = await build(`teams/${team}`);
     const accounts = (await build('platform/accounts')).filter(({ metadata }) => metadata.namespace === team);
     const projects = ofKind(objects, 'Project');
     for (const { spec } of projects) {
-      expect(namesOf(accounts, 'Account')).toContain(spec.accountRef.name);
+      expect(objectNames(accounts, 'Account')).toContain(spec.accountRef.name);
       expect(spec.uri, 'pinned').toMatch(/-[a-z0-9]{16}$/);
     }
     for (const { spec } of ofKind(objects, 'Endpoint')) {
-      expect(namesOf(objects, 'Project')).toContain(spec.projectRef.name);
+      expect(objectNames(objects, 'Project')).toContain(spec.projectRef.name);
     }
     expect(new Set(objects.map(({ kind, metadata }) => `${kind} in ${metadata.namespace ?? ''}`))).toEqual(
       new Set([`Project in ${team}`, `Endpoint in ${team}`]),
@@ -370,7 +372,7 @@ describe('a team', () => {
   it('has manifests with namespaces that pass standin validate', () => {
     const files = globSync('{platform/accounts,teams/*}/*.yaml', { cwd: REPOSITORY })
       .filter((name) => path.basename(name) !== 'kustomization.yaml')
-      .map((name) => ({ name, text: textOf(name) }));
+      .map((name) => ({ name, text: fileText(name) }));
     const settings = {
       gatewayUrl: 'https://mocks.example.com',
       checkUpstream: () => undefined,

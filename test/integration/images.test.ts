@@ -125,7 +125,7 @@ const inspect = async (image: string, script: string): Promise<unknown> =>
   );
 
 /** Returns the files of the image's working directory. */
-const filesOf = async (image: string): Promise<readonly string[]> =>
+const imageFiles = async (image: string): Promise<readonly string[]> =>
   (await inspect(image, `require('node:fs').readdirSync('.', { recursive: true })`)) as string[];
 
 /** Matches the paths of files in links to workspaces, which are not third-party packages. */
@@ -133,7 +133,7 @@ const WORKSPACE_PACKAGE = /^node_modules\/(@standin\/[^/]+|standin)\//;
 const PACKAGE = /(^|\/)node_modules\/(@[^/]+\/)?[^/]+\/package\.json$/;
 
 /** Returns the licence files of a package in this checkout, or its README if that contains the licence. */
-const licencesOf = (folder: string): readonly string[] => {
+const licenceFiles = (folder: string): readonly string[] => {
   const installed = path.join(ROOT, folder);
   const own = (readdirSync(installed, { recursive: true }) as string[]).filter(
     (file) => !file.includes('node_modules'),
@@ -178,14 +178,14 @@ test('the images contain the files that the chart starts', async () => {
   const commands = golden.flatMap((yaml) =>
     [...yaml.matchAll(/command: \[node, (?:--[^,]+, )*([^\],]+)/g)].map(([, file]) => file),
   );
-  const present = [...(await filesOf(images.standin)), ...(await filesOf(images.engine))];
+  const present = [...(await imageFiles(images.standin)), ...(await imageFiles(images.engine))];
   expect(new Set(commands).size).toBeGreaterThanOrEqual(5);
   expect(present).toEqual(expect.arrayContaining([...new Set(commands)]));
 });
 
 describe('the image standin', () => {
   test('has no tests, no development packages and no ClickHouse', async () => {
-    const files = await filesOf(images.standin);
+    const files = await imageFiles(images.standin);
     const own = files.filter((file) => !file.includes('node_modules/'));
     expect(own.filter((file) => /\.test\.tsx?$|(^|\/)testdata\/|^test\//.test(file))).toEqual([]);
     const development = ['vite', 'vitest', 'typescript', '@remix-run/dev', 'playwright-core', 'testcontainers'];
@@ -195,12 +195,12 @@ describe('the image standin', () => {
   });
 
   test('contains the licence of every package', async () => {
-    const files = new Set(await filesOf(images.standin));
+    const files = new Set(await imageFiles(images.standin));
     const packages = [...files]
       .filter((file) => PACKAGE.test(file) && !WORKSPACE_PACKAGE.test(file))
       .map((file) => path.dirname(file));
     expect(packages.length).toBeGreaterThan(300);
-    const licences = packages.flatMap((folder) => licencesOf(folder).map((file) => `${folder}/${file}`));
+    const licences = packages.flatMap((folder) => licenceFiles(folder).map((file) => `${folder}/${file}`));
     expect(licences.filter((file) => file.endsWith('.md')).length).toBeGreaterThan(20);
     expect(licences.filter((file) => !files.has(file))).toEqual([]);
   });

@@ -55,12 +55,12 @@ interface Manifest {
   readonly status?: unknown;
 }
 
-const exampleOf = (kind: Kind): Manifest => {
+const exampleManifest = (kind: Kind): Manifest => {
   const [document] = parseManifest(readFileSync(path.join(EXAMPLES, FILES[kind]), 'utf8')).documents;
   return document?.value as Manifest;
 };
 
-const kstatusOf = async (objects: readonly unknown[]): Promise<string[]> => {
+const evaluateKstatus = async (objects: readonly unknown[]): Promise<string[]> => {
   const input = JSON.stringify(objects);
   const { code, stdout, stderr } = await runCommand(await buildGoProgram('kstatus', console.log), [], { input });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -75,7 +75,7 @@ beforeAll(async () => {
 
 /** Creates an object and returns what the API server has stored. */
 const create = async (kind: Kind, namespace: string): Promise<Manifest> => {
-  const input = JSON.stringify(exampleOf(kind));
+  const input = JSON.stringify(exampleManifest(kind));
   const { code, stdout, stderr } = await cluster.kubectl(['create', '-n', namespace, '-o', 'json', '-f', '-'], {
     input,
   });
@@ -203,7 +203,7 @@ describe('kstatus', () => {
   it('says that new objects are InProgress', async () => {
     const namespace = await useNamespace(cluster);
     const objects = await Promise.all(KINDS_TESTED.map((kind) => create(kind, namespace)));
-    const found = await kstatusOf(objects);
+    const found = await evaluateKstatus(objects);
     expect(found).toEqual(KINDS_TESTED.map(() => 'InProgress'));
   });
 
@@ -212,11 +212,11 @@ describe('kstatus', () => {
     const created = new Map(
       await Promise.all(KINDS_TESTED.map(async (kind) => [kind, await create(kind, namespace)] as const)),
     );
-    const objects = [...SERVED, ...OPERATIONS].map(([kind, , , statusOf]) => {
+    const objects = [...SERVED, ...OPERATIONS].map(([kind, , , makeStatus]) => {
       const object = created.get(kind);
-      return { ...object, status: statusOf(contextAt(conditionsIn(object?.status))) };
+      return { ...object, status: makeStatus(contextAt(conditionsIn(object?.status))) };
     });
-    const found = await kstatusOf(objects);
+    const found = await evaluateKstatus(objects);
     const summary = (of: (index: number) => string | undefined): string[] =>
       [...SERVED, ...OPERATIONS].map(([kind, state], index) => `${kind} ${state}: ${of(index)}`);
     expect(summary((index) => found[index])).toEqual(summary((index) => [...SERVED, ...OPERATIONS][index]?.[2]));
@@ -224,16 +224,16 @@ describe('kstatus', () => {
 
   it('says that a changed object is InProgress until the operator has seen the change', async () => {
     const status = served('Endpoint', PROGRAMMED)(contextAt([]));
-    const changed = { ...exampleOf('Endpoint'), metadata: { name: 'a', generation: 2 }, status };
-    expect(await kstatusOf([changed])).toEqual(['InProgress']);
+    const changed = { ...exampleManifest('Endpoint'), metadata: { name: 'a', generation: 2 }, status };
+    expect(await evaluateKstatus([changed])).toEqual(['InProgress']);
   });
 });
 
 /** Creates an object and stores the state's status in it, as the operator would. Returns the object as `SHORT-NAME/NAME`. */
-const store = async ([kind, , , statusOf]: State, namespace: string): Promise<string> => {
+const store = async ([kind, , , makeStatus]: State, namespace: string): Promise<string> => {
   const { metadata, status } = await create(kind, namespace);
   const name = `${RESOURCES[kind].shortNames[0]}/${metadata.name}`;
-  const patch = JSON.stringify({ status: statusOf(contextAt(conditionsIn(status))) });
+  const patch = JSON.stringify({ status: makeStatus(contextAt(conditionsIn(status))) });
   const { code, stderr } = await cluster.kubectl([
     'patch',
     name,

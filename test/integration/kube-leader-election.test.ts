@@ -79,7 +79,7 @@ describe('leader election', { timeout: 60_000 }, () => {
     return candidate;
   };
 
-  const leaderOf = (among: readonly Candidate[], timeoutMs = 10_000): Promise<Candidate> =>
+  const awaitLeader = (among: readonly Candidate[], timeoutMs = 10_000): Promise<Candidate> =>
     eventually('one leader', () => among.filter(isLeading), { accept: ({ length }) => length === 1, timeoutMs }).then(
       ([leader]) => leader as Candidate,
     );
@@ -104,7 +104,7 @@ describe('leader election', { timeout: 60_000 }, () => {
 
   it('elects one of three candidates, and another within two seconds of a graceful stop', async () => {
     const three = ['a', 'b', 'c'].map(join);
-    const first = await leaderOf(three);
+    const first = await awaitLeader(three);
     const held = await lease();
     expect(held.spec).toMatchObject({ holderIdentity: first.elector.identity, leaseDurationSeconds: 8 });
     const others = three.filter((candidate) => candidate !== first);
@@ -113,7 +113,7 @@ describe('leader election', { timeout: 60_000 }, () => {
     );
     const stoppedAt = performance.now();
     await first.stop();
-    const second = await leaderOf(others);
+    const second = await awaitLeader(others);
     expect(performance.now() - stoppedAt).toBeLessThan(2_000);
     expect(second.terms[0]?.epoch).toBe((first.terms[0]?.epoch ?? 0) + 1);
   });
@@ -126,7 +126,7 @@ describe('leader election', { timeout: 60_000 }, () => {
     );
     const killedAt = performance.now();
     child.kill('SIGKILL');
-    const next = await leaderOf(followers, 20_000);
+    const next = await awaitLeader(followers, 20_000);
     const seconds = (performance.now() - killedAt) / 1_000;
     expect(seconds).toBeLessThan(15);
     // The lease of the dead leader must expire first. Part of its duration has passed since the last renewal.
@@ -136,7 +136,7 @@ describe('leader election', { timeout: 60_000 }, () => {
 
   it('elects one leader, and never two, after the API server restarts', async () => {
     const three = ['a', 'b', 'c'].map(join);
-    const before = await leaderOf(three);
+    const before = await awaitLeader(three);
     const leadingAtOnce: number[] = [];
     const watch = setInterval(() => leadingAtOnce.push(three.filter(isLeading).length), 20);
     try {
@@ -144,7 +144,7 @@ describe('leader election', { timeout: 60_000 }, () => {
       // The timeout exceeds the renew deadline, after which the leader must give up.
       await eventually('the end of the term', () => !isLeading(before), { timeoutMs: 8_000 });
       await cluster.startApiServer();
-      const after = await leaderOf(three, 20_000);
+      const after = await awaitLeader(three, 20_000);
       expect(after.terms.at(-1)?.epoch).toBeGreaterThan(before.terms[0]?.epoch ?? 0);
     } finally {
       clearInterval(watch);

@@ -118,11 +118,11 @@ describe('the Kubernetes source', () => {
     const object = await source.objects.get({ kind: 'Account', namespace, name: 'a' });
     if (object === undefined) throw new Error('no object');
     await source.secrets.create(object, 'a-api-key', { 'api-key': 'x' });
-    const ownersOf = async (): Promise<string> => {
+    const ownerReferences = async (): Promise<string> => {
       const jsonpath = 'jsonpath={.metadata.ownerReferences}';
       return (await cluster.kubectl(['get', 'secret', 'a-api-key', '-n', namespace, '-o', jsonpath])).stdout;
     };
-    expect(await ownersOf()).toBe('');
+    expect(await ownerReferences()).toBe('');
   });
 
   it('replaces and removes only the version of a ledger that was read', async () => {

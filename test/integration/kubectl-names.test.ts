@@ -32,7 +32,7 @@ const SPECS: Record<Kind, object> = {
   KeyRegeneration: { accountRef: { name: 'a' } },
   Purge: { projectRef: { name: 'a' }, filter: { to: '2026-11-21T09:00:00Z' }, requests: 'All', reason: 'a' },
 };
-const objectOf = (kind: Kind, name: string) => ({
+const testObject = (kind: Kind, name: string) => ({
   apiVersion: GROUP_VERSION,
   kind,
   metadata: { name, namespace },
@@ -84,7 +84,7 @@ beforeAll(async () => {
   await cluster.apply(manifests.map(withOldNames).join('\n---\n'));
   await established();
   for (const kind of KINDS) {
-    await cluster.apply(JSON.stringify(objectOf(kind, 'a')));
+    await cluster.apply(JSON.stringify(testObject(kind, 'a')));
     uids.set(kind, await kubectl('get', `${RESOURCES[kind].plural}/a`, '-o', 'jsonpath={.metadata.uid}'));
   }
   await kubectl('apply', '-f', MANIFESTS);
@@ -133,7 +133,7 @@ test.each(KINDS)('kubectl accepts every spelling of %s', async (kind) => {
   expect(new Set(role.rules[0]?.resources)).toEqual(new Set([plural]));
   const deleted = names.map((_, index) => `b${index}`);
   await cluster.apply(
-    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: deleted.map((name) => objectOf(kind, name)) }),
+    JSON.stringify({ apiVersion: 'v1', kind: 'List', items: deleted.map((name) => testObject(kind, name)) }),
   );
   const output = await kubectl('delete', ...names.map((name, index) => `${name}/${deleted[index]}`));
   for (const name of deleted) expect(output).toContain(`${printed} "${name}" deleted`);

@@ -6,7 +6,7 @@ import { encodeRow, openLogStore, tailSummaries, type LogStore } from '@standin/
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
-import { queryOf } from '../harness/clickhouse-query.ts';
+import { clickHouseQuery } from '../harness/clickhouse-query.ts';
 import { eventually } from '../harness/eventually.ts';
 
 /** A statement, and how much it read according to the response header X-ClickHouse-Summary. */
@@ -86,7 +86,9 @@ const insertOne = async (row = newLogRow()): Promise<string> => {
 
 /** Inserts rows with bodies of 1 kB, as if the insert had started `agoMs` ago. */
 const insertStamped = (projectUid: string, rows: number, agoMs: number): Promise<string> =>
-  queryOf(clickHouse)(`INSERT INTO log (id, version, received_at, expires_at, project_uid, request_body, inserted_at)
+  clickHouseQuery(
+    clickHouse,
+  )(`INSERT INTO log (id, version, received_at, expires_at, project_uid, request_body, inserted_at)
     SELECT generateUUIDv4(), 2, now64(6, 'UTC'), now() + 86400, '${projectUid}', randomPrintableASCII(1000),
       now64(3, 'UTC') - toIntervalMillisecond(${agoMs}) FROM numbers(${rows})`);
 

@@ -54,7 +54,7 @@ const isRunning = (pid: number): boolean => {
   }
 };
 
-const idsOf = async (store: LogStore): Promise<string[]> =>
+const storedIds = async (store: LogStore): Promise<string[]> =>
   (await store.summaries({ projectUid: EVERY_PROJECT, limit: 10_000 })).map(({ id }) => id).sort();
 
 describe('the data folder', () => {
@@ -119,7 +119,7 @@ describe('the process', () => {
     await Promise.all([kill(), ...stores.map(deliver)]);
 
     const [store] = stores as [LogStore];
-    expect(await eventually('the engine to respond', () => idsOf(store))).toEqual(sent.sort());
+    expect(await eventually('the engine to respond', () => storedIds(store))).toEqual(sent.sort());
     expect(await readdir(path.join(dataDir, 'tmp'))).toEqual([]);
     await Promise.all(stores.map((each) => each.close()));
   });

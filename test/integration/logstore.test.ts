@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { anyLogRow, newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { loadMigrations } from '../../packages/logstore/src/migrations.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
-import { queryOf, type Query } from '../harness/clickhouse-query.ts';
+import { clickHouseQuery, type Query } from '../harness/clickhouse-query.ts';
 
 let clickHouse: TestClickHouse;
 let query: Query;
@@ -17,7 +17,7 @@ let store: LogStore;
 
 beforeAll(async () => {
   clickHouse = await startClickHouse();
-  query = queryOf(clickHouse);
+  query = clickHouseQuery(clickHouse);
   store = openLogStore(clickHouse);
   await store.migrate();
 });
@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 /** Returns the table that contains the rows. In a cluster, `log` is a Distributed table over it. */
-const tableOf = ({ cluster }: TestClickHouse): string => (cluster === undefined ? 'log' : 'log_local');
+const logTableName = ({ cluster }: TestClickHouse): string => (cluster === undefined ? 'log' : 'log_local');
 
 let batches = 0;
 const insert = (rows: readonly LogRow[], token = `batch-${batches++}`): Promise<void> =>
@@ -135,7 +135,7 @@ describe('an entry', () => {
 test('a later version adds columns to a filled table, which gateways and readers of this version still use', async () => {
   const later: Table = { ...LOG_TABLE, clientPort: { format: 'uint16', since: 5 } };
   const database = `later_${clickHouse.database}`;
-  const run = queryOf({ ...clickHouse, database });
+  const run = clickHouseQuery({ ...clickHouse, database });
   const older = openLogStore({ ...clickHouse, database });
   await older.migrate();
   const rows = [newLogRow(newProject()), newLogRow(newProject())];
@@ -168,7 +168,7 @@ describe('exactly once', () => {
       return entries.flat().map(({ id }) => id);
     };
     expect(await read()).toEqual(ids);
-    await query(`OPTIMIZE TABLE ${tableOf(clickHouse)} FINAL`);
+    await query(`OPTIMIZE TABLE ${logTableName(clickHouse)} FINAL`);
     expect(await read()).toEqual(ids);
     expect(await query(`SELECT count() FROM log WHERE id IN ('${ids.join("','")}')`)).toBe('2');
   });
@@ -384,7 +384,7 @@ describe('migrations', () => {
 
   test('do not rely on server defaults', async () => {
     const engine = await query(
-      `SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = '${tableOf(clickHouse)}'`,
+      `SELECT engine_full FROM system.tables WHERE database = currentDatabase() AND name = '${logTableName(clickHouse)}'`,
     );
     expect(engine).toContain('ReplacingMergeTree(version) PARTITION BY toDate(received_at)');
     expect(engine).toContain('ORDER BY (project_uid, received_at, id) TTL expires_at');

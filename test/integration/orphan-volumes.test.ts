@@ -7,9 +7,9 @@ import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { ClaimActions } from '../../operator/src/drain/volume-claim-actions.ts';
 import { VolumeController } from '../../operator/src/drain/volume-controller.ts';
 import type { Cluster } from '../harness/cluster.ts';
-import { drainTemplateOf } from '../harness/drain-job.ts';
+import { drainTemplate } from '../harness/drain-job.ts';
 import { eventually } from '../harness/eventually.ts';
-import { asList, objectsOf, renderChart } from '../harness/helm.ts';
+import { asList, parseObjects, renderChart } from '../harness/helm.ts';
 import { createNamespace, deleteNamespace } from '../harness/namespace.ts';
 import { sharedCluster } from '../harness/shared-cluster.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
@@ -55,24 +55,24 @@ const kubectl = async (...args: readonly string[]): Promise<string> => {
 const list = async (kind: string): Promise<Listed['items']> =>
   (JSON.parse(await kubectl('get', kind, '-o', 'json')) as Listed).items;
 
-const claimOf = (ordinal: number): string => `data-${SET}-${ordinal}`;
+const claimName = (ordinal: number): string => `data-${SET}-${ordinal}`;
 /** Returns the names of the existing Jobs by the claim that they drain. */
 const jobs = async (): Promise<Readonly<Record<string, string>>> =>
   Object.fromEntries(
     (await list('jobs')).map(({ metadata }) => [metadata.annotations?.['standin.dev/claim'] ?? '', metadata.name]),
   );
-const untilJobsOf = (...ordinals: readonly number[]) =>
+const awaitJobs = (...ordinals: readonly number[]) =>
   eventually(`Jobs of ${ordinals.join(', ')}`, jobs, {
     ...EVENTUALLY,
-    accept: (found) => String(Object.keys(found).sort()) === String(ordinals.map(claimOf)),
+    accept: (found) => String(Object.keys(found).sort()) === String(ordinals.map(claimName)),
   });
-const annotationOf = async (ordinal: number): Promise<string | undefined> =>
-  (await list('pvc')).find(({ metadata }) => metadata.name === claimOf(ordinal))?.metadata.annotations?.[
+const drainedAnnotation = async (ordinal: number): Promise<string | undefined> =>
+  (await list('pvc')).find(({ metadata }) => metadata.name === claimName(ordinal))?.metadata.annotations?.[
     'standin.dev/drained'
   ];
-const eventsOf = async (ordinal: number): Promise<readonly (string | undefined)[]> =>
+const drainEventReasons = async (ordinal: number): Promise<readonly (string | undefined)[]> =>
   (await list('events.events.k8s.io'))
-    .filter(({ regarding, reason }) => regarding?.name === claimOf(ordinal) && /^Drain/.test(reason ?? ''))
+    .filter(({ regarding, reason }) => regarding?.name === claimName(ordinal) && /^Drain/.test(reason ?? ''))
     .map(({ reason }) => reason)
     .sort();
 
@@ -88,7 +88,7 @@ const isGateway = ({ labels }: Listed['items'][number]['metadata']): boolean =>
   labels?.['app.kubernetes.io/component'] === 'gateway';
 
 /** Sets the phase of a Job's pods, like a kubelet whose containers have ended. */
-const endPodsOf = async (job: string, phase: 'Succeeded' | 'Failed'): Promise<void> => {
+const endPods = async (job: string, phase: 'Succeeded' | 'Failed'): Promise<void> => {
   const pods = await eventually(`a pod of ${job}`, () => list('pods'), {
     ...EVENTUALLY,
     accept: (found) => found.some(({ metadata }) => metadata.labels?.['job-name'] === job),
@@ -117,7 +117,9 @@ const startController = (): VolumeController => {
 const untilStates = (controller: VolumeController, expected: Readonly<Record<number, string>>) =>
   expect
     .poll(() => Object.fromEntries(controller.states), EVENTUALLY_POLL)
-    .toEqual(Object.fromEntries(Object.entries(expected).map(([ordinal, state]) => [claimOf(Number(ordinal)), state])));
+    .toEqual(
+      Object.fromEntries(Object.entries(expected).map(([ordinal, state]) => [claimName(Number(ordinal)), state])),
+    );
 const EVENTUALLY_POLL = { timeout: EVENTUALLY.timeoutMs, interval: EVENTUALLY.intervalMs };
 
 beforeAll(async () => {
@@ -126,14 +128,14 @@ beforeAll(async () => {
 beforeEach(async () => {
   namespace = await createNamespace(cluster);
   const set = ['gateway.replicas=3'];
-  const objects = objectsOf(await renderChart({ chartCase: 'namespaced', namespace, set }));
+  const objects = parseObjects(await renderChart({ chartCase: 'namespaced', namespace, set }));
   const kinds = ['ServiceAccount', 'StatefulSet', 'Role', 'RoleBinding'];
   // Applies only the Roles for the release's own namespace. The other Roles belong to the teams.
   const needed = objects.filter(({ kind, metadata }) => kinds.includes(kind) && metadata.namespace === namespace);
   await cluster.apply(asList(needed));
   template = path.join(await createTempFolder('drain'), 'job.yaml');
   // Makes a Job fail at the first failure of its pod.
-  await writeFile(template, drainTemplateOf(objects).replace('backoffLimit: 10', 'backoffLimit: 0'));
+  await writeFile(template, drainTemplate(objects).replace('backoffLimit: 10', 'backoffLimit: 0'));
   client = loadKubeClient({ kubeconfigPath: await cluster.tokenKubeconfig(namespace, 'standin-operator') });
   await scale(3);
 });
@@ -151,13 +153,13 @@ test('a volume beyond the replicas is drained once by one Job under any leader, 
   const controller = startController();
   // Simulates an earlier leader that has not noticed the loss of its lease.
   startController();
-  const made = await untilJobsOf(1, 2);
+  const made = await awaitJobs(1, 2);
   await untilStates(controller, { 0: 'used', 1: 'draining', 2: 'draining' });
-  for (const job of Object.values(made)) await endPodsOf(job, 'Succeeded');
+  for (const job of Object.values(made)) await endPods(job, 'Succeeded');
   await untilStates(controller, { 0: 'used', 1: 'drained', 2: 'drained' });
-  expect(await annotationOf(1)).toMatch(/^\d{4}-\d\d-\d\dT/);
-  expect(await annotationOf(0)).toBeUndefined();
-  expect(new Set(await eventsOf(1))).toEqual(new Set(['Drained', 'Draining']));
+  expect(await drainedAnnotation(1)).toMatch(/^\d{4}-\d\d-\d\dT/);
+  expect(await drainedAnnotation(0)).toBeUndefined();
+  expect(new Set(await drainEventReasons(1))).toEqual(new Set(['Drained', 'Draining']));
 
   const next = startController();
   await untilStates(next, { 0: 'used', 1: 'drained', 2: 'drained' });
@@ -167,22 +169,22 @@ test('a volume beyond the replicas is drained once by one Job under any leader, 
 test('a volume that is used again is drained again, but not while its gateway runs', async () => {
   await scale(1);
   const controller = startController();
-  const first = await untilJobsOf(1, 2);
-  await endPodsOf(first[claimOf(1)] ?? '', 'Succeeded');
+  const first = await awaitJobs(1, 2);
+  await endPods(first[claimName(1)] ?? '', 'Succeeded');
   await untilStates(controller, { 0: 'used', 1: 'drained', 2: 'draining' });
 
   await scale(3);
   await untilStates(controller, { 0: 'used', 1: 'used', 2: 'used' });
-  await expect.poll(() => annotationOf(1), EVENTUALLY_POLL).toBeUndefined();
+  await expect.poll(() => drainedAnnotation(1), EVENTUALLY_POLL).toBeUndefined();
   // The running Job is deleted. The completed Job stays available for inspection.
-  await expect.poll(jobs, EVENTUALLY_POLL).toEqual({ [claimOf(1)]: first[claimOf(1)] });
+  await expect.poll(jobs, EVENTUALLY_POLL).toEqual({ [claimName(1)]: first[claimName(1)] });
 
   await scale(1);
   const isAnother = async (ordinal: number) => {
     const names = (await list('jobs')).filter(
-      ({ metadata }) => metadata.annotations?.['standin.dev/claim'] === claimOf(ordinal),
+      ({ metadata }) => metadata.annotations?.['standin.dev/claim'] === claimName(ordinal),
     );
-    return names.some(({ metadata }) => metadata.name !== first[claimOf(ordinal)]);
+    return names.some(({ metadata }) => metadata.name !== first[claimName(ordinal)]);
   };
   await expect.poll(() => isAnother(1), EVENTUALLY_POLL).toBe(true);
   await expect.poll(() => isAnother(2), EVENTUALLY_POLL).toBe(true);
@@ -191,13 +193,13 @@ test('a volume that is used again is drained again, but not while its gateway ru
 test('a failed Job is reported on the claim and recreated after it is deleted', async () => {
   await scale(2);
   const controller = startController();
-  const { [claimOf(2)]: job = '' } = await untilJobsOf(2);
-  await endPodsOf(job, 'Failed');
+  const { [claimName(2)]: job = '' } = await awaitJobs(2);
+  await endPods(job, 'Failed');
   await untilStates(controller, { 0: 'used', 1: 'used', 2: 'failed' });
-  await expect.poll(() => eventsOf(2), EVENTUALLY_POLL).toEqual(['DrainFailed', 'Draining']);
+  await expect.poll(() => drainEventReasons(2), EVENTUALLY_POLL).toEqual(['DrainFailed', 'Draining']);
   const [event] = (await list('events.events.k8s.io')).filter(({ reason }) => reason === 'DrainFailed');
   expect(event?.note).toContain(`kubectl logs job/${job} -n ${namespace}`);
-  expect(await annotationOf(2)).toBeUndefined();
+  expect(await drainedAnnotation(2)).toBeUndefined();
 
   await kubectl('delete', 'job', job);
   await untilStates(controller, { 0: 'used', 1: 'used', 2: 'draining' });

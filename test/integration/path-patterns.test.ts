@@ -33,7 +33,7 @@ const patternSet: fc.Arbitrary<PatternSet> = fc.record({
 const REDIRECT = -2;
 
 /** Returns, for each path, the index of the pattern that Standin chooses, or -1 if no pattern matches. */
-const choicesOf = ({ patterns, paths }: PatternSet): number[] => {
+const chosenPatterns = ({ patterns, paths }: PatternSet): number[] => {
   const table = new PatternTable<number>();
   for (const [index, text] of patterns.entries()) {
     const parsed = parsePathPattern(text);
@@ -54,7 +54,7 @@ test(`${SETS} sets of patterns choose as Go's net/http.ServeMux, which accepts t
     return expected === undefined ? [] : [{ set, expected }];
   });
   for (const { set, expected } of compared) {
-    const found = choicesOf(set).map((choice, index) => (expected[index] === REDIRECT ? REDIRECT : choice));
+    const found = chosenPatterns(set).map((choice, index) => (expected[index] === REDIRECT ? REDIRECT : choice));
     expect(found, JSON.stringify(set)).toEqual(expected);
   }
 

@@ -6,7 +6,7 @@ import { encodeRow, openLogStore, type LogStore, type PurgeFilter, type PurgeSte
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
-import { queryOf, type Query } from '../harness/clickhouse-query.ts';
+import { clickHouseQuery, type Query } from '../harness/clickhouse-query.ts';
 
 /**
  * Tests the deletion of requests from the real ClickHouse engine and, in the Vitest project `clickhouse-cluster`, from a cluster of
@@ -19,7 +19,7 @@ let store: LogStore;
 
 beforeAll(async () => {
   clickHouse = await startClickHouse();
-  query = queryOf(clickHouse);
+  query = clickHouseQuery(clickHouse);
   store = openLogStore(clickHouse);
   await store.migrate();
 });
@@ -169,7 +169,7 @@ test('deletes the results of replays of deleted requests, and no others', async 
   const { own, filter, row } = newProject();
   const [gone, kept, expired, earlier] = [row(), row(), row(), row()];
   await insert([gone, kept]);
-  const resultOf = ({ id, receivedAtUs }: LogRow, changes: { namespace?: string; receivedAtUs?: number } = {}) => ({
+  const replayResult = ({ id, receivedAtUs }: LogRow, changes: { namespace?: string; receivedAtUs?: number } = {}) => ({
     projectUid: own.projectUid,
     replayUid: 'replay',
     requestId: id,
@@ -195,12 +195,15 @@ test('deletes the results of replays of deleted requests, and no others', async 
     firstByteUs: 1,
     ...changes,
   });
-  const rounded = (result: ReturnType<typeof resultOf>) => ({ ...result, expiresAtS: Math.floor(result.expiresAtS) });
+  const rounded = (result: ReturnType<typeof replayResult>) => ({
+    ...result,
+    expiresAtS: Math.floor(result.expiresAtS),
+  });
   await store.replays.insert(
     [
-      ...[gone, kept, expired].map((request) => resultOf(request)),
-      resultOf(row(), { namespace: 'other' }),
-      { ...resultOf(earlier), requestReceivedAtUs: (NOW_MS - DAY_MS) * 1_000 },
+      ...[gone, kept, expired].map((request) => replayResult(request)),
+      replayResult(row(), { namespace: 'other' }),
+      { ...replayResult(earlier), requestReceivedAtUs: (NOW_MS - DAY_MS) * 1_000 },
     ].map(rounded),
     () => Infinity,
   );

@@ -26,10 +26,11 @@ let follower: StreamServer;
 let leader: StreamServer;
 let gathered: string[];
 
-const urlOf = ({ port }: StreamServer): string => `https://127.0.0.1:${port}`;
+const serverUrl = ({ port }: StreamServer): string => `https://127.0.0.1:${port}`;
 const PROJECT = { namespace: 'a', name: 'shop', uid: 'uid & more' };
-const clientOf = (...servers: readonly StreamServer[]) => operatorClient({ urls: servers.map(urlOf), tlsDir, logger });
-const read = (...servers: readonly StreamServer[]) => clientOf(...servers).refusals(PROJECT);
+const newClient = (...servers: readonly StreamServer[]) =>
+  operatorClient({ urls: servers.map(serverUrl), tlsDir, logger });
+const read = (...servers: readonly StreamServer[]) => newClient(...servers).refusals(PROJECT);
 
 const writePair = async ({ cert, key }: { readonly cert: string; readonly key: string }): Promise<void> => {
   await writeFile(path.join(tlsDir, 'ca.crt'), certificates.caBundle);
@@ -77,24 +78,24 @@ test('the leader confirms identities by kind, namespace, name and uid', async ()
     { ...right, name: 'other' },
     { ...right, namespace: 'b' },
   ] as const;
-  expect(await clientOf(leader).holdIdentities(claimed)).toEqual([true, false, false, false]);
+  expect(await newClient(leader).holdIdentities(claimed)).toEqual([true, false, false, false]);
 });
 
 test('the refused requests of an identity that the project does not have are not read', async () => {
-  await expect(clientOf(leader).refusals({ ...PROJECT, namespace: 'b' })).rejects.toMatchObject({
+  await expect(newClient(leader).refusals({ ...PROJECT, namespace: 'b' })).rejects.toMatchObject({
     kind: 'Unavailable',
   });
   expect(gathered).toEqual([]);
 });
 
 test('an operator that does not lead names the leader', async () => {
-  follower.leaderUrl = urlOf(leader);
+  follower.leaderUrl = serverUrl(leader);
   expect(await read(follower)).toEqual(GATHERED);
 });
 
 test.each([
   ['no operator leads', () => read(follower)],
-  ['operators name each other', () => ((follower.leaderUrl = urlOf(follower)), read(follower))],
+  ['operators name each other', () => ((follower.leaderUrl = serverUrl(follower)), read(follower))],
   [
     'the certificate is that of a gateway',
     async () => {

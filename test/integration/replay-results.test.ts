@@ -90,9 +90,9 @@ test('stores an edited body, even an empty one', async () => {
     result('edited', { edited: true }),
   ];
   await store.replays.insert([some, none], () => Infinity);
-  const bodyOf = async ({ requestId }: ReplayResult) =>
+  const editedBody = async ({ requestId }: ReplayResult) =>
     (await store.replays.exchange({ ...OWNER, replayUid: 'edited', requestId }))?.request.body?.body;
-  expect([await bodyOf(some), await bodyOf(none)]).toEqual(['x', '']);
+  expect([await editedBody(some), await editedBody(none)]).toEqual(['x', '']);
 });
 
 test('counts the last of two attempts at a request', async () => {

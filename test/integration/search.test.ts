@@ -7,7 +7,7 @@ import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { compileFilter } from '../../packages/logstore/src/search/compile-filter.ts';
 import { anyFilter } from '../../packages/exchange/src/search/filter.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
-import { queryOf } from '../harness/clickhouse-query.ts';
+import { clickHouseQuery } from '../harness/clickhouse-query.ts';
 
 let clickHouse: TestClickHouse;
 let store: LogStore;
@@ -391,15 +391,15 @@ describe('histogram', () => {
       Array.from({ length: ROWS }, (_row, index) => newLogRow({ projectUid: many, receivedAtUs: nowUs - index })),
     );
     const range = { from, to: new Date(Date.now() + 60_000), buckets: 1 };
-    const countOf = async (oneIn: number): Promise<number> => {
+    const histogramTotal = async (oneIn: number): Promise<number> => {
       const [bucket] = await store.histogram({ projectUid: many }, { ...range, oneIn });
       return Object.values(bucket?.counts ?? {}).reduce((sum, count) => sum + count, 0);
     };
-    expect(await countOf(1)).toBe(ROWS);
-    const estimate = await countOf(ONE_IN);
+    expect(await histogramTotal(1)).toBe(ROWS);
+    const estimate = await histogramTotal(ONE_IN);
     expect(estimate % ONE_IN).toBe(0);
     expect(estimate).toBeLessThanOrEqual(ROWS * ONE_IN);
-    expect(await countOf(1_000_000)).not.toBe(ROWS);
+    expect(await histogramTotal(1_000_000)).not.toBe(ROWS);
   });
 
   test('loses no rows if the buckets do not divide the range evenly', async () => {
@@ -486,7 +486,7 @@ describe('indexes', () => {
     ['id:01931f3e-7c3a-7bbb-8ccc-0123456789ab', ['id_bloom']],
   ])('are used for %s', async (text, names) => {
     const { conditions, params } = compileFilter(search(text));
-    const plan = await queryOf(clickHouse)(
+    const plan = await clickHouseQuery(clickHouse)(
       `EXPLAIN indexes = 1 SELECT id FROM log WHERE ${conditions.map(({ sql }) => sql).join(' AND ')}`,
       params,
     );

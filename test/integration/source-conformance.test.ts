@@ -1,5 +1,6 @@
 import {
   GROUP_VERSION,
+  objectKey,
   type ObjectRef,
   type ResourceObject,
   type SigningSecret,
@@ -20,12 +21,12 @@ class RecordingListener implements SourceListener {
   readonly log: string[] = [];
 
   put(object: ResourceObject): void {
-    this.objects.set(keyOf({ kind: object.kind, ...object.metadata }), object);
+    this.objects.set(objectKey({ kind: object.kind, ...object.metadata }), object);
     this.log.push(`put ${object.metadata.name}`);
   }
 
   remove(object: ResourceObject): void {
-    this.objects.delete(keyOf({ kind: object.kind, ...object.metadata }));
+    this.objects.delete(objectKey({ kind: object.kind, ...object.metadata }));
     this.log.push(`remove ${object.metadata.name}`);
   }
 
@@ -34,8 +35,6 @@ class RecordingListener implements SourceListener {
   }
 }
 
-const keyOf = ({ kind, namespace, name }: ObjectRef): string => `${kind}/${namespace}/${name}`;
-
 const account = (name: string, monthlyQuota = 1, namespace = 'default'): Manifest => ({
   kind: 'Account',
   namespace,
@@ -43,7 +42,7 @@ const account = (name: string, monthlyQuota = 1, namespace = 'default'): Manifes
   spec: { plan: 'Free', monthlyQuota },
 });
 
-const quotaOf = (object: ResourceObject | undefined): unknown =>
+const specQuota = (object: ResourceObject | undefined): unknown =>
   (object?.spec as { monthlyQuota?: number } | undefined)?.monthlyQuota;
 
 describe.for([
@@ -70,21 +69,21 @@ describe.for([
   });
 
   const start = () => driver.source.objects.start(listener, stop.signal);
-  const known = (ref: ObjectRef): ResourceObject | undefined => listener.objects.get(keyOf(ref));
+  const known = (ref: ObjectRef): ResourceObject | undefined => listener.objects.get(objectKey(ref));
   const knownQuota = (ref: ObjectRef, quota: number) =>
-    eventually(`${keyOf(ref)} with quota ${quota}`, () => known(ref), {
-      accept: (object) => quotaOf(object) === quota,
+    eventually(`${objectKey(ref)} with quota ${quota}`, () => known(ref), {
+      accept: (object) => specQuota(object) === quota,
     });
   const knownAtAll = async (ref: ObjectRef): Promise<ResourceObject> => {
-    const object = await eventually(keyOf(ref), () => known(ref));
-    if (object === undefined) throw new Error(`no ${keyOf(ref)}`);
+    const object = await eventually(objectKey(ref), () => known(ref));
+    if (object === undefined) throw new Error(`no ${objectKey(ref)}`);
     return object;
   };
 
   it('has reported all objects when it has started', async () => {
     await driver.write([account('a'), account('b')]);
     await start();
-    expect([...listener.objects.keys()].sort()).toEqual(['Account/default/a', 'Account/default/b']);
+    expect([...listener.objects.keys()].sort()).toEqual(['Account default/a', 'Account default/b']);
     const { metadata, apiVersion, kind } = await knownAtAll(account('a'));
     expect({ apiVersion, kind }).toEqual({ apiVersion: GROUP_VERSION, kind: 'Account' });
     expect(metadata).toMatchObject({ name: 'a', namespace: 'default', generation: 1 });
@@ -100,7 +99,7 @@ describe.for([
     await driver.write([account('a', 2)]);
     await knownQuota(account('a'), 2);
     await driver.remove(account('a'));
-    await eventually('the removal', () => !listener.objects.has(keyOf(account('a'))));
+    await eventually('the removal', () => !listener.objects.has(objectKey(account('a'))));
     expect(listener.log.at(-1)).toBe('remove a');
   });
 
@@ -108,8 +107,8 @@ describe.for([
     const [here, there] = driver.namespaces;
     await driver.write([account('a', 1, here), account('a', 2, there)]);
     await start();
-    expect(quotaOf(known(account('a', 0, here)))).toBe(1);
-    expect(quotaOf(known(account('a', 0, there)))).toBe(2);
+    expect(specQuota(known(account('a', 0, here)))).toBe(1);
+    expect(specQuota(known(account('a', 0, there)))).toBe(2);
     expect(known(account('a', 0, here))?.metadata.uid).not.toBe(known(account('a', 0, there))?.metadata.uid);
   });
 
@@ -146,7 +145,7 @@ describe.for([
     const first = await knownAtAll(account('a'));
     await driver.source.objects.writeStatus(account('a'), { usage: { accepted: 1 } });
     await driver.remove(account('a'));
-    await eventually('the removal', () => !listener.objects.has(keyOf(account('a'))));
+    await eventually('the removal', () => !listener.objects.has(objectKey(account('a'))));
     await driver.write([account('a', 2)]);
     const second = await knownQuota(account('a'), 2);
     expect(second?.metadata.uid).toBe(first.metadata.uid);
@@ -254,22 +253,22 @@ describe.for([
         state,
       },
     });
-    const refOf = (name: string): ObjectRef => ({ kind: 'Replay', namespace: 'default', name });
+    const replayRef = (name: string): ObjectRef => ({ kind: 'Replay', namespace: 'default', name });
 
     it('are reported, can be changed, keep their status, and get a new uid when they are recreated', async () => {
       await driver.editor.objects.apply(replay('before'));
       await start();
-      expect(known(refOf('before'))).toMatchObject({ kind: 'Replay', metadata: { generation: 1 } });
+      expect(known(replayRef('before'))).toMatchObject({ kind: 'Replay', metadata: { generation: 1 } });
       const first = await driver.editor.objects.apply(replay('a'));
-      await knownAtAll(refOf('a'));
-      const written = await driver.source.objects.writeStatus(refOf('a'), { observedGeneration: 1 });
+      await knownAtAll(replayRef('a'));
+      const written = await driver.source.objects.writeStatus(replayRef('a'), { observedGeneration: 1 });
       expect(written.status).toMatchObject({ observedGeneration: 1 });
-      await expect(driver.editor.objects.get(refOf('a'))).resolves.toEqual(written);
+      await expect(driver.editor.objects.get(replayRef('a'))).resolves.toEqual(written);
       const changed = await driver.editor.objects.apply(replay('a', 'Suspended'));
       expect(changed.metadata).toMatchObject({ uid: first.metadata.uid, generation: 2 });
       expect(changed).toMatchObject({ spec: { state: 'Suspended' }, status: { observedGeneration: 1 } });
-      await driver.source.objects.delete(refOf('a'), changed.metadata);
-      await eventually('the removal', () => !listener.objects.has(keyOf(refOf('a'))));
+      await driver.source.objects.delete(replayRef('a'), changed.metadata);
+      await eventually('the removal', () => !listener.objects.has(objectKey(replayRef('a'))));
       const second = await driver.editor.objects.apply(replay('a'));
       expect(second.metadata.uid).not.toBe(first.metadata.uid);
       expect(second.status).not.toMatchObject({ observedGeneration: 1 });
@@ -392,8 +391,8 @@ describe.for([
     await driver.outage({ write: [account('changed', 2), account('added', 1)], remove: [account('removed')] });
     await knownQuota(account('changed'), 2);
     await knownQuota(account('added'), 1);
-    await eventually('the removal', () => !listener.objects.has(keyOf(account('removed'))));
-    expect(quotaOf(known(account('kept')))).toBe(1);
+    await eventually('the removal', () => !listener.objects.has(objectKey(account('removed'))));
+    expect(specQuota(known(account('kept')))).toBe(1);
     expect(listener.log).not.toContain('remove kept');
     // Checks that the source still reports changes of an object that the outage did not affect.
     await driver.write([account('kept', 9)]);

@@ -50,7 +50,7 @@ const toObject = ({ kind, namespace, name, labels, spec }: Manifest) => ({
   spec,
 });
 
-const secretOf = (...[namespace, name, data, labels]: Parameters<SourceDriver['writeSecret']>) => ({
+const secretManifest = (...[namespace, name, data, labels]: Parameters<SourceDriver['writeSecret']>) => ({
   apiVersion: 'v1',
   kind: 'Secret',
   metadata: { name, namespace, ...(labels && { labels }) },
@@ -62,10 +62,10 @@ export const directoryDriver = async (): Promise<SourceDriver> => {
   const root = await mkdtemp(path.join(tmpdir(), 'standin-source-'));
   const dir = path.join(root, 'manifests');
   let generation = 0;
-  const fileOf = (folder: string, { kind, namespace, name }: ObjectRef) =>
+  const objectFile = (folder: string, { kind, namespace, name }: ObjectRef) =>
     path.join(folder, `${kind.toLowerCase()}-${namespace}-${name}.json`);
   const write = async (folder: string, manifests: readonly Manifest[]) => {
-    for (const manifest of manifests) await writeFile(fileOf(folder, manifest), JSON.stringify(toObject(manifest)));
+    for (const manifest of manifests) await writeFile(objectFile(folder, manifest), JSON.stringify(toObject(manifest)));
   };
   const open = () => directorySource({ dir, dataDir: path.join(root, `data-${generation}`), logger });
   await mkdir(dir);
@@ -79,14 +79,14 @@ export const directoryDriver = async (): Promise<SourceDriver> => {
     },
     namespaces: ['default', 'other'],
     write: (manifests) => write(dir, manifests),
-    remove: (ref) => rm(fileOf(dir, ref)),
+    remove: (ref) => rm(objectFile(dir, ref)),
     writeSecret: (...secret) =>
-      writeFile(path.join(dir, `secret-${secret[1]}.json`), JSON.stringify(secretOf(...secret))),
+      writeFile(path.join(dir, `secret-${secret[1]}.json`), JSON.stringify(secretManifest(...secret))),
     outage: async ({ write: changed, remove }) => {
       const hidden = path.join(root, 'hidden');
       await rename(dir, hidden);
       await write(hidden, changed);
-      for (const ref of remove) await rm(fileOf(hidden, ref));
+      for (const ref of remove) await rm(objectFile(hidden, ref));
       await new Promise((resolve) => setTimeout(resolve, 500));
       await rename(hidden, dir);
     },
@@ -136,7 +136,7 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
     namespaces,
     write,
     remove: (ref) => editor.objects.delete(ref),
-    writeSecret: (...secret) => cluster.apply(JSON.stringify(secretOf(...secret))),
+    writeSecret: (...secret) => cluster.apply(JSON.stringify(secretManifest(...secret))),
     outage: async ({ write: changed, remove }) => {
       await cluster.stopApiServer('SIGKILL');
       await cluster.startApiServer();

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { FOLDER, NODE_ADDRESS } from '../cluster/node/layout.ts';
 import { listProcesses } from '../cluster/node/own-processes.ts';
 import { runCommand } from '../cluster/run-command.ts';
-import { ask, itemsOf } from '../e2e/api-stand.ts';
+import { ask, listedRequests } from '../e2e/api-stand.ts';
 import { createPerson, signIn } from '../e2e/cluster-dashboard.ts';
 import { watched } from '../e2e/dashboard-stand.ts';
 import { startBrowser } from '../harness/browser.ts';
@@ -77,7 +77,7 @@ test(
     const person = await createPerson(stand.cluster, 'default', { name: 'me', role: 'standin-edit' });
     const headers = { authorization: `Bearer ${person.token}` };
     const listed = await ask(`${server}/api/v1/namespaces/default/projects/shop/requests`, { headers });
-    expect(itemsOf(listed).map(({ endpoint }) => endpoint)).toEqual(['list-orders']);
+    expect(listedRequests(listed).map(({ endpoint }) => endpoint)).toEqual(['list-orders']);
 
     const { page, close } = await watched(browser);
     await signIn(page, `${server}/p/default/shop/traffic`, person);

@@ -2,7 +2,7 @@ import { LIMITS, METHODS, type HeaderPair } from '@standin/contract';
 import { bodyAsBuffer } from '@standin/exchange';
 import { ask } from '../torture/raw-client.ts';
 import { forward, json, Stand } from '../torture/stand.ts';
-import { answerOf, startUpstream } from '../torture/upstream.ts';
+import { responseText, startUpstream } from '../torture/upstream.ts';
 import { count, type Finding } from './guarantees.ts';
 
 const MIB = 1024 * 1024;
@@ -70,7 +70,7 @@ const proveLimits = async (stand: Stand): Promise<Finding> => {
 export const proveBytes = async (): Promise<readonly Finding[]> => {
   await using upstream = await startUpstream((socket, { target }) => {
     socket.write(
-      answerOf(target.startsWith('/large') ? 'x'.repeat(LARGE_BYTES) : ALL_BYTES.toString('latin1')),
+      responseText(target.startsWith('/large') ? 'x'.repeat(LARGE_BYTES) : ALL_BYTES.toString('latin1')),
       'latin1',
     );
   });

@@ -1,5 +1,5 @@
 import { startFaultyClickHouse, type FaultyClickHouse } from '../torture/faulty-clickhouse.ts';
-import { Oracle, seedOfRun } from '../torture/oracle.ts';
+import { Oracle, runSeed } from '../torture/oracle.ts';
 import { Stand } from '../torture/stand.ts';
 import { count, type Finding } from './guarantees.ts';
 
@@ -16,7 +16,7 @@ export const proveLog = async (): Promise<readonly Finding[]> => {
       clickhouse: async (engineUrl) => (clickhouse = cleanups.use(await startFaultyClickHouse(engineUrl))).url,
     }),
   );
-  const oracle = cleanups.use(await Oracle.start({ stand, seed: seedOfRun() }));
+  const oracle = cleanups.use(await Oracle.start({ stand, seed: runSeed() }));
   const setFault = (kind: 'none' | 'down'): void => {
     if (clickhouse !== undefined) clickhouse.fault = () => ({ kind });
   };

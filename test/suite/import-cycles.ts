@@ -32,19 +32,19 @@ const resolve = (file: string, specifier: string): string => {
 export const folderGraph = (files: ImportGraph, base: string): ImportGraph => {
   const graph = new Map<string, Set<string>>();
   for (const [file, imported] of files) {
-    const folder = folderOf(file, base);
+    const folder = topFolder(file, base);
     if (folder === undefined) continue;
     const targets = graph.get(folder) ?? new Set<string>();
     graph.set(folder, targets);
     for (const target of imported) {
-      const other = folderOf(target, base);
+      const other = topFolder(target, base);
       if (other !== undefined && other !== folder) targets.add(other);
     }
   }
   return graph;
 };
 
-const folderOf = (file: string, base: string): string | undefined =>
+const topFolder = (file: string, base: string): string | undefined =>
   file.startsWith(`${base}/`) ? /^([^/]+)\//.exec(file.slice(base.length + 1))?.[1] : undefined;
 
 /** Returns groups of nodes that import each other in a cycle, each sorted (Tarjan's strongly connected components). */

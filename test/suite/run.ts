@@ -133,14 +133,14 @@ const runEverything = async (choice: Choice, filters: readonly string[]): Promis
     console.log('Tests that do not need these programs run while they are built.');
     const stopped = new AbortController();
     for (const signal of STOP_SIGNALS) process.once(signal, () => stopped.abort());
-    tests = await runVitest({ args: [...filters, ...flags, ...exclude([...waiting, ...filesOf(withoutBrowser)])] });
+    tests = await runVitest({ args: [...filters, ...flags, ...exclude([...waiting, ...notRunFiles(withoutBrowser)])] });
     if (stopped.signal.aborted) return { checks: [], tests, notRun: withoutBrowser };
     console.log('Waiting for the programs that the other tests need …');
   }
   const { notRun: unprepared, engine } = await preparing;
   const notRun = [...withoutBrowser, ...unprepared];
   // Filters come first, because a flag with an optional value, such as -u, would take the first filter as its value.
-  const args = [...(meanwhile ? waiting : filters), ...flags, ...exclude(filesOf(notRun))];
+  const args = [...(meanwhile ? waiting : filters), ...flags, ...exclude(notRunFiles(notRun))];
   tests = addCounts(tests, await runVitest({ args }).finally(() => engine?.stop()));
   return { checks: await checking, tests, notRun };
 };
@@ -151,7 +151,7 @@ const runChecks = async ({ filters, shard = 1 }: Choice): Promise<readonly Check
   return filters.length > 0 || shard !== 1 ? [] : runStaticChecks({ nice: true });
 };
 
-const filesOf = (notRun: readonly NotRun[]): readonly string[] => notRun.flatMap(({ files }) => files);
+const notRunFiles = (notRun: readonly NotRun[]): readonly string[] => notRun.flatMap(({ files }) => files);
 
 const exclude = (files: readonly string[]): readonly string[] => files.flatMap((file) => ['--exclude', file]);
 

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../harness/eventually.ts';
 import { startFaultyClickHouse, type FaultyClickHouse } from './faulty-clickhouse.ts';
-import { isLongRun, loadMs, Oracle, seedOfRun } from './oracle.ts';
+import { isLongRun, loadMs, Oracle, runSeed } from './oracle.ts';
 import { RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
 
@@ -39,7 +39,7 @@ const killRepeatedly = async (kills: number): Promise<void> => {
 };
 
 test('1, 5: a gateway killed under load during a ClickHouse outage stores every answered request once, byte for byte', async () => {
-  await using oracle = await Oracle.start({ stand, seed: seedOfRun() });
+  await using oracle = await Oracle.start({ stand, seed: runSeed() });
   clickhouse.fault = () => ({ kind: 'down' });
   const doneBefore = clickhouse.inserts.done;
   await oracle.load(RATE_PER_SECOND, killRepeatedly(KILLS));
@@ -53,13 +53,13 @@ test('1, 5: a gateway killed under load during a ClickHouse outage stores every 
 }, 600_000);
 
 test('1: a gateway killed under load during delivery loses and duplicates nothing', async () => {
-  await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 1 });
+  await using oracle = await Oracle.start({ stand, seed: runSeed() + 1 });
   await oracle.load(RATE_PER_SECOND, killRepeatedly(KILLS));
   await oracle.verify();
 }, 600_000);
 
 test('5: no request is rejected during a ClickHouse outage under load, and the backlog is reported and delivered', async () => {
-  await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 2 });
+  await using oracle = await Oracle.start({ stand, seed: runSeed() + 2 });
   clickhouse.fault = () => ({ kind: 'down' });
   await oracle.load(RATE_PER_SECOND, delay(loadMs(4_000)));
   expect(oracle.counts.rejected + oracle.counts.unanswered).toBe(0);

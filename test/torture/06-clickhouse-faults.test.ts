@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../harness/eventually.ts';
 import { startProcess } from '../harness/processes.ts';
 import { startFaultyClickHouse, type FaultyClickHouse, type InsertFault } from './faulty-clickhouse.ts';
-import { loadMs, Oracle, seedOfRun } from './oracle.ts';
+import { loadMs, Oracle, runSeed } from './oracle.ts';
 import { ask } from './raw-client.ts';
 import { Stand } from './stand.ts';
 
@@ -57,7 +57,7 @@ const FAULTS: readonly [torture: string, fault: InsertFault, always: boolean][] 
 test.each(FAULTS)(
   'nothing is lost or duplicated if ClickHouse %s',
   async (torture, fault, always) => {
-    await using oracle = await Oracle.start({ stand, seed: seedOfRun() + torture.length });
+    await using oracle = await Oracle.start({ stand, seed: runSeed() + torture.length });
     let turn = 0;
     clickhouse.fault = () => (always || turn++ % 2 === 0 ? fault : { kind: 'none' });
     await oracle.load(RATE_PER_SECOND, delay(loadMs(LOAD_MS)));
@@ -69,7 +69,7 @@ test.each(FAULTS)(
 );
 
 test('8: a segment that is sent again after ClickHouse has forgotten its token appears once', async () => {
-  await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 100 });
+  await using oracle = await Oracle.start({ stand, seed: runSeed() + 100 });
   let turn = 0;
   // The proxy gives the first insert a different token, so ClickHouse does not recognize the repeated insert as a duplicate.
   clickhouse.fault = () => (turn++ % 2 === 0 ? { kind: 'reset after commit', forgets: true } : { kind: 'none' });
@@ -80,7 +80,7 @@ test('8: a segment that is sent again after ClickHouse has forgotten its token a
 }, 1_800_000);
 
 test('12: only the row that ClickHouse never accepts is quarantined; it is counted and readable', async () => {
-  await using oracle = await Oracle.start({ stand, seed: seedOfRun() + 200 });
+  await using oracle = await Oracle.start({ stand, seed: runSeed() + 200 });
   clickhouse.fault = () => ({ kind: 'poison', bytes: 'poisonous' });
   const marker = stand.marker();
   const loaded = oracle.load(RATE_PER_SECOND, delay(loadMs(1_500)));

@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { eventually } from '../harness/eventually.ts';
 import { startProcess, type RunningProcess } from '../harness/processes.ts';
 import { startFaultyClickHouse, type FaultyClickHouse } from './faulty-clickhouse.ts';
-import { loadMs, Oracle, seedOfRun } from './oracle.ts';
+import { loadMs, Oracle, runSeed } from './oracle.ts';
 import { ask, RawClient } from './raw-client.ts';
 import { Stand } from './stand.ts';
 
@@ -41,7 +41,7 @@ beforeEach(async () => {
   clickhouse.fault = () => ({ kind: 'none' });
   // A failed test may have left the gateway stopped.
   if (stand.gateway.hasEnded) await startAgain();
-  oracle = await Oracle.start({ stand, seed: seedOfRun() + (serial += 1) });
+  oracle = await Oracle.start({ stand, seed: runSeed() + (serial += 1) });
 });
 afterEach(() => oracle[Symbol.asyncDispose]());
 afterAll(async () => {
@@ -223,11 +223,11 @@ test('19: a client that aborts during its body leaves no row; one that aborts la
   await third.answer();
   third.socket.resetAndDestroy();
   await stand.row(during);
-  const rowsOf = async (marker: string): Promise<number> =>
+  const countRows = async (marker: string): Promise<number> =>
     Number(await stand.query(`SELECT uniqExact(id) FROM log WHERE query = '${marker}' FORMAT TSV`));
-  expect(await rowsOf(within)).toBe(0);
-  expect(await rowsOf(after)).toBeLessThanOrEqual(1);
-  expect(await rowsOf(during)).toBe(1);
+  expect(await countRows(within)).toBe(0);
+  expect(await countRows(after)).toBeLessThanOrEqual(1);
+  expect(await countRows(during)).toBe(1);
 }, 120_000);
 
 test('20: a gateway stopped under load loses nothing and leaves undelivered records to its successor', async () => {

@@ -4,7 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { metricOf } from '../e2e/tenant.ts';
+import { readMetric } from '../e2e/tenant.ts';
 import { eventually } from '../harness/eventually.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 import { isLongRun } from './oracle.ts';
@@ -179,7 +179,7 @@ describe('quota enforcement', () => {
     await eventually('the leader to start its write', () => Promise.resolve(existsSync(trap)), {
       accept: (isSet) => !isSet,
     });
-    await eventually('the other operator to lead', () => metricOf(other.adminUrl, 'standin_publish_revision'), {
+    await eventually('the other operator to lead', () => readMetric(other.adminUrl, 'standin_publish_revision'), {
       accept: ({ size }) => size > 0,
       timeoutMs: 40_000,
     });
@@ -204,10 +204,10 @@ describe('quota enforcement', () => {
     await stand.setQuota(quota);
     const [first, second, third] = [stand.gateway(0), stand.gateway(1), stand.gateway(2)];
     await stand.untilAccepted(first);
-    expect(await metricOf(first.adminUrl, 'standin_admit_permits')).not.toEqual(new Map([['', 0]]));
+    expect(await readMetric(first.adminUrl, 'standin_admit_permits')).not.toEqual(new Map([['', 0]]));
     expect(await first.process.kill('SIGTERM')).toEqual({ code: 0, signal: null });
     await stand.untilAccepted(second);
-    const held = (await metricOf(second.adminUrl, 'standin_admit_permits')).get('') ?? 0;
+    const held = (await readMetric(second.adminUrl, 'standin_admit_permits')).get('') ?? 0;
     expect(held).toBeGreaterThan(0);
     await second.process.kill('SIGKILL');
     await stand.untilUsedUp([third]);
@@ -221,7 +221,7 @@ describe('quota enforcement', () => {
     await stand.untilAccepted(third);
     await Promise.all(stand.deployment.operators.map(({ process }) => process.kill('SIGKILL')));
     const before = stand.accepted;
-    const held = (await metricOf(third.adminUrl, 'standin_admit_permits')).get('') ?? 0;
+    const held = (await readMetric(third.adminUrl, 'standin_admit_permits')).get('') ?? 0;
     const answers = await stand.volley(held + 50, [third]);
     expect(stand.accepted - before).toBe(held);
     const refused = answers.filter(({ status }) => status !== 200);

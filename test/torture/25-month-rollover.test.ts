@@ -109,16 +109,16 @@ test('25: each row counts once, in the month of its permit, when the month ends 
   expect(new Set(sent.map(({ gateway }) => gateway)).size).toBe(SKEWS_MS.length);
   for (const { process } of stand.deployment.gateways) expect((await process.kill('SIGTERM')).code).toBe(0);
 
-  const rowsOf = (endpoint: string) => stand.countedBy(endpoint);
-  await eventually('all rows in the log', () => rowsOf('orders'), {
+  const countRows = (endpoint: string) => stand.countedBy(endpoint);
+  await eventually('all rows in the log', () => countRows('orders'), {
     accept: (counts) => Object.values(counts).reduce((sum, { rows }) => sum + rows, 0) >= 2 * QUOTA,
     timeoutMs: 30_000,
   });
   const all = { rows: QUOTA, permits: QUOTA };
-  expect(await rowsOf('orders')).toEqual({ [BEFORE]: all, [AFTER]: all });
+  expect(await countRows('orders')).toEqual({ [BEFORE]: all, [AFTER]: all });
   expect(await stand.ledger()).toMatchObject({ period: AFTER, used: QUOTA, blocks: [] });
 
-  const { [BEFORE]: old, [AFTER]: recent, ...others } = await rowsOf('plenty');
+  const { [BEFORE]: old, [AFTER]: recent, ...others } = await countRows('plenty');
   assert(old && recent);
   expect(others).toEqual({});
   expect(old.rows + recent.rows).toBe(sent.length);

@@ -3,7 +3,7 @@ import { LIMITS } from '@standin/contract';
 import { resourcePath } from '@standin/kube';
 import { LEASE_NAME } from '@standin/operator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { metricOf, post, Tenant } from '../e2e/tenant.ts';
+import { readMetric, post, Tenant } from '../e2e/tenant.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { deploy, type DeployedGateway, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -71,7 +71,7 @@ const gateway = (index: number): DeployedGateway => {
 };
 /** Returns the acknowledged revision of each gateway that the operator knows. */
 const known = (): Promise<ReadonlyMap<string, number>> =>
-  metricOf(deployment.operators[0]?.adminUrl ?? '', 'standin_publish_gateway_revision');
+  readMetric(deployment.operators[0]?.adminUrl ?? '', 'standin_publish_gateway_revision');
 /** Creates pods that only represent the gateways in the API server. There is no kubelet, so no containers run. */
 const createPods = async (indexes: readonly number[]): Promise<void> => {
   const items = indexes.map((index) => ({
@@ -94,7 +94,7 @@ const createClaim = async (): Promise<void> => {
   const path = `/api/v1/namespaces/${SYSTEM_NAMESPACE}/persistentvolumeclaims/${CLAIM}`;
   await tenant.client.mergePatch(path, { metadata: { finalizers: null } });
 };
-const keyOf = (account = 'team'): Promise<string> => tenant.readSecret(`${account}-api-key`);
+const readKey = (account = 'team'): Promise<string> => tenant.readSecret(`${account}-api-key`);
 let serial = 0;
 /** Creates a KeyRegeneration and returns its name, which must be unique because a test may run twice. */
 const regenerate = async (account = 'team'): Promise<string> => {
@@ -128,7 +128,7 @@ const AFTERWARDS_MS = 500;
 
 describe('27: a key regeneration under load', () => {
   test('waits for a disconnected gateway, and names it, until the gateway acknowledges the key', async () => {
-    const old = await keyOf();
+    const old = await readKey();
     await untilAllAccept(old);
     await using load = startKeyLoad(deployment.gateways, path, old);
     await proxies.get(LENIENT)?.cut();
@@ -148,11 +148,11 @@ describe('27: a key regeneration under load', () => {
     await delay(AFTERWARDS_MS);
     expect(acceptedAfter(await load.stop(), completedAt)).toEqual({ before: true, after: [], tried: GATEWAYS });
     expect(await statuses(old)).toEqual(Array(GATEWAYS).fill(401));
-    expect(await statuses(await keyOf())).toEqual(Array(GATEWAYS).fill(200));
+    expect(await statuses(await readKey())).toEqual(Array(GATEWAYS).fill(200));
   });
 
   test('waits for a disconnected gateway with a maxStaleness only until it responds with 503', async () => {
-    const old = await keyOf();
+    const old = await readKey();
     await untilAllAccept(old);
     await using load = startKeyLoad(deployment.gateways, path, old);
     await proxies.get(STRICT)?.cut();
@@ -170,13 +170,13 @@ describe('27: a key regeneration under load', () => {
     await proxies.get(STRICT)?.restore();
     await eventually(
       'the gateway to reconnect',
-      async () => (await post(gateway(STRICT), path, await keyOf())).status === 200,
+      async () => (await post(gateway(STRICT), path, await readKey())).status === 200,
     );
     expect((await post(gateway(STRICT), path, old)).status).toBe(401);
   });
 
   test('is not affected by old operator messages in the sockets of a gateway that resumes', async () => {
-    const old = await keyOf();
+    const old = await readKey();
     const ask = async (): Promise<number> => (await post(gateway(STRICT), path, old)).status;
     const { process } = gateway(STRICT);
     expect(await ask()).toBe(200);
@@ -201,7 +201,7 @@ describe('27: a key regeneration under load', () => {
     await proxies.get(STRICT)?.restore();
     await eventually(
       'the gateway to reconnect',
-      async () => (await post(gateway(STRICT), path, await keyOf())).status === 200,
+      async () => (await post(gateway(STRICT), path, await readKey())).status === 200,
     );
     expect(await ask()).toBe(401);
   });
@@ -223,7 +223,7 @@ describe('27: a key regeneration under load', () => {
     await createPods([0]);
     await process.restart();
     await process.waitForUrl(`${adminUrl}/readyz`);
-    expect(await statuses(await keyOf())).toEqual(Array(GATEWAYS).fill(200));
+    expect(await statuses(await readKey())).toEqual(Array(GATEWAYS).fill(200));
   });
 });
 
@@ -286,21 +286,21 @@ describe('28: the operator dies during a regeneration', () => {
       undefined,
     ],
   ] as const)('%s: the next operator completes it once', async (_step, interrupt, untilInterrupted, isReplaced) => {
-    const [before, old] = [await counted('steps'), await keyOf('steps')];
+    const [before, old] = [await counted('steps'), await readKey('steps')];
     const resume = await interrupt();
     let name: string;
     try {
       name = await regenerate('steps');
       await untilInterrupted(name);
-      if (isReplaced !== undefined) expect((await keyOf('steps')) !== old).toBe(isReplaced);
+      if (isReplaced !== undefined) expect((await readKey('steps')) !== old).toBe(isReplaced);
       await kill();
     } finally {
       await resume();
     }
-    const replaced = await keyOf('steps');
+    const replaced = await readKey('steps');
     await restart();
     await untilPhase(name, 'Completed');
-    const after = await keyOf('steps');
+    const after = await readKey('steps');
     expect(after).not.toBe(old);
     // Clients that read the new key while the operator was dead must not need a third key.
     if (replaced !== old) expect(after).toBe(replaced);

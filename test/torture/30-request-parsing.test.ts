@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
-import { answerOf, startUpstream, type Upstream } from './upstream.ts';
+import { responseText, startUpstream, type Upstream } from './upstream.ts';
 
 /**
  * Torture test 30: the 33 cases of h1spec (https://github.com/uNetworking/h1spec) with our own bytes, and the kinds of request
@@ -12,7 +12,7 @@ import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 let stand: Stand;
 let upstream: Upstream;
 beforeAll(async () => {
-  upstream = await startUpstream(answerOf('from upstream'));
+  upstream = await startUpstream(responseText('from upstream'));
   stand = await Stand.start({ env: { STANDIN_EGRESS_ALLOW_PRIVATE: 'true' } });
   await stand.publish(
     { slug: '/hello', action: json('hello') },

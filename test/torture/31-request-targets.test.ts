@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ask, RawClient } from './raw-client.ts';
 import { json, Stand } from './stand.ts';
-import { answerOf, startUpstream, type Upstream } from './upstream.ts';
+import { responseText, startUpstream, type Upstream } from './upstream.ts';
 
 /** Torture test 31: targets, methods, Hosts and upgrades with which a client asks a proxy to connect to another server. */
 
@@ -9,7 +9,7 @@ let stand: Stand;
 /** The server that the requests name. Nothing may ever connect to it. */
 let named: Upstream;
 beforeAll(async () => {
-  named = await startUpstream(answerOf('never'));
+  named = await startUpstream(responseText('never'));
   stand = await Stand.start({ env: { STANDIN_EGRESS_ALLOW_PRIVATE: 'true' } });
   await stand.publish({ slug: '/a', action: json('a') }, { slug: '/a', method: 'POST', action: json('a') });
 });

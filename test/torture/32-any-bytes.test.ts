@@ -6,7 +6,7 @@ import { METHODS, type HeaderPair, type Method } from '@standin/contract';
 import { bodyAsBuffer } from '@standin/exchange';
 import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
-import { answerOf, startUpstream, type Upstream } from './upstream.ts';
+import { responseText, startUpstream, type Upstream } from './upstream.ts';
 
 /** Torture test 32: any bytes that a client sends are accepted, forwarded and stored unchanged. */
 
@@ -23,7 +23,7 @@ let stand: Stand;
 let upstream: Upstream;
 beforeAll(async () => {
   upstream = await startUpstream((socket) => {
-    socket.write(Buffer.concat([Buffer.from(answerOf(ALL_BYTES.toString('latin1')), 'latin1')]));
+    socket.write(Buffer.concat([Buffer.from(responseText(ALL_BYTES.toString('latin1')), 'latin1')]));
   });
   stand = await Stand.start({ env: { STANDIN_EGRESS_ALLOW_PRIVATE: 'true' } });
   await stand.publish(

@@ -104,13 +104,13 @@ describe('bodies', () => {
 });
 
 describe('heads', () => {
-  const targetOf = (bytes: number, marker: string) => {
+  const paddedTarget = (bytes: number, marker: string) => {
     const target = `${stand.target('/a', marker)}&`;
     return target + 'x'.repeat(bytes - target.length);
   };
 
   test('with a target at exactly the limit are accepted', async () => {
-    const target = targetOf(LIMITS.requestTargetBytesMax, stand.marker());
+    const target = paddedTarget(LIMITS.requestTargetBytesMax, stand.marker());
     expect((await ask(stand.port, stand.head('GET', target)))?.status).toBe(200);
     stand.accept(target.slice(target.indexOf('?') + 1));
   });
@@ -118,7 +118,7 @@ describe('heads', () => {
   test.each([1, 2_000, 20_000])('with a target %i bytes over the limit are rejected with 414', async (more) => {
     const answer = await ask(
       stand.port,
-      stand.head('GET', targetOf(LIMITS.requestTargetBytesMax + more, stand.marker())),
+      stand.head('GET', paddedTarget(LIMITS.requestTargetBytesMax + more, stand.marker())),
     );
     expect(answer?.status).toBe(414);
     expect(answer?.all('standin-rejected')).toEqual(['target_too_long']);

@@ -4,7 +4,7 @@ import { LIMITS, type Outcome } from '@standin/contract';
 import { bodyAsBuffer } from '@standin/exchange';
 import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
-import { answerOf, startUpstream, type Behavior, type Upstream } from './upstream.ts';
+import { responseText, startUpstream, type Behavior, type Upstream } from './upstream.ts';
 
 /**
  * Torture test 35: if an upstream misbehaves, the client gets a 502, a 504, or a response that is recognizably incomplete. The log
@@ -42,7 +42,7 @@ const upstreamWith = async (behavior: Behavior | string): Promise<Upstream> => {
   return upstream;
 };
 
-const codeOf = (body: Buffer): unknown => (JSON.parse(body.toString()) as { code: unknown }).code;
+const errorCode = (body: Buffer): unknown => (JSON.parse(body.toString()) as { code: unknown }).code;
 
 const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n';
 
@@ -134,7 +134,7 @@ describe('502 or 504 for an upstream that', () => {
     const { marker, bytes } = await forwardTo(upstream.url, 700);
     const answer = await ask(stand.port, bytes);
     expect(answer?.status).toBe(status);
-    expect(codeOf(answer?.body ?? Buffer.from('{}'))).toBe(code);
+    expect(errorCode(answer?.body ?? Buffer.from('{}'))).toBe(code);
     expect(answer?.all('standin-rejected')).toEqual([]);
     const row = await stand.row(marker);
     expect(row).toMatchObject({ status, outcome, upstreamUrl: `${upstream.url}/?${marker}` });
@@ -159,7 +159,7 @@ describe('502 or 504 for an upstream that', () => {
       socket
         .on('error', () => undefined)
         .resume()
-        .end(answerOf('plain')),
+        .end(responseText('plain')),
     );
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -209,7 +209,7 @@ describe('an incomplete response reaches the client as incomplete when it is tru
 describe('unusual but valid responses', () => {
   test('with 20 kB of headers are forwarded', async () => {
     const large = 'x'.repeat(20_000);
-    const upstream = await upstreamWith(answerOf('ok', `X-Large: ${large}\r\n`));
+    const upstream = await upstreamWith(responseText('ok', `X-Large: ${large}\r\n`));
     const { marker, bytes } = await forwardTo(upstream.url);
     const answer = await ask(stand.port, bytes);
     expect(answer?.headers).toContainEqual(['X-Large', large]);
@@ -234,7 +234,7 @@ describe('unusual but valid responses', () => {
   );
 
   test('after early hints are forwarded without the hints', async () => {
-    const upstream = await upstreamWith(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${answerOf('late')}`);
+    const upstream = await upstreamWith(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${responseText('late')}`);
     const { bytes } = await forwardTo(upstream.url);
     expect(await ask(stand.port, bytes)).toMatchObject({ status: 200, body: Buffer.from('late') });
   });

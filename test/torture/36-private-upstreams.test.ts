@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkUpstreamUrl } from '@standin/egress';
 import { ask } from './raw-client.ts';
 import { forward, Stand } from './stand.ts';
-import { answerOf, startUpstream, type Upstream } from './upstream.ts';
+import { responseText, startUpstream, type Upstream } from './upstream.ts';
 
 /**
  * Torture test 36: upstreams that only the gateway can reach. In a cluster, the operator rejects such an Endpoint with the reason
@@ -12,7 +12,7 @@ import { answerOf, startUpstream, type Upstream } from './upstream.ts';
 
 let secret: Upstream;
 beforeAll(async () => {
-  secret = await startUpstream(answerOf('secret'));
+  secret = await startUpstream(responseText('secret'));
 });
 afterAll(() => secret[Symbol.asyncDispose]());
 

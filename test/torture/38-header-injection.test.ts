@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { HeaderPair } from '@standin/contract';
 import { ask, RawClient } from './raw-client.ts';
 import { forward, json, Stand } from './stand.ts';
-import { answerOf, startUpstream, type Upstream } from './upstream.ts';
+import { responseText, startUpstream, type Upstream } from './upstream.ts';
 
 /** Torture test 38: headers that try to inject other headers, and hop-by-hop headers. */
 
@@ -97,14 +97,14 @@ describe('upstreams', () => {
     ['a space in a name', 'x a: b\r\n'],
     ['a control character', 'x-a: b\x01\r\n'],
   ])('with %s cause 502 and no extra header', async (_name, line) => {
-    nextAnswer = answerOf('upstream', line);
+    nextAnswer = responseText('upstream', line);
     const { answer } = await send('/up');
     expect(answer?.status).toBe(502);
     expect(answer?.all('set-cookie')).toEqual([]);
   });
 
   test('keep two cookies separate; headers that Connection lists are removed in both directions', async () => {
-    nextAnswer = answerOf(
+    nextAnswer = responseText(
       'upstream',
       'Set-Cookie: a=1\r\nset-cookie: b=2\r\nConnection: keep-alive, X-Secret\r\nX-Secret: s\r\nKeep-Alive: timeout=5\r\n' +
         'Proxy-Authenticate: Basic\r\nTrailer: x-sum\r\nUpgrade: h2c\r\nX-Kept: k\r\n',
@@ -146,7 +146,7 @@ describe('upstreams', () => {
   });
 
   test("get the client's authorization and cookies unchanged", async () => {
-    nextAnswer = answerOf('upstream');
+    nextAnswer = responseText('upstream');
     const before = upstream.requests.length;
     await send('/up', [
       ['Authorization', 'Bearer one'],

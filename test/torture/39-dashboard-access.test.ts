@@ -171,14 +171,14 @@ describe('another namespace', () => {
   });
 
   test('a forged identity in the status of a project shows nothing of another project', async () => {
-    const idOf = async (namespace: string): Promise<string> =>
+    const shopUid = async (namespace: string): Promise<string> =>
       (await cluster.kubectl(['get', 'mpr', 'shop', '-n', namespace, '-o', 'jsonpath={.metadata.uid}'])).stdout;
     const forge = async (id: string | null): Promise<void> => {
       const patch = JSON.stringify({ status: { id } });
       const args = ['patch', 'mpr', 'shop', '-n', own, '--subresource=status', '--type=merge', '-p', patch];
       expect((await cluster.kubectl(args)).code).toBe(0);
     };
-    await forge(await idOf(foreign));
+    await forge(await shopUid(foreign));
     for (const path of projectPaths(own, foreignRow).filter((path) => !path.includes('/stream'))) {
       expect((await ask(path, { headers: as(viewer) })).body, path).not.toContain(SECRET);
     }

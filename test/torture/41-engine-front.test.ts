@@ -124,10 +124,11 @@ describe('the password', () => {
   });
 
   test('is readable only by its owner, and git ignores the folder', async () => {
-    const modeOf = async (...parts: string[]) => ((await stat(path.join(run.data, ...parts))).mode & 0o777).toString(8);
-    expect([await modeOf(), await modeOf('running.json')]).toEqual(['700', '600']);
-    expect([await modeOf('clickhouse'), await modeOf('clickhouse', 'config', 'users.xml')]).toEqual(['700', '600']);
-    expect(await modeOf('operator')).toBe('700');
+    const fileMode = async (...parts: string[]) =>
+      ((await stat(path.join(run.data, ...parts))).mode & 0o777).toString(8);
+    expect([await fileMode(), await fileMode('running.json')]).toEqual(['700', '600']);
+    expect([await fileMode('clickhouse'), await fileMode('clickhouse', 'config', 'users.xml')]).toEqual(['700', '600']);
+    expect(await fileMode('operator')).toBe('700');
     expect(await readFile(path.join(run.data, '.gitignore'), 'utf8')).toBe('*\n');
   });
 });

@@ -309,7 +309,7 @@ describe('live update streams', { timeout: 120_000 }, () => {
   const COUNT = 20;
   const REFUSAL = `Live updates are paused because you have ${COUNT} live pages open. Close some of them.`;
   /** Returns the first event of a new stream. Then closes the stream, unless the caller has passed a `signal` to close it. */
-  const firstOf = async (headers: Record<string, string>, signal?: AbortSignal): Promise<string> => {
+  const firstChunk = async (headers: Record<string, string>, signal?: AbortSignal): Promise<string> => {
     const leave = new AbortController();
     const url = `${dashboard.url}/events?namespace=${namespace}`;
     const { body } = await fetch(url, { headers, signal: signal ?? leave.signal });
@@ -320,7 +320,7 @@ describe('live update streams', { timeout: 120_000 }, () => {
   /** Opens streams until one is rejected. Returns the number of open streams. */
   const takeAll = async (headers: Record<string, string>, signal: AbortSignal): Promise<number> => {
     for (let count = 0; ; count += 1) {
-      const first = await firstOf(headers, signal);
+      const first = await firstChunk(headers, signal);
       if (!first.startsWith('retry:')) {
         expect(first).toBe(`event: refused\ndata: ${JSON.stringify({ message: REFUSAL })}\n\n`);
         return count;
@@ -331,9 +331,9 @@ describe('live update streams', { timeout: 120_000 }, () => {
   test('are limited per user, and closing one allows another', async () => {
     const leave = new AbortController();
     expect(await takeAll(as(viewer), leave.signal)).toBe(COUNT);
-    expect(await firstOf(as(editor))).toMatch(/^retry:/);
+    expect(await firstChunk(as(editor))).toMatch(/^retry:/);
     leave.abort();
-    await expect.poll(() => firstOf(as(viewer)), { timeout: 20_000 }).toMatch(/^retry:/);
+    await expect.poll(() => firstChunk(as(viewer)), { timeout: 20_000 }).toMatch(/^retry:/);
   });
 
   test('that are rejected show a message on the page', async () => {
@@ -355,7 +355,7 @@ describe('live update streams', { timeout: 120_000 }, () => {
       expect((await ask('/events', { method: 'HEAD', headers: as(viewer) })).status).toBe(200);
     for (let count = 0; count <= COUNT; count += 1)
       expect((await ask('/events.data', { headers: as(viewer) })).status).toBe(406);
-    await expect.poll(() => firstOf(as(viewer)), { timeout: 20_000 }).toMatch(/^retry:/);
+    await expect.poll(() => firstChunk(as(viewer)), { timeout: 20_000 }).toMatch(/^retry:/);
   });
 });
 

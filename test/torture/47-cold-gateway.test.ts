@@ -15,7 +15,7 @@ let stand: Stand;
 let watch: EventLoopWatch;
 
 /** Each test has an endpoint that has had no request. */
-const slugOf = (index: number): string => `/mock-${index}/{id}`;
+const mockSlug = (index: number): string => `/mock-${index}/{id}`;
 
 beforeAll(async () => {
   watch = await watchEventLoop();
@@ -24,7 +24,7 @@ beforeAll(async () => {
   const rejected = await stand.publish(
     ...HOSTILE_MOCKS.map(({ config: { action, responses = [] } }, index) => {
       if (action.kind !== 'JSON') throw new Error('this is not a mock');
-      return { slug: slugOf(index), method: 'POST' as const, action, responses };
+      return { slug: mockSlug(index), method: 'POST' as const, action, responses };
     }),
   );
   expect([...rejected]).toEqual([]);
@@ -36,7 +36,7 @@ test.each(HOSTILE_MOCKS.map((mock, index) => ({ ...mock, index })))(
   async ({ index, query, body, contentType }) => {
     await stand.gateway.restart();
     await stand.gateway.waitForUrl(`http://127.0.0.1:${stand.adminPort}/readyz`, 60_000);
-    const target = `/${stand.own.uri}${slugOf(index).replace('{id}', '1')}?${query}`;
+    const target = `/${stand.own.uri}${mockSlug(index).replace('{id}', '1')}?${query}`;
     const head = stand.head('POST', target, [
       ['content-type', contentType],
       ['content-length', String(body.length)],

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { operationFiles } from '../e2e/operation-files.ts';
 import { ALL_DAY, DevReplay } from '../e2e/dev-replays.ts';
 import { call, startDev, type DevRun } from '../e2e/dev-stand.ts';
-import { queryOf, type Query } from '../harness/clickhouse-query.ts';
+import { clickHouseQuery, type Query } from '../harness/clickhouse-query.ts';
 import { eventually } from '../harness/eventually.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
 import { isLongRun } from './oracle.ts';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   target.listen(0, '127.0.0.1');
   await once(target, 'listening');
   engine = await startEmbeddedEngine({ dataDir: await createTempFolder('purges') });
-  query = queryOf(engine);
+  query = clickHouseQuery(engine);
   dev = await startDev({
     args: ['--clickhouse-url', engine.url, '--clickhouse-user', engine.username],
     env: { STANDIN_CLICKHOUSE_PASSWORD: engine.password },

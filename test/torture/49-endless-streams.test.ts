@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { post, Tenant, type SeenObject } from '../e2e/tenant.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
-import { queryOf, type Query } from '../harness/clickhouse-query.ts';
+import { clickHouseQuery, type Query } from '../harness/clickhouse-query.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { deploy, type DeployedGateway, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -51,7 +51,7 @@ beforeAll(async () => {
   upstream.listen(0, '127.0.0.1');
   await once(upstream, 'listening');
   [cluster, clickHouse, folder] = await Promise.all([startCluster(), startClickHouse(), createTempFolder('streams')]);
-  query = queryOf(clickHouse);
+  query = clickHouseQuery(clickHouse);
   await installStandin(cluster);
   const egress = { STANDIN_EGRESS_ALLOW: '127.0.0.0/8' };
   deployment = await deploy({

@@ -82,10 +82,10 @@ test(
     })();
 
     const winners: Tenant[] = [];
-    const nameOf = (round: number): string => `contested-${round}`;
+    const contestedName = (round: number): string => `contested-${round}`;
     const tenants = [rival, owner];
-    const winnerOf = async (round: number): Promise<Tenant> => {
-      const name = nameOf(round);
+    const awaitWinner = async (round: number): Promise<Tenant> => {
+      const name = contestedName(round);
       const reasons = await eventually(
         `one holder of ${name}`,
         () => Promise.all(tenants.map(async (tenant) => (await tenant.condition('Project', name, 'Accepted')).reason)),
@@ -101,17 +101,17 @@ test(
         await rival.apply('Project', olds[round] ?? '', { uri: SHOP_URI });
         await rival.untilReason('Project', olds[round] ?? '', 'Conflicted', UNTIL.timeoutMs);
         await writeFile(trap, '');
-        await Promise.all(tenants.map((tenant) => tenant.apply('Project', nameOf(round), contested)));
+        await Promise.all(tenants.map((tenant) => tenant.apply('Project', contestedName(round), contested)));
         expect(await operator.process.ended()).toEqual({ code: null, signal: 'SIGKILL' });
         await rival.client.mergePatch(LEASE, { spec: { holderIdentity: '' } });
         await operator.process.restart();
-        const winner = await winnerOf(round);
+        const winner = await awaitWinner(round);
         winners.push(winner);
         // The winner is applied again, and is then the younger one.
-        await winner.remove('Project', nameOf(round));
-        await winner.apply('Project', nameOf(round), contested);
+        await winner.remove('Project', contestedName(round));
+        await winner.apply('Project', contestedName(round), contested);
       }
-      for (const [round, winner] of winners.entries()) expect(await winnerOf(round)).toBe(winner);
+      for (const [round, winner] of winners.entries()) expect(await awaitWinner(round)).toBe(winner);
       expect((await owner.condition('Project', 'shop', 'Accepted')).reason).toBe('Accepted');
     } finally {
       state.isOver = true;

@@ -54,7 +54,7 @@ export const startFaultyClickHouse = async (engineUrl: string): Promise<FaultyCl
       return;
     }
     const body = await buffer(request);
-    const refusal = refusalOf(fault, body);
+    const refusal = faultResponse(fault, body);
     if (refusal !== undefined) {
       response.writeHead(refusal.status, { 'x-clickhouse-exception-code': String(refusal.code) }).end(refusal.message);
       return;
@@ -89,7 +89,7 @@ export const startFaultyClickHouse = async (engineUrl: string): Promise<FaultyCl
   return front;
 };
 
-const refusalOf = (fault: InsertFault, body: Buffer) => {
+const faultResponse = (fault: InsertFault, body: Buffer) => {
   if (fault.kind === 'refuse') return { status: 500, code: fault.code, message: fault.message };
   if (fault.kind === 'exception with 200') return { status: 200, code: 241, message: '' };
   if (fault.kind === 'poison' && body.includes(fault.bytes)) return { status: 400, ...PERMANENT };

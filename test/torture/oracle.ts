@@ -268,7 +268,7 @@ export class Oracle implements AsyncDisposable {
 const upstreamBody = (marker: string): string => `from upstream: ${marker}`;
 
 /** Returns the seed of this run: `STANDIN_TEST_SEED` if set, a new one in the long form, otherwise a constant. */
-export const seedOfRun = (): number => {
+export const runSeed = (): number => {
   const given = process.env['STANDIN_TEST_SEED'];
   if (given !== undefined) return Number(given);
   return isLongRun() ? Math.floor(Math.random() * 0x7fff_ffff) : 20_261_121;

@@ -5,9 +5,9 @@ import { LEASE_NAME } from '@standin/operator';
 import { Agent, request } from 'undici';
 import { ledgerConfigMaps } from '../../operator/src/quota/ledger-store.ts';
 import type { Ledger } from '../../operator/src/quota/ledger.ts';
-import { metricOf, Tenant } from '../e2e/tenant.ts';
+import { readMetric, Tenant } from '../e2e/tenant.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
-import { queryOf, type Query } from '../harness/clickhouse-query.ts';
+import { clickHouseQuery, type Query } from '../harness/clickhouse-query.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import {
   deploy,
@@ -67,7 +67,7 @@ export class QuotaStand implements AsyncDisposable {
   private constructor({ cluster, clickHouse, store, deployment, tenant, path, key }: Parts) {
     this.cluster = cluster;
     this.clickHouse = clickHouse;
-    this.query = queryOf(clickHouse);
+    this.query = clickHouseQuery(clickHouse);
     this.#store = store;
     this.deployment = deployment;
     this.tenant = tenant;
@@ -166,7 +166,7 @@ export class QuotaStand implements AsyncDisposable {
   async leader(): Promise<DeployedOperator> {
     const leads = async () => {
       for (const operator of this.deployment.operators) {
-        const revisions = await metricOf(operator.adminUrl, 'standin_publish_revision').catch(() => new Map());
+        const revisions = await readMetric(operator.adminUrl, 'standin_publish_revision').catch(() => new Map());
         if (revisions.size > 0) return operator;
       }
       return undefined;

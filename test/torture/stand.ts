@@ -20,7 +20,7 @@ import type { LogEntry } from '@standin/exchange';
 import { startEmbeddedEngine, type EmbeddedEngine, type EngineAddress } from '@standin/engine';
 import { EVERY_PROJECT, openLogStore, type LogStore } from '@standin/logstore';
 import pino from 'pino';
-import { queryOf, type Query } from '../harness/clickhouse-query.ts';
+import { clickHouseQuery, type Query } from '../harness/clickhouse-query.ts';
 import { eventually } from '../harness/eventually.ts';
 import { freePorts } from '../harness/ports.ts';
 import { CHART_NODE_ARGS, startProcess, type RunningProcess } from '../harness/processes.ts';
@@ -117,7 +117,7 @@ export class Stand implements AsyncDisposable {
     this.directory = parts.directory;
     this.clickhouse = parts.engine;
     this.enginePid = parts.engine.pid ?? 0;
-    this.query = queryOf(parts.engine);
+    this.query = clickHouseQuery(parts.engine);
     this.gateway = parts.gateway;
     this.store = parts.store;
     this.tenants = parts.tenants;

@@ -64,5 +64,5 @@ export const startUpstream = async (
 };
 
 /** Returns a complete response with status 200. `head` contains additional header lines. */
-export const answerOf = (body: string, head = ''): string =>
+export const responseText = (body: string, head = ''): string =>
   `HTTP/1.1 200 OK\r\n${head}content-length: ${Buffer.byteLength(body, 'latin1')}\r\n\r\n${body}`;

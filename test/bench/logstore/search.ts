@@ -4,7 +4,7 @@ import path from 'node:path';
 import { startEmbeddedEngine } from '@standin/engine';
 import { parseFilter } from '@standin/exchange/search';
 import { LOG_COLUMNS, openLogStore, type LogStore } from '@standin/logstore';
-import { queryOf, type Query } from '../../harness/clickhouse-query.ts';
+import { clickHouseQuery, type Query } from '../../harness/clickhouse-query.ts';
 
 /**
  * Measures searches on a log of one project over ten days, 1.5 kB per row: `node test/bench/logstore/search.ts [ROWS]`. The rounds
@@ -76,12 +76,12 @@ const bench = async (store: LogStore, ids: readonly string[]): Promise<void> => 
   const now = Date.now();
   const oneIn = Math.ceil(ROWS / SEARCHED_ROWS_MAX);
   const range = { from: new Date(now - DAYS * 86_400_000), to: new Date(now), buckets: 120 };
-  for (const [name, textOf] of SEARCHES) {
+  for (const [name, searchText] of SEARCHES) {
     const lists: number[] = [];
     const histograms: number[] = [];
     const estimates: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
-      const result = parseFilter(textOf(round, ids[round] ?? ''));
+      const result = parseFilter(searchText(round, ids[round] ?? ''));
       if (result.kind === 'invalid') throw new Error(result.problem.message);
       const filter = { projectUid: PROJECT, search: result.filter };
       lists.push(await timed(() => store.summaries({ ...filter, limit: 100 })));
@@ -123,7 +123,7 @@ const main = async (): Promise<void> => {
   const store = openLogStore({ ...engine, database: 'standin' });
   try {
     await store.migrate();
-    const query = queryOf(engine);
+    const query = clickHouseQuery(engine);
     for (let from = 0; from < ROWS; from += INSERT_ROWS) {
       await insertRows(query, { from, count: Math.min(INSERT_ROWS, ROWS - from) });
     }

@@ -55,19 +55,19 @@ export const cleanNode = async (): Promise<void> => {
 
 const killAll = async (programs: RegExp, matches: (args: readonly string[]) => boolean): Promise<void> => {
   const own = ownProcesses(await listProcesses(), FOLDER, programs).filter(({ args }) => matches(args.slice(1)));
-  await killProcesses(pidsOf(own));
+  await killProcesses(processIds(own));
 };
 
-const pidsOf = (processes: readonly FoundProcess[]): readonly number[] => processes.map(({ pid }) => pid);
+const processIds = (processes: readonly FoundProcess[]): readonly number[] => processes.map(({ pid }) => pid);
 
 /** Kills the first process of each container, which is a child of its shim. The container's other processes end with it. */
 const killContainers = async (): Promise<void> => {
   const all = await listProcesses();
   const shims = ownProcesses(all, FOLDER, /^containerd-shim/);
-  const parents = new Set(pidsOf(shims));
+  const parents = new Set(processIds(shims));
   const containers = all.filter(({ parent }) => parents.has(parent));
-  await killProcesses(pidsOf(containers));
-  await killProcesses(pidsOf(shims));
+  await killProcesses(processIds(containers));
+  await killProcesses(processIds(shims));
 };
 
 const unmountAll = async (): Promise<void> => {

@@ -7,13 +7,13 @@ const IS_NODE_CHAIN = /^(KUBE|CNI)-/;
  * Returns the input of `iptables-restore --noflush` that removes exactly the chains of a node and all rules that jump to them,
  * given the output of `iptables-save`. The input is empty if there are no such chains.
  */
-export const removalOf = (saved: string): string =>
+export const removalRules = (saved: string): string =>
   saved
     .split(/^(?=\*)/m)
-    .map(removalOfTable)
+    .map(tableRemovalRules)
     .join('');
 
-const removalOfTable = (table: string): string => {
+const tableRemovalRules = (table: string): string => {
   const lines = table.split('\n');
   const chains = lines.flatMap((line) => /^:(\S+)/.exec(line)?.[1] ?? []).filter((chain) => IS_NODE_CHAIN.test(chain));
   if (chains.length === 0) return '';
@@ -38,7 +38,7 @@ export const hasNodeChains = async (): Promise<boolean> => {
 export const removeNodeChains = async (): Promise<void> => {
   for (const command of COMMANDS) {
     const { stdout } = await runCommand(`${command}-save`, []);
-    const input = removalOf(stdout);
+    const input = removalRules(stdout);
     if (input !== '') await restore(command, input);
   }
 };

@@ -3,7 +3,7 @@ import { Resolver } from 'node:dns/promises';
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { eventually } from '../../harness/eventually.ts';
-import { hasEnded, logTailOf, startInBackground } from '../background-process.ts';
+import { hasEnded, readLogTail, startInBackground } from '../background-process.ts';
 import { startControlPlane, type ControlPlane } from '../control-plane.ts';
 import { buildGoProgram, type Progress } from '../go-program.ts';
 import { findKubectl } from '../kubectl.ts';
@@ -143,7 +143,7 @@ const startPrograms = async (
     ),
   ]);
   if (hasEnded(scheduler))
-    throw new Error(`the scheduler ended:\n${await logTailOf({ name: 'scheduler', directory: LOG_FOLDER })}`);
+    throw new Error(`the scheduler ended:\n${await readLogTail({ name: 'scheduler', directory: LOG_FOLDER })}`);
 };
 
 /** Returns a resolver that queries the cluster's DNS, as pods do. */
@@ -159,7 +159,7 @@ const start = (name: string, program: string, args: readonly string[]): ChildPro
 const untilReady = async (name: string, child: ChildProcess, probe: () => Promise<boolean>): Promise<void> => {
   const ask = async (): Promise<boolean> => hasEnded(child) || (await probe());
   const report = async (what: unknown): Promise<Error> =>
-    new Error(`${name}: ${String(what)}. Its log ends with:\n${await logTailOf({ name, directory: LOG_FOLDER })}`);
+    new Error(`${name}: ${String(what)}. Its log ends with:\n${await readLogTail({ name, directory: LOG_FOLDER })}`);
   await eventually(`${name} to be ready`, ask, { timeoutMs: READY_TIMEOUT_MS }).catch(async (error: unknown) => {
     throw await report(error);
   });

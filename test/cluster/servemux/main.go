@@ -25,8 +25,8 @@ const (
 	redirect  = -2
 )
 
-// choicesOf returns for each path the index of a pattern, noPattern or redirect. It returns nil if ServeMux rejects the patterns.
-func choicesOf(s set) (choices []int) {
+// chosenPatterns returns for each path the index of a pattern, noPattern or redirect. It returns nil if ServeMux rejects the patterns.
+func chosenPatterns(s set) (choices []int) {
 	defer func() {
 		if recover() != nil {
 			choices = nil
@@ -61,7 +61,7 @@ func main() {
 	}
 	all := [][]int{}
 	for _, s := range sets {
-		all = append(all, choicesOf(s))
+		all = append(all, chosenPatterns(s))
 	}
 	if err := json.NewEncoder(os.Stdout).Encode(all); err != nil {
 		log.Fatal(err)

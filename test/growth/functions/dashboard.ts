@@ -35,7 +35,7 @@ const SEARCH = 2_000;
 /** The limit for diffs. It is longer than the default, because a diff parses, numbers and compares two large documents. */
 const DIFF_MS = 3_000;
 
-const viewOf = (body: string, contentType: string) =>
+const bodyViews = (body: string, contentType: string) =>
   supportedViews({
     body,
     bodyEncoding: 'utf8',
@@ -55,7 +55,7 @@ const changed = (text: string): string => {
     text.slice(0, middle) + (text.includes('1') ? text.slice(middle).replace('1', '2') : `${text.slice(middle)}\nz`)
   );
 };
-const answerOf = (text: string) => {
+const responseWithBody = (text: string) => {
   const body = Buffer.from(text);
   return { status: 200, durationMs: 1, headers: [], body, truncated: false, bodyBytes: body.length };
 };
@@ -99,13 +99,13 @@ export const DASHBOARD: readonly GrowthEntry[] = [
   {
     of: 'dashboard/app/exchange/body-views.ts#supportedViews',
     limit: SHOWN,
-    run: (text) => viewOf(text, 'application/json'),
+    run: (text) => bodyViews(text, 'application/json'),
     near: { 'spaces before JSON': framed('', repeated(' '), '{') },
   },
   {
     of: 'dashboard/app/exchange/body-views.ts#supportedViews',
     limit: HEAD,
-    run: (type) => viewOf('x', `multipart/mixed;${type}`),
+    run: (type) => bodyViews('x', `multipart/mixed;${type}`),
     near: { charsets: repeated(';charset '), 'spaces before a charset': framed(';', repeated(' '), 'x') },
   },
   {
@@ -149,7 +149,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
   {
     of: 'dashboard/src/diff/diff-responses.ts#diffResponses',
     limit: COMPARED_BYTES_MAX,
-    run: (text) => diffResponses(answerOf(text), answerOf(changed(text))),
+    run: (text) => diffResponses(responseWithBody(text), responseWithBody(changed(text))),
     near: {
       'JSON with many keys': framed(
         '{',

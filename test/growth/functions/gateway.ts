@@ -32,14 +32,14 @@ const UPSTREAM_HEAD = LIMITS.upstreamHeadBytesMax;
 const BODY = LIMITS.requestBodyBytesMax / 10;
 
 /** Returns one header per line of the text. A line without a colon becomes a `connection` header. */
-const headersOf = (text: string): HeaderPair[] =>
+const headerPairs = (text: string): HeaderPair[] =>
   text.split('\n').map((line) => {
     const colon = line.indexOf(':');
     return colon === -1 ? ['connection', line] : [line.slice(0, colon), line.slice(colon + 1)];
   });
 
-const headOf = (text: string): RequestHead => {
-  const headers = headersOf(text);
+const requestHead = (text: string): RequestHead => {
+  const headers = headerPairs(text);
   const path = `/${text.slice(0, TARGET)}`;
   return {
     method: 'GET',
@@ -132,7 +132,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
     limit: HEAD,
     run: (text) => {
       const request = new IncomingMessage(new Socket());
-      request.rawHeaders = headersOf(text).flat();
+      request.rawHeaders = headerPairs(text).flat();
       const verdict = { lines: request.rawHeaders.length / 2, keyLines: 0, keyLength: 0 };
       return readHead(request, `/${text}`, { ...verdict, requestLineBytes: 0, keyPadded: false }, TARGET);
     },
@@ -157,25 +157,25 @@ export const GATEWAY: readonly GrowthEntry[] = [
   {
     of: 'gateway/src/forward/upstream-headers.ts#upstreamHeaders',
     limit: HEAD,
-    run: (text) => upstreamHeaders(headOf(text), '127.0.0.1'),
+    run: (text) => upstreamHeaders(requestHead(text), '127.0.0.1'),
     near: HEADS,
   },
   {
     of: 'gateway/src/forward/upstream-headers.ts#frameResponse',
     limit: UPSTREAM_HEAD,
-    run: (text) => frameResponse(200, headersOf(text), ''),
+    run: (text) => frameResponse(200, headerPairs(text), ''),
     near: HEADS,
   },
   {
     of: 'gateway/src/forward/upstream-headers.ts#acceptsTrailers',
     limit: HEAD,
-    run: (text) => acceptsTrailers(headOf(text)),
+    run: (text) => acceptsTrailers(requestHead(text)),
     near: HEADS,
   },
   {
     of: 'gateway/src/forward/upstream-headers.ts#passableTrailers',
     limit: UPSTREAM_HEAD,
-    run: (text) => passableTrailers(headersOf(text), headersOf(text)),
+    run: (text) => passableTrailers(headerPairs(text), headerPairs(text)),
     near: HEADS,
   },
   {
@@ -183,7 +183,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
     limit: TARGET,
     run: (text) =>
       match(
-        headOf(text),
+        requestHead(text),
         { kind: 'key' as const, holders: [{ uid: 'a' } as never], fingerprint: '', keySha256: '' },
         table,
       ),
@@ -192,7 +192,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
   {
     of: 'gateway/src/match/match.ts#matchSigned',
     limit: TARGET,
-    run: (text) => matchSigned(headOf(text), table),
+    run: (text) => matchSigned(requestHead(text), table),
     near: PATHS,
   },
   {
@@ -215,25 +215,25 @@ export const GATEWAY: readonly GrowthEntry[] = [
   {
     of: 'packages/egress/src/headers.ts#stripHopByHop',
     limit: UPSTREAM_HEAD,
-    run: (text) => stripHopByHop(headersOf(text)),
+    run: (text) => stripHopByHop(headerPairs(text)),
     near: HEADS,
   },
   {
     of: 'packages/egress/src/headers.ts#requestHeaders',
     limit: HEAD,
-    run: (text) => requestHeaders(headersOf(text)),
+    run: (text) => requestHeaders(headerPairs(text)),
     near: HEADS,
   },
   {
     of: 'packages/egress/src/headers.ts#decodeLines',
     limit: UPSTREAM_HEAD,
-    run: (text) => decodeLines(headersOf(text).flat()),
+    run: (text) => decodeLines(headerPairs(text).flat()),
     near: HEADS,
   },
   {
     of: 'packages/egress/src/headers.ts#areValidLines',
     limit: UPSTREAM_HEAD,
-    run: (text) => areValidLines(headersOf(text)),
+    run: (text) => areValidLines(headerPairs(text)),
     near: HEADS,
   },
   {
@@ -245,7 +245,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
           id: 'i',
           method: 'GET',
           target: `/${text.slice(0, TARGET)}`,
-          headers: headersOf(text),
+          headers: headerPairs(text),
           body: new Uint8Array(),
         },
         {},

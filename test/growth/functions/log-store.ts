@@ -43,7 +43,7 @@ const SEARCH = FILTER_LIMITS.textLengthMax;
 /** The time limit for functions that copy and encode the whole body several times. It is longer than the default. */
 const WHOLE_BODY_MS = 2_000;
 
-const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+const utf8Bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
 /** Inputs for multipart parsers. Parsing the first one once took quadratic time. */
 export const MULTIPART: Generators = {
@@ -72,7 +72,7 @@ const TERMS: Generators = {
   'ranges without numbers': framed('size:', repeated('1-')),
 };
 
-const filterOf = (text: string) => {
+const parsedFilter = (text: string) => {
   const result = parseFilter(text);
   return result.kind === 'parsed' ? result.filter : ({ kind: 'text', text } as const);
 };
@@ -117,7 +117,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
-    run: (text) => latin1Text(bytesOf(text)),
+    run: (text) => latin1Text(utf8Bytes(text)),
     cpuMsMax: WHOLE_BODY_MS,
   },
   {
@@ -125,14 +125,14 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
-    run: (text) => decodeUtf8(bytesOf(text)),
+    run: (text) => decodeUtf8(utf8Bytes(text)),
   },
   {
     of: 'packages/exchange/src/formats/wire-bytes.ts#toBase64',
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
-    run: (text) => toBase64(bytesOf(text)),
+    run: (text) => toBase64(utf8Bytes(text)),
     cpuMsMax: WHOLE_BODY_MS,
   },
   {
@@ -199,7 +199,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
-    run: (text) => decodeBody(bytesOf(text)),
+    run: (text) => decodeBody(utf8Bytes(text)),
   },
   {
     of: 'packages/contract/src/instant.ts#parseInstant',
@@ -212,7 +212,7 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     limit: COPIED,
     near: BYTES,
     nearOnly: true,
-    run: (text) => cutCharacter(bytesOf(text), Infinity),
+    run: (text) => cutCharacter(utf8Bytes(text), Infinity),
   },
   {
     of: 'packages/logstore/src/row-binary-reader.ts#RowBinaryReader',
@@ -233,13 +233,13 @@ export const LOG_STORE: readonly GrowthEntry[] = [
   {
     of: 'packages/exchange/src/search/format-filter.ts#formatFilter',
     limit: SEARCH,
-    run: (text) => formatFilter(filterOf(text)),
+    run: (text) => formatFilter(parsedFilter(text)),
     near: TERMS,
   },
   {
     of: 'packages/logstore/src/search/compile-filter.ts#compileFilter',
     limit: SEARCH,
-    run: (text) => compileFilter(filterOf(text)),
+    run: (text) => compileFilter(parsedFilter(text)),
     near: TERMS,
   },
   // The search box suggests names before it reports that the text is too long.

@@ -100,7 +100,7 @@ const JSON_TEXTS: Generators = {
   'lines before an error': framed('[', repeated('1,\n'), ']'),
 };
 
-const objectOf = (text: string): unknown => ({
+const endpointObject = (text: string): unknown => ({
   apiVersion: GROUP_VERSION,
   kind: 'Endpoint',
   metadata: { name: text, namespace: text },
@@ -116,7 +116,7 @@ const objectOf = (text: string): unknown => ({
 });
 
 /** Creates an object like those that the dashboard saves, with one label per line of the text. */
-const desiredOf = (text: string): DesiredObject => ({
+const desiredObject = (text: string): DesiredObject => ({
   apiVersion: GROUP_VERSION,
   kind: 'Endpoint',
   metadata: {
@@ -126,7 +126,7 @@ const desiredOf = (text: string): DesiredObject => ({
   },
   spec: { a: text },
 });
-const manifestOf = (text: string): string =>
+const labelledManifest = (text: string): string =>
   `${HEAD.replace('{name: a}', '')}  name: a\n  labels:\n${text
     .split('\n')
     .map((_, index) => `    k${index}: x\n`)
@@ -161,7 +161,7 @@ export const MANIFESTS: readonly GrowthEntry[] = [
   {
     of: 'operator/src/sources/manifest-edit.ts#editManifest',
     limit: MANIFEST / 2,
-    run: (text) => editManifest(manifestOf(text), desiredOf(text)),
+    run: (text) => editManifest(labelledManifest(text), desiredObject(text)),
     near: { 'many labels': distinct((index) => `l${index}\n`) },
     nearOnly: true,
     cpuMsMax: YAML_MS,
@@ -196,7 +196,7 @@ export const MANIFESTS: readonly GrowthEntry[] = [
   {
     of: 'crds/src/parse.ts#parseObject',
     limit: MANIFEST,
-    run: (text) => parseObject(objectOf(text)),
+    run: (text) => parseObject(endpointObject(text)),
     near: {
       'labels in a name': framed('', repeated('a-'), '!'),
       'labels with dots': framed('', repeated('a.'), '!'),
