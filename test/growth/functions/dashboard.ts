@@ -198,7 +198,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     near: JSON_TEXTS,
   },
   {
-    of: 'dashboard/src/captured/request-conditions.ts#conditionsOfRequest',
+    of: 'dashboard/src/captured/request-conditions.ts#requestConditions',
     limit: LIMITS.requestTargetBytesMax,
     run: (text) =>
       requestConditions(
