@@ -31,7 +31,9 @@ const send = (url: string, form: HTMLFormElement): Promise<SendResult | Unsaved>
 /** A dialog that sends a request to the endpoint through the gateway. The server adds the API key. */
 export const SendRequest = ({ params, method, slug, open, onOpenChange }: SendRequestProps) => (
   <Dialog
-    {...{ open, onOpenChange, wide: true }}
+    open={open}
+    onOpenChange={onOpenChange}
+    wide
     title="Send a request"
     description={
       <>
@@ -40,7 +42,7 @@ export const SendRequest = ({ params, method, slug, open, onOpenChange }: SendRe
       </>
     }
   >
-    <SendForm {...{ params, method, slug }} />
+    <SendForm params={params} method={method} slug={slug} />
   </Dialog>
 );
 

@@ -67,7 +67,9 @@ export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
           </div>
         )}
       </div>
-      {view !== undefined && <Contents key={`${part} ${view}`} {...{ exchange, part, body, view, text: text ?? '' }} />}
+      {view !== undefined && (
+        <Contents key={`${part} ${view}`} exchange={exchange} part={part} body={body} view={view} text={text ?? ''} />
+      )}
     </section>
   );
 };

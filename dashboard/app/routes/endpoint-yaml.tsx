@@ -71,14 +71,15 @@ const EndpointYaml = () => {
       {isManaged ? (
         <CodeView label="Endpoint YAML" language="yaml" text={yaml} />
       ) : (
-        <OpenedForm what="endpoint" {...{ generation, state, lost }}>
+        <OpenedForm what="endpoint" generation={generation} state={state} lost={lost}>
           <YamlForm
             key={state.key}
             text={refused?.values ?? opened.values}
             revision={opened.version}
             problems={conflict === undefined ? refused?.problems : undefined}
             isChanged={state.isChanged}
-            {...{ unsaved, isSaving }}
+            unsaved={unsaved}
+            isSaving={isSaving}
           >
             <Link to={paths.endpoint(params)} className={buttonClass('ghost')}>
               Cancel

@@ -109,7 +109,7 @@ const Endpoint = () => {
           <Notice look="locked">{ownershipReason(owner)}</Notice>
         </div>
       )}
-      <SendRequest {...{ params, method, slug }} open={isSending} onOpenChange={setSending} />
+      <SendRequest params={params} method={method} slug={slug} open={isSending} onOpenChange={setSending} />
       <Outlet />
     </div>
   );

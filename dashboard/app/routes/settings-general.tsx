@@ -83,7 +83,7 @@ const EditProject = ({ loaded, lost, sent, unsaved }: EditProjectProps) => {
   const { opened, refused, conflict } = state;
   return (
     <div>
-      <OpenedForm what="project" generation={loaded.generation} {...{ state, lost }}>
+      <OpenedForm what="project" generation={loaded.generation} state={state} lost={lost}>
         <ProjectForm
           key={state.key}
           values={opened.values}
@@ -114,7 +114,9 @@ const GeneralSettings = () => {
         // After a save, a new form opens with the saved version. A save that is rejected or fails leaves the form as it is.
         <EditProject
           key={formKey}
-          {...{ loaded, lost, unsaved }}
+          loaded={loaded}
+          lost={lost}
+          unsaved={unsaved}
           sent={refused !== undefined && 'values' in refused ? refused : undefined}
         />
       ) : (

@@ -136,7 +136,8 @@ export const RefusedRequestsLine = ({ params, isFirst }: RefusedRequestsProps) =
           {refused.items.map((item) => (
             <Item
               key={JSON.stringify([item.code, item.method, item.path, item.sender, item.slug])}
-              {...{ item, params }}
+              item={item}
+              params={params}
             />
           ))}
         </ul>

@@ -87,7 +87,8 @@ const Chart = ({ histogram, zone, data, navigation }: ChartProps) => {
     <div className="h-[73px] shrink-0">
       {view !== undefined && (
         <Histogram
-          {...{ view, zone }}
+          view={view}
+          zone={zone}
           range={presetLabel(data.range) === undefined ? listSpan(data, view) : undefined}
           onZoom={(since, until) => {
             zoomed.current.push(data.range);
@@ -162,16 +163,31 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
         <TimeRangeMenu range={range} zone={zone} onChange={(next) => change({ range: next })} />
       </div>
       <Chart histogram={histogram} zone={zone} data={data} navigation={navigation} />
-      <StatusBar {...{ data, state, connection, histogram, navigation, linkToThis }} onTogglePause={togglePause} />
+      <StatusBar
+        data={data}
+        state={state}
+        connection={connection}
+        histogram={histogram}
+        navigation={navigation}
+        linkToThis={linkToThis}
+        onTogglePause={togglePause}
+      />
       <RefusedRequestsLine params={params} isFirst={data.empty !== undefined} />
-      <LogNotice {...{ data, connection }} />
+      <LogNotice data={data} connection={connection} />
       <SplitPane
         sideLabel="Open request"
         main={
           <div className={`flex min-h-0 flex-1 flex-col ${isLoading ? 'opacity-60' : ''}`}>
             {state.items.length > 0 ? (
               <TrafficTable
-                {...{ params, feed, state, columns, density, zone, now, older }}
+                params={params}
+                feed={feed}
+                state={state}
+                columns={columns}
+                density={density}
+                zone={zone}
+                now={now}
+                older={older}
                 openId={query.sel}
                 gridRef={grid}
                 gapUrl={(item, next) => paths.traffic(params, trafficParams({ ...query, range: gapRange(item, next) }))}
@@ -182,7 +198,13 @@ export const TrafficScreen = ({ data }: { readonly data: TrafficData }) => {
                 onFilter={(row, field, isOut) => change({ q: filterByCell(q, row, field, isOut) })}
               />
             ) : (
-              <TrafficEmpty {...{ data, navigation, isPaused }} waiting={state.waiting} onResume={togglePause} />
+              <TrafficEmpty
+                data={data}
+                navigation={navigation}
+                isPaused={isPaused}
+                waiting={state.waiting}
+                onResume={togglePause}
+              />
             )}
           </div>
         }

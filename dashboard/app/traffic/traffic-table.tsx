@@ -148,7 +148,7 @@ export const TrafficTable = (props: TrafficTableProps) => {
     const rowIndex = index + 2;
     if (item.kind === 'gap') {
       const url = props.gapUrl(item, items[index + 1]);
-      return <GapRow key={key} count={item.count} {...{ rowIndex, columns, density, url }} />;
+      return <GapRow key={key} count={item.count} rowIndex={rowIndex} columns={columns} density={density} url={url} />;
     }
     const { id } = item.row;
     const isActive = keys.activeId === id;
@@ -158,7 +158,14 @@ export const TrafficTable = (props: TrafficTableProps) => {
       <TrafficTableRow
         key={key}
         id={`row-${id}`}
-        {...{ row: item.row, rowIndex, columns, zone, now, density, isActive, onFilter }}
+        row={item.row}
+        rowIndex={rowIndex}
+        columns={columns}
+        zone={zone}
+        now={now}
+        density={density}
+        isActive={isActive}
+        onFilter={onFilter}
         body={bodies.get(id)}
         isOpen={openId === id}
         field={isActive ? (keys.field ?? hoveredField) : hoveredField}
@@ -190,7 +197,7 @@ export const TrafficTable = (props: TrafficTableProps) => {
           {visible.map(({ index, key }) => renderItem(index, key))}
         </div>
       </div>
-      {hasOlder && <OlderRow {...{ columns }} state={older.state} rowIndex={items.length + 2} onRetry={older.load} />}
+      {hasOlder && <OlderRow columns={columns} state={older.state} rowIndex={items.length + 2} onRetry={older.load} />}
     </div>
   );
 };
