@@ -113,7 +113,7 @@ LABEL org.opencontainers.image.title="standin" \
 FROM development AS engine-files
 COPY LICENSE ./
 COPY packages/engine/src packages/engine/src
-COPY packages/contract/src/insert-mark.ts packages/contract/src/
+COPY packages/contract/src/error-message.ts packages/contract/src/insert-mark.ts packages/contract/src/
 COPY packages/process/src/replace-file.ts packages/process/src/
 RUN mkdir -p /modules/standin/node_modules /sources/standin \
  # chdb and the packages that it loads.

@@ -1,3 +1,4 @@
+import { errorMessage } from '@standin/contract';
 import { isMap, isScalar, isSeq, type Document, type Node, type Tags, type YAMLMap } from 'yaml';
 import { yamlDocuments, type YamlFault } from './yaml-documents.ts';
 
@@ -53,7 +54,7 @@ export const parseManifest = (text: string): Manifest => {
     } catch (error) {
       // This error is due to an alias without an anchor.
       const offset = (document as Document).contents?.range?.[0] ?? 0;
-      faults.push({ offset, message: error instanceof Error ? error.message : String(error) });
+      faults.push({ offset, message: errorMessage(error) });
     }
   }
   if (stream.tooDeep !== undefined) faults.push(stream.tooDeep);

@@ -1,3 +1,4 @@
+import { errorMessage } from '@standin/contract';
 import { benchResponses } from './responses.ts';
 import { benchDashboard } from './dashboard.ts';
 import { benchDev } from './dev.ts';
@@ -46,7 +47,7 @@ const parsed = () => {
     if (unknown.length === 0) return { names, options };
     throw new Error(`Unknown benchmark: ${unknown.join(', ')}. Available: ${Object.keys(BENCHES).join(', ')}.`);
   } catch (error) {
-    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
+    console.error(`${errorMessage(error)}\n\n${USAGE}`);
     process.exit(2);
   }
 };

@@ -1,3 +1,4 @@
+import { errorMessage } from '@standin/contract';
 import type { KubeClient } from '@standin/kube';
 import { isPodReady, podFetch } from '@standin/kube/pod-connection';
 import { componentTitle } from './check-workloads.ts';
@@ -31,7 +32,7 @@ export const readMetrics = async (
         return { component, pod, ...parseMetrics(await response.text()) };
       } catch (error) {
         const { cause = error } = error as Error;
-        const message = `The metrics of pod ${pod} cannot be read: ${(cause as Error).message}.`;
+        const message = `The metrics of pod ${pod} cannot be read: ${errorMessage(cause)}.`;
         return unknown('Metrics', message, 'Grant get and create on pods/portforward, and see the log of the pod.');
       }
     }),

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { access, constants, cp, mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { isMissingFile } from '@standin/contract';
 import { QUICKSTART } from '@standin/crds/examples';
 import { ignoreInGit } from '@standin/engine';
 import { fileErrorText, PlainError } from '../plain-error.ts';
@@ -42,7 +43,7 @@ export const copyQuickstart = async (dir: string): Promise<boolean> => {
  * function returns the error from a check of that folder instead.
  */
 const mkdirFailure = async (error: unknown, folder: string): Promise<unknown> => {
-  if ((error as NodeJS.ErrnoException).code !== 'ENOENT') return error;
+  if (!isMissingFile(error)) return error;
   let parent = path.dirname(folder);
   while (!existsSync(parent)) parent = path.dirname(parent);
   return access(parent, constants.W_OK).then(

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { LogRow, ObjectRef, ResourceSource, ServiceSource } from '@standin/contract';
 import type { Backend, PublicSharesSource } from '@standin/dashboard';
 import { RefusedTargets } from '@standin/egress';
-import { formatTime } from '@standin/contract';
+import { errorMessage, formatTime } from '@standin/contract';
 import { gatewaySettings, runGateway, type GatewaySettings, type LogSink } from '@standin/gateway';
 import {
   certificateFile,
@@ -301,7 +301,7 @@ const openCluster = async (kubeconfigPath: string, registry: Registry): Promise<
   try {
     return loadKubeClient({ kubeconfigPath, registry });
   } catch (error) {
-    const [reason = ''] = (error as Error).message.split('\n', 1);
+    const [reason = ''] = errorMessage(error).split('\n', 1);
     throw new PlainError(`cannot use the kubeconfig ${kubeconfigPath}: ${reason}`, { cause: error });
   }
 };

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { listText } from '@standin/contract';
+import { errorMessage, listText } from '@standin/contract';
 import { progressIn, type KeyRegenerationStatus } from '@standin/crds';
 import { PlainError } from '../plain-error.ts';
 import type { AccountChoice } from '../server/choose-account.ts';
@@ -52,7 +52,7 @@ export const regenerateKey = async (client: KeyClient, options: RegenerateOption
   if (outcome.kind === 'under-way') throw new PlainError(timedOut(name, options, status), { exitCode: EXIT.timeout });
   stderr.line(outcome.message);
   const apiKey = await client.apiKey(ref).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     throw new PlainError(`the key was regenerated, but cannot be shown: ${reason}`, { cause: error });
   });
   const { acknowledged, completedAt } = status;

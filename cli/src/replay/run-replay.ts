@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { errorMessage } from '@standin/contract';
 import { progressIn, type ReplaySpec, type ReplayStatus } from '@standin/crds';
 import type { LogEntry } from '@standin/exchange';
 import type { Filter } from '@standin/exchange/search';
@@ -153,7 +154,7 @@ const carryOut = async (client: ReplayClient, project: ReplayRef, spec: ReplaySp
   stop.signal.addEventListener('abort', () => {
     say(['cancelling; requests in flight will finish (press Ctrl-C again to exit without waiting)']);
     persistently(Infinity, () => client.setState(path, 'Cancelled')).catch((error: unknown) => {
-      say([`cannot cancel the replay: ${error instanceof Error ? error.message : String(error)}`]);
+      say([`cannot cancel the replay: ${errorMessage(error)}`]);
     });
   });
   try {

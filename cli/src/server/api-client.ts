@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { ReadableStream } from 'node:stream/web';
-import { LineSplitter } from '@standin/contract';
+import { errorMessage, LineSplitter } from '@standin/contract';
 import { z } from 'zod';
 import { PlainError } from '../plain-error.ts';
 import type { FindToken } from './find-token.ts';
@@ -224,7 +224,7 @@ const reach = async <T>(base: URL, work: () => Promise<T>): Promise<T> => {
 const connectionError = (base: URL, error: unknown): unknown => {
   const { name, cause = error } = error as Error;
   if (name === 'AbortError' || error instanceof ServerError) return error;
-  return new ServerError(`cannot reach ${base.host}: ${(cause as Error).message}`, {
+  return new ServerError(`cannot reach ${base.host}: ${errorMessage(cause)}`, {
     status: 0,
     code: '',
     cause: error,

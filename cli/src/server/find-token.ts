@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
+import { errorMessage } from '@standin/contract';
 import type { KubeToken } from '@standin/kube/kube-token';
 import { PlainError } from '../plain-error.ts';
 import { stateFolder } from '../settings.ts';
@@ -38,7 +39,7 @@ export const kubeconfigToken =
     if (!isTrusted) await confirm(challenge, kube, isForeign);
     await known.add(server).catch((error: unknown) => {
       stderr.line(
-        `standin: cannot save ${challenge.server.origin} as a known server, so the next command will ask again: ${(error as Error).message}`,
+        `standin: cannot save ${challenge.server.origin} as a known server, so the next command will ask again: ${errorMessage(error)}`,
       );
     });
     return kube.token;
@@ -47,7 +48,7 @@ export const kubeconfigToken =
 const readToken = async (): Promise<KubeToken> => {
   const { readKubeToken } = await import('@standin/kube/kube-token');
   const kube = await readKubeToken().catch((error: unknown) => {
-    throw new PlainError(`no token for the server: ${(error as Error).message}`, { cause: error });
+    throw new PlainError(`no token for the server: ${errorMessage(error)}`, { cause: error });
   });
   if (kube !== undefined) return kube;
   throw new PlainError(

@@ -1,3 +1,4 @@
+import { errorMessage } from '@standin/contract';
 import { KubeClient, resourcePath } from '@standin/kube';
 import { loadConfig, type SharedConnectionConfig } from '@standin/kube/kube-config';
 import { bearerToken } from '@standin/kube/kube-token';
@@ -22,7 +23,7 @@ export const openKubeClient = ({ kubeconfig, context }: ServerOptions): KubeClie
     });
     return new KubeClient({ config, attemptsMax: ATTEMPTS_MAX });
   } catch (error) {
-    throw new PlainError(`cannot use the kubeconfig: ${(error as Error).message}`, { cause: error });
+    throw new PlainError(`cannot use the kubeconfig: ${errorMessage(error)}`, { cause: error });
   }
 };
 
@@ -80,7 +81,7 @@ export const refindingFetch = (first: typeof fetch, find: () => Promise<typeof f
 /** Resolves with the token of the kubeconfig's user. */
 const ownToken = async (config: SharedConnectionConfig): Promise<string> => {
   const found = await bearerToken(config).catch((error: unknown) => {
-    throw new PlainError(`no token for the dashboard: ${(error as Error).message}`, { cause: error });
+    throw new PlainError(`no token for the dashboard: ${errorMessage(error)}`, { cause: error });
   });
   if (found !== undefined) return found.token;
   throw new PlainError(

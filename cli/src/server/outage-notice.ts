@@ -1,3 +1,4 @@
+import { errorMessage } from '@standin/contract';
 import { stderr } from '../terminal.ts';
 
 /** An outage is reported once, and again at this interval while it lasts. */
@@ -8,6 +9,6 @@ export const outageNotice = (): ((error: unknown) => void) => {
   return (error) => {
     if (performance.now() - saidAt < NOTICE_INTERVAL_MS) return;
     saidAt = performance.now();
-    stderr.line(`standin: ${(error as Error).message}; trying again`);
+    stderr.line(`standin: ${errorMessage(error)}; trying again`);
   };
 };

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import { isMissingFile } from '@standin/contract';
 import { drainSpool, reportDrained, type Drained } from '@standin/gateway';
 import { openLogStore } from '@standin/logstore';
 import { logStoreAddress, type ClickHouseOptions } from '../clickhouse-options.ts';
@@ -67,7 +68,7 @@ const isNeverUsed = async (dir: string): Promise<boolean> => {
   return stat(dir).then(
     () => false,
     (error: unknown) => {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return true;
+      if (isMissingFile(error)) return true;
       throw error;
     },
   );

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errorMessage } from '@standin/contract';
 import { BodyRefusal, type BodyLimits, type ReadBody } from '../request-bodies.ts';
 import { API_LIMITS } from './parameters.ts';
 import { ApiProblem } from './problems.ts';
@@ -19,7 +20,7 @@ export const readJsonBody = async (
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new ApiProblem('body_invalid', `Invalid JSON: ${(error as Error).message}`);
+    throw new ApiProblem('body_invalid', `Invalid JSON: ${errorMessage(error)}`);
   }
 };
 

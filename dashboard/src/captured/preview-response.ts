@@ -1,4 +1,4 @@
-import type { HeaderPair, JsonMockConfig, ResponseConfig } from '@standin/contract';
+import { errorMessage, type HeaderPair, type JsonMockConfig, type ResponseConfig } from '@standin/contract';
 import {
   compileRules,
   explainContent,
@@ -71,7 +71,7 @@ const tryCompileRules = (
   try {
     return compileRules(...config);
   } catch (error) {
-    return { unavailable: `There is an error: ${error instanceof Error ? error.message : String(error)}.` };
+    return { unavailable: `There is an error: ${errorMessage(error)}.` };
   }
 };
 

@@ -1,4 +1,5 @@
 import {
+  errorMessage,
   compareRevisions,
   configKey,
   configObjectSchema,
@@ -246,7 +247,7 @@ export class ConfigStore {
     try {
       this.#change(key, compile(object));
     } catch (error) {
-      this.reject(key, error instanceof Error ? error.message : String(error), object);
+      this.reject(key, errorMessage(error), object);
     }
   }
 

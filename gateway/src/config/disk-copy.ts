@@ -1,7 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { isMissingFile } from '@standin/process/missing-file';
-import { formatRevision, parseRevision, type Revision, type StreamMessage } from '@standin/contract';
+import { formatRevision, isMissingFile, parseRevision, type Revision, type StreamMessage } from '@standin/contract';
 import { replaceFile, syncFolder } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
 import { z } from 'zod';

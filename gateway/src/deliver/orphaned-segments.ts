@@ -1,8 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isMissingFile } from '@standin/process/missing-file';
-import type { SharedPool } from '@standin/contract';
+import { isMissingFile, type SharedPool } from '@standin/contract';
 import { SegmentShares } from '../record/spool/segment-shares.ts';
 import { FolderLock } from '../record/spool/folder-lock.ts';
 import { isDraftName, isIncarnationName, isSegmentName, takenBytes, takenName } from '../record/spool/spool-folder.ts';

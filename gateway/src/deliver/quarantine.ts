@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isMissingFile } from '@standin/process/missing-file';
-import type { LogRow } from '@standin/contract';
+import { errorMessage, isMissingFile, type LogRow } from '@standin/contract';
 import { decodeRow, LOG_COLUMNS, RowBinaryReader } from '@standin/logstore';
 import { replaceFile } from '@standin/process/replace-file';
 import { z } from 'zod';
@@ -131,7 +130,7 @@ const withoutDescription = async (file: string): Promise<z.infer<typeof descript
 };
 
 const readProblem = (error: unknown): string =>
-  error instanceof z.ZodError ? 'it has an unknown format' : (error as Error).message;
+  error instanceof z.ZodError ? 'it has an unknown format' : errorMessage(error);
 
 const decodeCurrentRow = (
   { kind, columnCount }: Pick<z.infer<typeof description>, 'kind' | 'columnCount'>,

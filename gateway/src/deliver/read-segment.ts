@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isMissingFile } from '@standin/process/missing-file';
+import { isMissingFile } from '@standin/contract';
 import { decodeRow, RowBinaryReader } from '@standin/logstore';
 import type { RowBatch } from '../record/spool/row-buffer.ts';
 import { decodeHeader, FRAME_HEAD_BYTES, HEADER_BYTES, idKeyAt, readParts } from '../record/spool/segment-format.ts';

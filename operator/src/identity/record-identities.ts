@@ -1,4 +1,11 @@
-import { LIMITS, SourceError, type IdentityFault, type ResourceObject, objectRef } from '@standin/contract';
+import {
+  errorMessage,
+  LIMITS,
+  SourceError,
+  type IdentityFault,
+  type ResourceObject,
+  objectRef,
+} from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import { Turns } from '@standin/kube';
 import type { IdentityStore } from './identity-secrets.ts';
@@ -185,6 +192,6 @@ const refusalMessage = (error: unknown, isFinal: boolean): string => {
   const refusals: readonly string[] = ['Forbidden', 'Invalid', 'NotFound'];
   const isConflict = error instanceof SourceError && error.kind === 'Conflict';
   const isRefusal = error instanceof SourceError && refusals.includes(error.kind);
-  if (!isConflict && (isRefusal || isFinal)) return error instanceof Error ? error.message : String(error);
+  if (!isConflict && (isRefusal || isFinal)) return errorMessage(error);
   throw error;
 };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { isMissingFile } from '@standin/contract';
 import {
   formatVersion,
   isConflict,
@@ -177,7 +178,7 @@ export const ledgerFiles = (dir: string): LedgerStore => {
 const FILE_SUFFIX = '.json';
 
 const noneIfAbsent = (error: unknown): never[] => {
-  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+  if (isMissingFile(error)) return [];
   throw error;
 };
 

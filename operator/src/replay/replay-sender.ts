@@ -1,4 +1,4 @@
-import { parseInstant, SourceError, type HeaderPair, type ResourceObject } from '@standin/contract';
+import { errorMessage, parseInstant, SourceError, type HeaderPair, type ResourceObject } from '@standin/contract';
 import { replayRequest, type Egress, type ReplayRequest, type RequestEdit } from '@standin/egress';
 import { bodyAsBuffer, type LogEntry } from '@standin/exchange';
 import type { ReplayResult } from '@standin/logstore';
@@ -73,7 +73,7 @@ export class ReplaySender {
     try {
       request = replayRequest(capturedRequest(entry), this.#edit, to);
     } catch (error) {
-      return this.#result(entry, noAnswer(`The request cannot be sent: ${(error as Error).message}.`));
+      return this.#result(entry, noAnswer(`The request cannot be sent: ${errorMessage(error)}.`));
     }
     const { egress } = this.#parts;
     const { captureBytesMax, replay } = this.#options;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { REJECTED_HEADER, type HeaderPair } from '@standin/contract';
+import { errorMessage, REJECTED_HEADER, type HeaderPair } from '@standin/contract';
 import { EgressError, GatheredBytes, type Egress, type ReplayRequest, type UpstreamResponse } from '@standin/egress';
 import type { Destination } from './destination.ts';
 
@@ -88,7 +88,7 @@ class ResponseCut extends Error {
 const failureReason = (failure: unknown): string =>
   failure instanceof EgressError || failure instanceof ResponseCut
     ? failure.message
-    : `The request cannot be sent: ${(failure as Error).message}.`;
+    : `The request cannot be sent: ${errorMessage(failure)}.`;
 
 type Body = Pick<Answer, 'body' | 'bodyBytes' | 'truncated'> & { readonly failure: unknown };
 

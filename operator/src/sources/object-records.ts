@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isMissingFile } from '@standin/contract';
 import { replaceFile, replaceFileSync } from '@standin/process/replace-file';
 import { z } from 'zod';
 import { canonicalJson } from './merge-patch.ts';
@@ -87,7 +88,7 @@ export class ObjectRecords {
     try {
       text = await readFile(this.#path, 'utf8');
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      if (isMissingFile(error)) return;
       throw error;
     }
     const file = fileSchema.parse(JSON.parse(text));

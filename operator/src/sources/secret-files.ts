@@ -1,6 +1,6 @@
 import { mkdir, readFile, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { SourceError } from '@standin/contract';
+import { isMissingFile, SourceError } from '@standin/contract';
 import { replaceFile } from '@standin/process/replace-file';
 import { z } from 'zod';
 
@@ -89,7 +89,7 @@ export class SecretFiles {
     try {
       return secretSchema.parse(JSON.parse(await readFile(path, 'utf8')));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      if (isMissingFile(error)) return undefined;
       // Omits the cause's message, because it may quote the secret.
       throw new SourceError('Unavailable', `cannot read the Secret in ${path}; fix or remove the file`);
     }

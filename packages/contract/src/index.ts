@@ -7,6 +7,7 @@ export * from './config-objects.ts';
 export * from './config-stream.ts';
 export * from './duration.ts';
 export * from './error-message.ts';
+export * from './missing-file.ts';
 export * from './fair-map.ts';
 export * from './fair-queue.ts';
 export * from './fair-selection.ts';

@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { errorMessage } from '@standin/contract/error-message';
 import { Session, type SessionOptions } from 'chdb';
 import type { StatementRules } from './check-statement.ts';
 import { writeEngineConfig } from './engine-config.ts';
@@ -47,7 +48,7 @@ const OTHERS_RUNNING_MAX = 8;
 const WAITING_MAX = 200;
 
 const toException = (error: unknown): EngineException => {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   const code = /Code: (\d+)/.exec(message)?.[1];
   return code === undefined
     ? new EngineException(1001, `Code: 1001. DB::Exception: ${message} (STD_EXCEPTION)`, { cause: error })
@@ -73,7 +74,7 @@ const openSession = async (directory: string, options: SessionOptions): Promise<
     throw new EngineStartError(
       inUse
         ? `the ClickHouse data in ${directory} is in use by process ${holder}; stop that process or choose another data folder`
-        : `the ClickHouse engine cannot open ${directory}: ${error instanceof Error ? error.message : String(error)}`,
+        : `the ClickHouse engine cannot open ${directory}: ${errorMessage(error)}`,
       { cause: error, inUse },
     );
   }

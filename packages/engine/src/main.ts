@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
+import { errorMessage } from '@standin/contract/error-message';
 import { EngineStartError, THREADPOOL_SIZE } from './engine-process.ts';
 import type { Credentials, EngineMessage } from './engine-process.ts';
 import { createHttpFront } from './http-front.ts';
@@ -53,7 +54,7 @@ const readArguments = (): Arguments => {
       throw new Error(`--port must be a port from 0 to 65535, not ${values.port}`);
     return { host: values.host, port, data: values.data, login: values.login, config: values.config };
   } catch (error) {
-    throw new EngineStartError(error instanceof Error ? error.message : String(error), { cause: error });
+    throw new EngineStartError(errorMessage(error), { cause: error });
   }
 };
 
@@ -69,7 +70,7 @@ const loadEngine = async () => {
   try {
     return await import('./engine.ts');
   } catch (error) {
-    const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
+    const [reason = ''] = errorMessage(error).split('\n', 1);
     throw new EngineStartError(
       `chdb, the embedded ClickHouse, cannot be loaded: ${reason}. Install it, or pass --clickhouse-url to use a server`,
       { cause: error },

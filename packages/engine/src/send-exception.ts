@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { errorMessage } from '@standin/contract/error-message';
 import { engineException, EngineException } from './engine-exception.ts';
 import { GateFullError } from './concurrency-limit.ts';
 import { StatementError } from './statement.ts';
@@ -26,7 +27,7 @@ const asException = (error: unknown): EngineException => {
   if (error instanceof GateFullError)
     return engineException(202, 'TOO_MANY_SIMULTANEOUS_QUERIES', `Too many simultaneous queries: ${error.message}`);
   if (error instanceof StatementError) return engineException(115, 'UNKNOWN_SETTING', error.message);
-  return engineException(1001, 'STD_EXCEPTION', error instanceof Error ? error.message : String(error));
+  return engineException(1001, 'STD_EXCEPTION', errorMessage(error));
 };
 
 /** Responds like the ClickHouse server: a status, the code in a header, and text. */

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { isMissingFile } from '@standin/contract';
 import { ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import type { ClickHouseSettings } from '@clickhouse/client';
 import { INSERT_MARK_HEADER, INSERT_WAIT_MS, INSERTS_PATH } from '@standin/contract/insert-mark';
@@ -103,7 +104,7 @@ const readLogin = async ({ loginDir, username, password }: ClickHouseAddress): P
 const orMissing =
   (text: string) =>
   (error: unknown): string => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return text;
+    if (isMissingFile(error)) return text;
     throw error;
   };
 

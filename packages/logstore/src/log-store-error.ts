@@ -1,3 +1,4 @@
+import { errorMessage } from '@standin/contract';
 import { ClickHouseError } from '@clickhouse/client';
 
 /**
@@ -74,7 +75,7 @@ const MESSAGE_LENGTH_MAX = 300;
 /** Converts any error from @clickhouse/client to a `LogStoreError`. */
 export const toLogStoreError = (operation: string, cause: unknown): LogStoreError => {
   if (cause instanceof LogStoreError) return cause;
-  const text = cause instanceof Error ? cause.message : String(cause);
+  const text = errorMessage(cause);
   const firstLine = (text.split('\n', 1)[0] ?? '').slice(0, MESSAGE_LENGTH_MAX);
   if (cause instanceof ClickHouseError) {
     const name = cause.type === undefined ? '' : ` ${cause.type}`;

@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { isMissingFile } from '@standin/process/missing-file';
-import { errorMessage } from '@standin/contract';
+import { errorMessage, isMissingFile } from '@standin/contract';
 import { drainedName } from './spool-folder.ts';
 
 const LOCK_NAME = 'lock';
