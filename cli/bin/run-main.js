@@ -4,14 +4,13 @@ import process from 'node:process';
 import { pathToFileURL } from 'node:url';
 import { nodePath, root } from './ensure-installed.js';
 
-const FIRST_NODE_WITH_TYPE_STRIPPING = [22, 19];
+/** Earlier versions do not parse `using`. */
+const OLDEST_MAJOR = 24;
 
 /** Runs cli/src/main.ts in this process if its Node version supports that, otherwise with Node 24 from the dev dependency. */
 export const runMain = async (args) => {
   const main = path.join(root, 'cli/src/main.ts');
-  const [major, minor] = process.versions.node.split('.').map(Number);
-  const [oldestMajor, oldestMinor] = FIRST_NODE_WITH_TYPE_STRIPPING;
-  if (major > oldestMajor || (major === oldestMajor && minor >= oldestMinor)) {
+  if (Number.parseInt(process.versions.node, 10) >= OLDEST_MAJOR) {
     process.argv = [process.execPath, main, ...args];
     // In a path, `#` and `%` would be parts of a URL.
     await import(pathToFileURL(main).href);

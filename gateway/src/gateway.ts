@@ -173,12 +173,12 @@ interface SharedParts {
 const sharedPools = ({ pipeline, budget, unauthenticated, spool }: SharedParts) => ({
   requests: pipeline.requests,
   connections: pipeline.connections,
-  memory: budget.pool,
+  memory: budget,
   disk: spool.guard.pool,
   compiled: Preparation.pool,
   syntax_trees: Preparation.treePool,
   unverified_requests: unauthenticated.requests,
-  unverified_memory: unauthenticated.pool,
+  unverified_memory: unauthenticated,
 });
 
 /** Resolves when the gateway is listening. `/readyz` reports whether it already has a configuration. */

@@ -222,6 +222,30 @@ describe('a revoked key and a recalled permit', () => {
   });
 });
 
+test.each([
+  ['asking for its permit fails', () => (gate.admit = () => Promise.reject(new Error('broken')))],
+  [
+    'its response cannot be chosen',
+    () => {
+      const paths = config.tableAt(performance.now())?.endpointPaths('project-shop');
+      const broken = {
+        mockFor: () => {
+          throw new Error('broken');
+        },
+      };
+      Object.assign(paths?.find('POST', '/v1/orders') ?? {}, { mock: broken });
+    },
+  ],
+])('a request keeps neither memory nor a permit if %s', async (_, breakGateway) => {
+  breakGateway();
+  const client = await RawClient.connect(url);
+  client.send(post(PATH, 'body'));
+  await expect.poll(() => client.isClosed).toBe(true);
+  await pipeline.idle();
+  await unsettled.passed();
+  expect([budget.receivedBytes, gate.permits, pipeline.requests.used]).toEqual([0, 10, 0]);
+});
+
 test('a signing secret that is removed while a signed request waits for its permit is not accepted', async () => {
   const tokenCredential = (secretIds: readonly string[]) =>
     ({ kind: 'Signature', signature: { scheme: 'Token', header: 'x-token' }, secretIds }) as const;
@@ -299,7 +323,7 @@ test('the oldest request is the one that began first, and a request begins when 
   gate.asking = asking.promise;
   const pipelined = await RawClient.connect(url);
   pipelined.send(post(PATH).repeat(2));
-  await expect.poll(() => unauthenticated.pool.used).toBeGreaterThanOrEqual(post(PATH).length);
+  await expect.poll(() => unauthenticated.used).toBeGreaterThanOrEqual(post(PATH).length);
   gate.asking = undefined;
   const bothReceivedMs = performance.now();
   const startedAtMs = Date.now() - 1;
@@ -413,7 +437,7 @@ describe('the memory budget', () => {
     gate.asking = asking.promise;
     const some = await RawClient.connect(url);
     some.send(post('/unknown').repeat(50) + post(PATH) + post('/unknown').repeat(20));
-    await expect.poll(() => unauthenticated.pool.used).toBeGreaterThanOrEqual(20 * post('/unknown').length);
+    await expect.poll(() => unauthenticated.used).toBeGreaterThanOrEqual(20 * post('/unknown').length);
     const many = await RawClient.connect(url);
     many.send(post(PATH) + 'x'.repeat(BUDGET_BYTES));
     await expect.poll(() => many.isClosed).toBe(true);
@@ -422,7 +446,7 @@ describe('the memory budget', () => {
     expect(await some.responses(71)).toHaveLength(71);
     some.destroy();
     many.destroy();
-    await expect.poll(() => unauthenticated.pool.used).toBe(0);
+    await expect.poll(() => unauthenticated.used).toBe(0);
   });
 
   test('cuts no connection for a few bytes, and keeps none of the line breaks after a body', async () => {

@@ -1,12 +1,12 @@
 import type { Egress } from '@standin/egress';
-import { SharedPool } from '@standin/contract';
+import { Holding, SharedPool, type AccountConfig } from '@standin/contract';
 import { delayUs } from '@standin/responses';
 import type { Logger } from 'pino';
 import type { QuotaGate } from './admit/quota-gate.ts';
 import { RateLimiter } from './admit/rate-limiter.ts';
 import { authenticate, hideValues, loggedTrailers } from './authenticate/authenticate.ts';
 import { revoked } from './verify/revoked.ts';
-import { SignedRequests } from './verify/signed-requests.ts';
+import { verify } from './verify/verify.ts';
 import type { UnauthenticatedBudget } from './verify/unauthenticated-budget.ts';
 import type { ConfigStore } from './config/config-store.ts';
 import { forward, expandUpstreamUrl } from './forward/forward.ts';
@@ -65,7 +65,33 @@ const chooseInTime = (asked: Asked & { readonly exchange: Exchange }): Responder
   return { ...responder, mock: mockInTime(responder.mock, asked.id, asked.exchange) };
 };
 
-type Admitted = Pick<Accepted, 'permit' | 'settle'>;
+/** What an admitted request has until it is recorded or refused. Disposing of it has no effect after `settle`. */
+class Admission implements Disposable {
+  readonly permit: Permit;
+  readonly #account: AccountConfig;
+  readonly #gate: PipelineParts['gate'];
+  #leave: (() => void) | undefined;
+
+  constructor(permit: Permit, account: AccountConfig, { gate, unsettled }: PipelineParts) {
+    this.permit = permit;
+    this.#account = account;
+    this.#gate = gate;
+    this.#leave = unsettled.enter();
+  }
+
+  /** A recorded request counts, regardless of what happens next. A request that is not recorded is not accepted. */
+  settle(isRecorded: boolean): void {
+    if (this.#leave === undefined) return;
+    if (isRecorded) this.#gate.use(this.#account, this.permit);
+    else this.#gate.giveBack(this.#account, this.permit);
+    this.#leave();
+    this.#leave = undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.settle(false);
+  }
+}
 
 const REQUESTS_USED = retryLater('overloaded', {
   detail:
@@ -84,7 +110,6 @@ const DISK_USED = retryLater('overloaded', {
 export class Pipeline {
   readonly #parts: PipelineParts;
   readonly #captureBytesMax: number;
-  readonly #signed: SignedRequests;
   readonly #rates = new RateLimiter();
   #isDraining = false;
   /**
@@ -105,7 +130,6 @@ export class Pipeline {
     this.requests = new SharedPool(parts.settings.limits.connections);
     this.connections = new SharedPool(parts.settings.limits.connections);
     this.#captureBytesMax = parts.settings.limits.responseCaptureBytes;
-    this.#signed = new SignedRequests(parts);
   }
 
   /** Handles one request. `target` is the request target as received, and `verdict` comes from the scanner. Never throws. */
@@ -142,13 +166,14 @@ export class Pipeline {
   async #run(exchange: Exchange, target: string, verdict: HeadVerdict | undefined): Promise<void> {
     let isDelayed = false;
     try {
-      const accepted = this.#withReason(await this.#accept(exchange, target, verdict));
-      const closes = accepted instanceof Refusal && accepted.closes;
-      exchange.decide(closes || this.#isDraining || !this.#keepsConnection(exchange));
-      if (accepted === GONE) return;
-      if (accepted instanceof Preflight) exchange.respond(204, [...accepted.headers, ['date', exchange.date()]], '');
-      else if (accepted instanceof Refusal) this.#refuse(exchange, target, accepted);
-      else isDelayed = await this.#serve(accepted);
+      const result = this.#withReason(await this.#runStages(exchange, target, verdict));
+      if (typeof result === 'boolean') {
+        isDelayed = result;
+        return;
+      }
+      this.#decide(exchange, result instanceof Refusal && result.closes);
+      if (result instanceof Preflight) exchange.respond(204, [...result.headers, ['date', exchange.date()]], '');
+      else if (result instanceof Refusal) this.#refuse(exchange, target, result);
     } catch (error) {
       this.#parts.logger.error({ err: error }, 'request failed');
       exchange.destroy();
@@ -160,28 +185,31 @@ export class Pipeline {
   }
 
   /** While nothing can be stored, the requests that use up a share wait for the disk. */
-  #withReason<T>(accepted: T | Refusal): T | Refusal {
-    const waitsForDisk = accepted instanceof Refusal && accepted.code === 'overloaded' && this.#parts.recorder.isFull;
-    return waitsForDisk ? retryLater('log_unavailable', { closes: accepted.closes }) : accepted;
+  #withReason<T>(result: T | Refusal): T | Refusal {
+    const waitsForDisk = result instanceof Refusal && result.code === 'overloaded' && this.#parts.recorder.isFull;
+    return waitsForDisk ? retryLater('log_unavailable', { closes: result.closes }) : result;
+  }
+
+  #decide(exchange: Exchange, closes: boolean): void {
+    exchange.decide(closes || this.#isDraining || !this.#keepsConnection(exchange));
   }
 
   /** Counts the connection for the namespace. Returns false if the connection must end because the namespace's share is used up. */
   #keepsConnection({ namespace, connection, isGone }: Exchange): boolean {
     if (namespace === connection.namespace || namespace === '' || isGone) return true;
-    const { connections } = this;
-    if (connection.namespace !== '') connections.free(connection.namespace);
-    else connection.onClosed.add(() => connection.namespace === '' || connections.free(connection.namespace));
-    connection.namespace = connections.take(namespace) ? namespace : '';
-    return connection.namespace !== '';
+    connection.place?.[Symbol.dispose]();
+    connection.place = this.connections.hold(namespace);
+    connection.namespace = connection.place === undefined ? '' : namespace;
+    return connection.place !== undefined;
   }
 
   /** Gives back what the request holds of the pools when its response is sent. */
   #release(exchange: Exchange): void {
-    const { namespace, hasPlace } = exchange;
-    if (!hasPlace) return;
+    const { place, memory } = exchange;
+    if (place === undefined) return;
     const release = () => {
-      this.#parts.budget.free(namespace, exchange.heldBytes);
-      this.requests.free(namespace);
+      memory?.[Symbol.dispose]();
+      place[Symbol.dispose]();
     };
     if (exchange.isSent) release();
     else exchange.whenSent(release);
@@ -199,34 +227,29 @@ export class Pipeline {
     if (this.running === 0) this.#onIdle?.();
   }
 
-  /** Resolves with true if the response waits for its delay. */
-  async #serve(accepted: Accepted): Promise<boolean> {
-    const { metrics, budget, tracing } = this.#parts;
-    const { id, exchange, head, body, responder } = accepted;
+  /** Records the request and responds. Resolves with true if the response waits for its delay. */
+  async #serve(accepted: Accepted, admission: Admission): Promise<boolean> {
+    const { metrics, tracing } = this.#parts;
+    const { id, exchange, head, responder } = accepted;
     let span: RequestSpan | undefined;
     let isDelayed = false;
     try {
-      let isRecorded = false;
-      try {
-        span = tracing?.start(accepted);
-        isRecorded = await this.#record(accepted);
-      } finally {
-        this.#settle(accepted, isRecorded);
-      }
-      if (isRecorded) {
-        const mock = responder.kind === 'JSON' ? responder.mock : await this.#forward(accepted, responder, span);
-        if (mock !== undefined && responder.kind === 'Forward') this.#add(exchange, mock.bytes.length);
-        const delayMs = delayUs(mock?.delay, id) / 1_000;
-        isDelayed = delayMs > 0;
-        if (mock !== undefined && isDelayed) this.#respondLater(exchange, mock, delayMs, span);
-        else if (mock !== undefined) respond(exchange, mock);
-        const status = mock?.status ?? exchange.response.statusCode;
-        metrics.responded(accepted, status, performance.now() - exchange.startedMs);
-      } else {
+      span = tracing?.start(accepted);
+      const isRecorded = await this.#record(accepted);
+      admission.settle(isRecorded);
+      if (!isRecorded) {
         this.#refuse(exchange, head.target, retryLater('log_unavailable'));
+        return false;
       }
+      const mock = responder.kind === 'JSON' ? responder.mock : await this.#forward(accepted, responder, span);
+      if (mock !== undefined && responder.kind === 'Forward') exchange.memory?.add(mock.bytes.length);
+      const delayMs = delayUs(mock?.delay, id) / 1_000;
+      isDelayed = delayMs > 0;
+      if (mock !== undefined && isDelayed) this.#respondLater(exchange, mock, delayMs, span);
+      else if (mock !== undefined) respond(exchange, mock);
+      const status = mock?.status ?? exchange.response.statusCode;
+      metrics.responded(accepted, status, performance.now() - exchange.startedMs);
     } finally {
-      budget.free(exchange.namespace, body.length);
       if (!isDelayed) span?.end();
     }
     return isDelayed;
@@ -244,14 +267,18 @@ export class Pipeline {
     });
   }
 
-  /** Takes the request through the stages receive, authenticate, match, read and admit. */
-  async #accept(
+  /**
+   * Takes a request through all stages, in the order of docs/internals/architecture.md. Resolves with true if the response waits for its
+   * delay.
+   */
+  async #runStages(
     exchange: Exchange,
     target: string,
     verdict: HeadVerdict | undefined,
-  ): Promise<Accepted | Refusal | typeof GONE | Preflight> {
-    const { settings, config, budget, gate } = this.#parts;
-    const head = readHead(exchange.request, target, verdict, settings.limits.requestTargetBytes);
+  ): Promise<boolean | Refusal | Preflight | typeof GONE> {
+    const { settings, config, budget } = this.#parts;
+    const { requestTargetBytes, requestBodyBytes: bodyBytesMax } = settings.limits;
+    const head = readHead(exchange.request, target, verdict, requestTargetBytes);
     if (head instanceof Refusal) return head;
     exchange.hasUnreadBody = head.isChunked || head.contentLength > 0;
     exchange.awaitsContinue = head.expectsContinue;
@@ -261,51 +288,39 @@ export class Pipeline {
     const cors = table.projectAt(head.projectUri)?.cors;
     if (cors !== undefined && isPreflight(exchange.request)) return new Preflight(cors, exchange.request);
     exchange.cors = cors;
-    let authenticated: Authenticated | Refusal;
-    let route: Route | Refusal;
-    let body: Uint8Array | Refusal | typeof GONE;
-    if (head.keyCount === 0) {
-      const signed = await this.#signed.receive(exchange, head, table);
-      if (signed instanceof Refusal || signed === GONE) return signed;
-      ({ authenticated, route, body } = signed);
-      const { namespace } = route.account;
-      const refusal = this.#enter(exchange, namespace) ?? this.#hold(exchange, head.headerBytes);
-      if (refusal !== undefined) return refusal;
-      if (!budget.take(namespace, body.length)) return noRoom(budget);
-    } else {
-      authenticated = authenticate(head, table, settings.apiKeyHeader.name);
-      if (authenticated instanceof Refusal) return authenticated;
-      route = match(head, authenticated, table);
-      if (route instanceof Refusal) return route;
-      exchange.project = route.project;
 
-      const { namespace } = route.account;
-      const refusal = this.#enter(exchange, namespace) ?? this.#hold(exchange, head.headerBytes);
-      if (refusal !== undefined) return refusal;
-      body = await readBody(exchange, head, { bodyBytesMax: settings.limits.requestBodyBytes, budget, namespace });
-      if (body instanceof Refusal || body === GONE) return body;
-    }
+    const byKey = authenticate(head, table, settings.apiKeyHeader.name);
+    if (byKey instanceof Refusal) return byKey;
+    const route = match(head, byKey, table);
+    if (route instanceof Refusal) return route;
+    exchange.project = route.project;
+    const authenticated = byKey ?? (await verify(exchange, head, route, this.#parts));
+    if (authenticated instanceof Refusal || authenticated === GONE) return authenticated;
+
+    const { namespace } = route.account;
+    const crowded = this.#enter(exchange, namespace, head.headerBytes);
+    if (crowded !== undefined) return crowded;
+    using memory = new Holding(budget, namespace);
+    const received = authenticated.kind === 'signature' ? authenticated.body : undefined;
+    const body = await readBody(exchange, head, { bodyBytesMax, budget, memory, received });
+    if (body instanceof Refusal || body === GONE) return body;
     const requestUs = exchange.elapsedUs();
+
     const preparing = route.endpoint.preparation.finish();
     if (preparing !== undefined) await preparing;
     const admitting = this.#admit(authenticated, route);
     const admitted = admitting instanceof Promise ? await admitting : admitting;
-    if (admitted instanceof Refusal) {
-      budget.free(exchange.namespace, body.length);
-      return admitted;
-    }
+    if (admitted instanceof Refusal) return admitted;
+    using admission = admitted;
+
     const secretHeaders = route.endpoint.credential?.secretHeaders;
     if (secretHeaders !== undefined) hideValues(head.headers, secretHeaders);
     const id = rowId(Math.floor(exchange.receivedAtUs / 1000));
     const responder = chooseInTime({ id, exchange, head, body, route });
-    const refusal = responder.kind === 'JSON' ? this.#hold(exchange, responder.mock.bytes.length) : undefined;
-    if (refusal !== undefined) {
-      budget.free(exchange.namespace, body.length);
-      gate.giveBack(route.account, admitted.permit);
-      admitted.settle();
-      return refusal;
-    }
-    return {
+    if (responder.kind === 'JSON' && exchange.memory?.take(responder.mock.bytes.length) === false)
+      return noRoom(budget);
+    this.#decide(exchange, false);
+    const accepted: Accepted = {
       id,
       gateway: settings.name,
       exchange,
@@ -315,47 +330,37 @@ export class Pipeline {
       authenticated,
       route,
       responder,
-      ...admitted,
+      permit: admission.permit,
       requestUs,
     };
+    return await this.#serve(accepted, admission);
   }
 
-  /** Counts the request towards the shares of the namespace. */
-  #enter(exchange: Exchange, namespace: string): Refusal | undefined {
+  /** Counts the request towards the shares of the namespace, until its response is sent. */
+  #enter(exchange: Exchange, namespace: string, headerBytes: number): Refusal | undefined {
+    const { recorder, budget } = this.#parts;
     exchange.namespace = namespace;
-    exchange.hasPlace = this.requests.take(namespace);
-    if (!exchange.hasPlace) return REQUESTS_USED;
-    return this.#parts.recorder.admits(namespace) ? undefined : DISK_USED;
-  }
-
-  /** Reserves memory for the head or the response until the response is sent. */
-  #hold(exchange: Exchange, bytes: number): Refusal | undefined {
-    const { budget } = this.#parts;
-    if (!budget.take(exchange.namespace, bytes)) return noRoom(budget);
-    exchange.heldBytes += bytes;
-    return undefined;
-  }
-
-  /** Adds memory for a response that can no longer be refused. */
-  #add(exchange: Exchange, bytes: number): void {
-    this.#parts.budget.add(exchange.namespace, bytes);
-    exchange.heldBytes += bytes;
+    exchange.place = this.requests.hold(namespace);
+    if (exchange.place === undefined) return REQUESTS_USED;
+    if (!recorder.admits(namespace)) return DISK_USED;
+    exchange.memory = budget.hold(namespace, headerBytes);
+    return exchange.memory === undefined ? noRoom(budget) : undefined;
   }
 
   /**
    * Applies the rate limit, spends one permit and enters `unsettled`. Checks the key or the secret before and after waiting for a
    * permit, because it may be replaced while the body arrives and while this method waits.
    */
-  #admit(authenticated: Authenticated, route: Route): Admitted | Refusal | Promise<Admitted | Refusal> {
-    const { config, gate, unsettled } = this.#parts;
-    const enter = (permit: Permit | Refusal): Admitted | Refusal =>
-      permit instanceof Refusal ? permit : { permit, settle: unsettled.enter() };
+  #admit(authenticated: Authenticated, route: Route): Admission | Refusal | Promise<Admission | Refusal> {
+    const { config, gate } = this.#parts;
+    const admitted = (permit: Permit | Refusal): Admission | Refusal =>
+      permit instanceof Refusal ? permit : new Admission(permit, route.account, this.#parts);
     const spent =
       revoked(authenticated, route, config) ?? this.#rates.admit(route.account) ?? gate.admit(route.account);
-    if (!(spent instanceof Promise)) return enter(spent);
+    if (!(spent instanceof Promise)) return admitted(spent);
     return spent.then((permit) => {
       const refusal = permit instanceof Refusal ? permit : revoked(authenticated, route, config);
-      if (refusal === undefined) return enter(permit);
+      if (refusal === undefined) return admitted(permit);
       if (!(permit instanceof Refusal)) gate.giveBack(route.account, permit);
       return refusal;
     });
@@ -371,14 +376,6 @@ export class Pipeline {
     return responder.kind === 'JSON'
       ? recorder.exchange(buildMockRow(accepted, responder.mock))
       : recorder.request(buildRequestRow(accepted, expandUpstreamUrl(accepted, responder)));
-  }
-
-  /** A recorded request counts, regardless of what happens next. A request that is not recorded is not accepted. */
-  #settle({ route: { account }, permit, settle }: Accepted, isRecorded: boolean): void {
-    const { gate } = this.#parts;
-    if (isRecorded) gate.use(account, permit);
-    else gate.giveBack(account, permit);
-    settle();
   }
 
   /** Resolves with the recorded mock that is to be sent. Resolves with undefined if the upstream's response has been sent. */

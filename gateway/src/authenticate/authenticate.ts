@@ -11,7 +11,6 @@ export interface KeyHolders {
 
 export type KeyHeaderName = 'exact' | 'any-case';
 
-export const KEY_MISSING = new Refusal('api_key_missing');
 const REPEATED = new Refusal('api_key_repeated');
 const NAME_NOT_LOWERCASE = new Refusal('api_key_header_name');
 const PADDED = new Refusal('api_key_whitespace');
@@ -59,14 +58,15 @@ export const hideValues = (headers: HeaderPair[], names: readonly string[]): voi
 /**
  * Requires exactly one `x-api-key` header, in lowercase unless the setting says otherwise, with no whitespace added to its value on
  * the wire, and with a key that currently belongs to an account. On success, replaces the key in `head` with its fingerprint. The
- * accounts are looked up by digest, so the time that the lookup takes reveals nothing about the key.
+ * accounts are looked up by digest, so the time that the lookup takes reveals nothing about the key. Returns undefined if there is no such
+ * header, because the request may be signed.
  */
 export const authenticate = (
   head: RequestHead,
   accounts: KeyHolders,
   keyHeaderName: KeyHeaderName,
-): AuthenticatedByKey | Refusal => {
-  if (head.keyCount === 0) return KEY_MISSING;
+): AuthenticatedByKey | Refusal | undefined => {
+  if (head.keyCount === 0) return undefined;
   if (head.keyCount > 1) return REPEATED;
   const [name, key] = head.headers[head.keyIndex] ?? ['', ''];
   if (keyHeaderName === 'exact' && name !== 'x-api-key') return NAME_NOT_LOWERCASE;

@@ -109,7 +109,6 @@ class Relay {
   readonly #accepted: Accepted;
   readonly #call: Call;
   readonly #options: ForwardOptions;
-  readonly #capture: Capture;
   readonly #dialledMs = performance.now();
   #firstByteUs = 0;
 
@@ -117,7 +116,6 @@ class Relay {
     this.#accepted = accepted;
     this.#call = call;
     this.#options = options;
-    this.#capture = new Capture(options.captureBytesMax, options.budget, accepted.route.account.namespace);
   }
 
   /**
@@ -162,22 +160,43 @@ class Relay {
       });
     }
     exchange.begin(response.status, framing.headers, response.statusText);
-    const end = await relayBody(response, exchange, {
-      capture: this.#capture,
-      contentLength: framing.contentLength,
-      readBytesMax: this.#options.captureBytesMax,
-      readMsMax: this.#options.readMsMax,
-    });
-    const failure = end.error === undefined ? undefined : toFailure(end.error);
-    this.#call.span?.end({ status: response.status, error: failure?.code });
-    const recorded = this.#recordResponse(response, framing, end, failure);
-    // The recorder has its own copy. Counting both copies would cause refusals of other requests although memory is about to be
-    // freed.
-    this.#capture.free();
+    const { end, recorded } = await this.#relay(response, framing);
     await recorded;
     if (end.error !== undefined) exchange.destroy();
     else exchange.end(end.heldBack, this.#trailersFor(response));
     return undefined;
+  }
+
+  /**
+   * Passes the body on, and begins to record the response. The recorder has its own copy of what was captured. Counting both copies
+   * would cause refusals of other requests although memory is about to be freed.
+   */
+  async #relay(
+    response: UpstreamResponse,
+    framing: Framing,
+  ): Promise<{ readonly end: RelayEnd; readonly recorded: Promise<void> }> {
+    const { exchange, route } = this.#accepted;
+    const { budget, captureBytesMax, readMsMax } = this.#options;
+    using capture = new Capture(captureBytesMax, budget, route.account.namespace);
+    const end = await relayBody(response, exchange, {
+      capture,
+      contentLength: framing.contentLength,
+      readBytesMax: captureBytesMax,
+      readMsMax,
+    });
+    const failure = end.error === undefined ? undefined : toFailure(end.error);
+    this.#call.span?.end({ status: response.status, error: failure?.code });
+    const recorded = this.#record({
+      outcome: failure === undefined ? 'forwarded' : failureOutcome(failure),
+      status: response.status,
+      headers: framing.headers,
+      trailers: response.trailers(),
+      body: capture.bytes(),
+      bodyBytes: capture.totalBytes,
+      isTruncated: capture.isTruncated || end.isCutShort,
+      upstreamError: failure?.message ?? (end.isCutShort ? CUT_SHORT : ''),
+    });
+    return { end, recorded };
   }
 
   #fallbackOn(reason: FallbackReason): MockSource | undefined {
@@ -203,19 +222,6 @@ class Relay {
   #trailersFor(response: UpstreamResponse): readonly HeaderPair[] {
     if (!acceptsTrailers(this.#accepted.head)) return [];
     return passableTrailers(response.trailers(), response.headers);
-  }
-
-  #recordResponse(response: UpstreamResponse, framing: Framing, end: RelayEnd, failure?: Failure): Promise<void> {
-    return this.#record({
-      outcome: failure === undefined ? 'forwarded' : failureOutcome(failure),
-      status: response.status,
-      headers: framing.headers,
-      trailers: response.trailers(),
-      body: this.#capture.bytes(),
-      bodyBytes: this.#capture.totalBytes,
-      isTruncated: this.#capture.isTruncated || end.isCutShort,
-      upstreamError: failure?.message ?? (end.isCutShort ? CUT_SHORT : ''),
-    });
   }
 
   async #record(

@@ -6,6 +6,7 @@ import type { RequestHead } from '../request/request-head.ts';
 import type { Endpoint, Route } from '../request/route.ts';
 import type { RoutingTable } from './routing-table.ts';
 
+const KEY_MISSING = new Refusal('api_key_missing');
 const PROJECT_NOT_FOUND = new Refusal('project_not_found');
 const WITHHELD = retryLater('not_ready', {
   detail:
@@ -48,26 +49,25 @@ const routeTo = (
 
 /**
  * Finds the endpoint for the request's path and method in a project that belongs to one of the key's accounts. Compares the project
- * URI and the literal segments of the path byte by byte with the raw target. Ignores the query.
+ * URI and the literal segments of the path byte by byte with the raw target. Ignores the query. Without a key, finds only endpoints that
+ * accept signatures. Callers without a key must not be able to tell whether there is another endpoint.
  */
-export const match = (head: RequestHead, { holders }: AuthenticatedByKey, table: RoutingTable): Route | Refusal => {
+export const match = (
+  head: RequestHead,
+  byKey: AuthenticatedByKey | undefined,
+  table: RoutingTable,
+): Route | Refusal => {
   const project = table.projectAt(head.projectUri);
-  if (project === undefined) return PROJECT_NOT_FOUND;
-  const account = holders.find((holder) => holder.uid === project.accountUid);
+  if (project === undefined) return byKey === undefined ? KEY_MISSING : PROJECT_NOT_FOUND;
+  const paths = table.endpointPaths(project.uid);
+  if (byKey === undefined) {
+    const endpoint = paths?.find(head.method, head.path);
+    const account = table.account(project.accountUid);
+    if (endpoint?.credential === undefined || account === undefined) return KEY_MISSING;
+    return routeTo(head, account, project, endpoint);
+  }
+  const account = byKey.holders.find((holder) => holder.uid === project.accountUid);
   if (account === undefined) return OTHER_ACCOUNT;
-  const endpoint = findEndpoint(head, table.endpointPaths(project.uid));
+  const endpoint = findEndpoint(head, paths);
   return endpoint instanceof Refusal ? endpoint : routeTo(head, account, project, endpoint);
-};
-
-/**
- * Finds the endpoint for the path and method of a request without a key. Returns undefined if there is no endpoint, or none that
- * accepts signatures. Callers without a key must not be able to tell these apart. Returns a refusal if the endpoint is withheld.
- */
-export const matchSigned = (head: RequestHead, table: RoutingTable): Route | Refusal | undefined => {
-  const project = table.projectAt(head.projectUri);
-  if (project === undefined) return undefined;
-  const endpoint = table.endpointPaths(project.uid)?.find(head.method, head.path);
-  const account = table.account(project.accountUid);
-  if (endpoint?.credential === undefined || account === undefined) return undefined;
-  return routeTo(head, account, project, endpoint);
 };

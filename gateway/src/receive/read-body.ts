@@ -1,3 +1,4 @@
+import type { Holding } from '@standin/contract';
 import { GatheredBytes } from '@standin/egress';
 import type { ByteBudget } from '../request/byte-budget.ts';
 import type { Arriving, Exchange } from '../request/exchange.ts';
@@ -7,8 +8,8 @@ import type { RequestHead } from '../request/request-head.ts';
 export interface ReadBodyOptions {
   readonly bodyBytesMax: number;
   readonly budget: ByteBudget;
-  /** The namespace whose share of the budget the bytes belong to. */
-  readonly namespace: string;
+  /** What the request has of the budget. The caller disposes of it. */
+  readonly memory: Holding;
   /**
    * Whether the bytes are reserved when the head declares them (by default), or as they are received. The head of an unauthenticated
    * request must not be enough to exhaust a budget.
@@ -16,6 +17,8 @@ export interface ReadBodyOptions {
   readonly reserves?: 'declared' | 'received';
   /** Called with each part of the body as it is received. */
   readonly onBytes?: (bytes: Uint8Array) => void;
+  /** The body, if it has been read. */
+  readonly received?: Uint8Array | undefined;
 }
 
 /** Returned if the caller closed the connection before its request was complete, so that no response is possible. */
@@ -39,8 +42,7 @@ const tooLarge = (bodyBytesMax: number): Refusal =>
   });
 
 /**
- * Reads the whole body as bytes, regardless of the method and content type. Reserves the bytes in the budget. If the result is a
- * body, the bytes stay reserved until the pipeline releases them.
+ * Reads the whole body as bytes, regardless of the method and content type. Adds them to `memory`.
  */
 export const readBody = (
   exchange: Exchange,
@@ -48,11 +50,12 @@ export const readBody = (
   options: ReadBodyOptions,
 ): Promise<Uint8Array | Refusal | typeof GONE> | Uint8Array | Refusal => {
   const { contentLength, isChunked } = head;
-  const { bodyBytesMax, budget, namespace, reserves = 'declared' } = options;
+  const { bodyBytesMax, budget, memory, reserves = 'declared', received } = options;
+  if (received !== undefined) return memory.take(received.length) ? received : noRoom(budget);
   if (contentLength === 0 && !isChunked) return NOTHING;
   if (contentLength > bodyBytesMax) return tooLarge(bodyBytesMax);
   const takenBytes = reserves === 'declared' ? contentLength : 0;
-  if (!budget.take(namespace, takenBytes)) return noRoom(budget);
+  if (!memory.take(takenBytes)) return noRoom(budget);
   exchange.askForBody();
   return new Promise((resolve) => {
     new BodyReader(exchange, { ...options, takenBytes, resolve }).start();
@@ -85,11 +88,11 @@ class BodyReader implements Arriving {
   }
 
   refuse(refusal: Refusal): void {
-    this.#fail(refusal);
+    this.#settle(refusal);
   }
 
   gone(): void {
-    this.#fail(GONE);
+    this.#settle(GONE);
   }
 
   #add(chunk: Buffer): void {
@@ -97,7 +100,7 @@ class BodyReader implements Arriving {
     const { bodyBytesMax, onBytes } = this.#options;
     this.#bytes += chunk.length;
     if (this.#bytes > bodyBytesMax) {
-      this.#fail(tooLarge(bodyBytesMax));
+      this.#settle(tooLarge(bodyBytesMax));
       return;
     }
     if (!this.#reserve()) return;
@@ -107,25 +110,18 @@ class BodyReader implements Arriving {
 
   /** Reserves the bytes that have arrived. Returns false if the request is refused. */
   #reserve(): boolean {
-    const { budget, namespace } = this.#options;
+    const { budget, memory } = this.#options;
     const missingBytes = this.#bytes - this.#takenBytes;
     if (missingBytes <= 0) return true;
-    if (!budget.take(namespace, missingBytes)) this.#fail(noRoom(budget, true));
+    if (memory.take(missingBytes)) this.#takenBytes = this.#bytes;
+    else this.#settle(noRoom(budget, true));
     // The budget may have refused this request to make room.
-    else if (this.#isSettled) budget.free(namespace, missingBytes);
-    else this.#takenBytes = this.#bytes;
     return !this.#isSettled;
   }
 
   #finish(): void {
     this.#exchange.hasUnreadBody = false;
     this.#settle(this.#gathered.bytes());
-  }
-
-  #fail(result: Refusal | typeof GONE): void {
-    if (this.#isSettled) return;
-    this.#options.budget.free(this.#options.namespace, this.#takenBytes);
-    this.#settle(result);
   }
 
   #settle(result: Uint8Array | Refusal | typeof GONE): void {

@@ -1,7 +1,7 @@
 import { METHODS as NODE_METHODS, STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Socket, type AddressInfo } from 'node:net';
 import type { HeaderPair, RejectionCode } from '@standin/contract';
-import { ownMember } from '@standin/contract';
+import { Holding, ownMember } from '@standin/contract';
 import Fastify, { type FastifyInstance } from 'fastify';
 import type { ByteBudget } from '../request/byte-budget.ts';
 import { httpDate } from '../request/clock.ts';
@@ -91,6 +91,7 @@ class Connection implements CallerConnection {
   readonly socket: Socket;
   readonly scanner = new HeadScanner();
   namespace = '';
+  place: Holding | undefined;
   /** Stored because a closed socket has no peer address. */
   readonly peerAddress: string;
   arriving: Arriving | undefined;
@@ -104,10 +105,7 @@ class Connection implements CallerConnection {
   readonly #onFragmented: () => void;
   /** What was received after the end of the latest request. */
   #ahead: Buffer = NOTHING;
-  /** The memory that it takes, in `#budget` for `#holder`. */
-  #aheadBytes = 0;
-  #budget: ByteBudget;
-  #holder = '';
+  #aheadMemory: Holding;
   /** Runs while the connection is not read. */
   #probe: NodeJS.Timeout | undefined;
 
@@ -119,7 +117,7 @@ class Connection implements CallerConnection {
     this.socket = socket;
     this.peerAddress = plainAddress(socket.remoteAddress ?? '');
     this.#options = options;
-    this.#budget = options.unauthenticated;
+    this.#aheadMemory = new Holding(options.unauthenticated, '');
     this.#onFragmented = () => onFragmented(this);
     // Node has just added its parser as the only listener. It gets the bytes of one request at a time.
     const [parse] = socket.listeners('data');
@@ -131,6 +129,7 @@ class Connection implements CallerConnection {
     socket.once('close', () => {
       clearInterval(this.#probe);
       this.#keep(NOTHING);
+      this.place?.[Symbol.dispose]();
       this.arriving?.gone();
       for (const closed of this.onClosed) closed();
     });
@@ -190,7 +189,7 @@ class Connection implements CallerConnection {
 
   /** Keeps these bytes, instead of others, for when the response to the latest request is sent. */
   #keep(ahead: Buffer): void {
-    if (ahead.length === 0 && this.#aheadBytes === 0) return;
+    if (ahead.length === 0 && this.#aheadMemory.amount === 0) return;
     this.#ahead = this.isBroken || this.socket.destroyed ? NOTHING : compact(ahead);
     const isPaused = this.#ahead.length >= AHEAD_BYTES_MAX;
     if (!this.#count(isPaused ? this.#ahead.buffer.byteLength + AHEAD_BYTES_MAX : this.#ahead.buffer.byteLength)) {
@@ -202,15 +201,13 @@ class Connection implements CallerConnection {
 
   /** Counts this much memory for what is ahead. Returns false if there is no room for it. Never takes again what it has. */
   #count(bytes: number): boolean {
-    if (this.#aheadBytes === 0) {
-      this.#holder = this.namespace;
-      this.#budget = this.namespace === '' ? this.#options.unauthenticated : this.#options.budget;
+    if (this.#aheadMemory.amount === 0) {
+      const { budget, unauthenticated } = this.#options;
+      this.#aheadMemory = new Holding(this.namespace === '' ? unauthenticated : budget, this.namespace);
     }
-    const grown = bytes - this.#aheadBytes;
-    if (grown < 0) this.#budget.free(this.#holder, -grown);
-    else if (bytes <= AHEAD_BYTES_KEPT) this.#budget.add(this.#holder, grown);
-    else if (grown > 0 && !this.#budget.take(this.#holder, grown)) return false;
-    this.#aheadBytes = bytes;
+    const grown = bytes - this.#aheadMemory.amount;
+    if (grown > 0 && bytes > AHEAD_BYTES_KEPT) return this.#aheadMemory.take(grown);
+    this.#aheadMemory.add(grown);
     return true;
   }
 }

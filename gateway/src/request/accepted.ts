@@ -19,6 +19,8 @@ export interface AuthenticatedBySignature {
   readonly secretId: string;
   /** The provider's id of the delivery, in latin1. Empty if the scheme has none. */
   readonly deliveryId: string;
+  /** The whole body, which is signed. */
+  readonly body: Uint8Array;
 }
 
 export type Authenticated = AuthenticatedByKey | AuthenticatedBySignature;
@@ -44,10 +46,6 @@ export interface Accepted {
   readonly route: Route;
   readonly responder: Responder;
   readonly permit: Permit;
-  /**
-   * Must be called when the request is recorded or refused. Until then, the gateway does not acknowledge later revocations of keys.
-   */
-  readonly settle: () => void;
   /** Microseconds from the arrival of the head to the end of the request. */
   readonly requestUs: number;
 }

@@ -8,38 +8,18 @@ const ROWS = '';
  * share one limit because they use the same memory, and each namespace has a share of it. Rows are counted separately because requests
  * are refused with a different code if rows cause the shortage.
  */
-export class ByteBudget {
-  readonly pool: SharedPool;
-
-  constructor(bytesMax: number) {
-    this.pool = new SharedPool(bytesMax);
-  }
-
+export class ByteBudget extends SharedPool {
   get receivedBytes(): number {
-    return this.pool.used - this.unrecordedBytes;
+    return this.used - this.unrecordedBytes;
   }
 
   get unrecordedBytes(): number {
-    return this.pool.heldBy(ROWS);
+    return this.heldBy(ROWS);
   }
 
   /** Whether rows that wait for the disk use more than half of the budget, so that they rather than traffic cause a shortage. */
   get isFullOfRows(): boolean {
-    return this.unrecordedBytes > this.pool.capacity / 2;
-  }
-
-  /** Reserves bytes for a request to a namespace. Returns false if the namespace's share is used up. */
-  take(namespace: string, bytes: number): boolean {
-    return this.pool.take(namespace, bytes);
-  }
-
-  /** Adds bytes of an accepted exchange even if there is no room, because an accepted exchange must not fail. */
-  add(namespace: string, bytes: number): void {
-    this.pool.add(namespace, bytes);
-  }
-
-  free(namespace: string, bytes: number): void {
-    this.pool.free(namespace, bytes);
+    return this.unrecordedBytes > this.capacity / 2;
   }
 
   /**
@@ -47,14 +27,15 @@ export class ByteBudget {
    * contains a copy of them.
    */
   hasRoomForRow(bytes: number, copiedBytes: number): boolean {
-    return this.pool.used - copiedBytes + bytes <= this.pool.capacity;
+    return this.used - copiedBytes + bytes <= this.capacity;
   }
 
+  /** Adds the bytes of a row that waits for the disk. */
   addRow(bytes: number): void {
-    this.pool.add(ROWS, bytes);
+    this.add(ROWS, bytes);
   }
 
   freeRows(bytes: number): void {
-    this.pool.free(ROWS, bytes);
+    this.free(ROWS, bytes);
   }
 }

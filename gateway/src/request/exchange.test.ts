@@ -11,7 +11,14 @@ const BODY = Buffer.alloc(64 * 1024 * 1024);
 test('a response whose caller reads it slowly ends with the exchange, although the caller never stops reading', async () => {
   const server = createServer((request, response) => {
     const { socket } = request;
-    const connection = { socket, peerAddress: '', namespace: '', arriving: undefined, onClosed: new Set<() => void>() };
+    const connection = {
+      socket,
+      peerAddress: '',
+      namespace: '',
+      place: undefined,
+      arriving: undefined,
+      onClosed: new Set<() => void>(),
+    };
     const limits = { responseStallTimeoutMs: 500, exchangeTimeoutMs: TIMEOUT_MS };
     const exchange = new Exchange(request, response, { connection, ...limits });
     exchange.hasUnreadBody = false;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { CorsConfig, HeaderPair, ProjectConfig } from '@standin/contract';
+import type { CorsConfig, HeaderPair, Holding, ProjectConfig } from '@standin/contract';
 import { httpDate, wallClockUs } from './clock.ts';
 import { withCors } from './cors.ts';
 import type { Refusal } from './refusal.ts';
@@ -31,6 +31,8 @@ export interface CallerConnection {
   readonly peerAddress: string;
   /** The namespace of the latest request with a valid credential. Empty if there is none. */
   namespace: string;
+  /** Its place among the connections of that namespace. */
+  place: Holding | undefined;
   /** The reader of the body that is arriving. */
   arriving: Arriving | undefined;
   /** Called when the connection is closed. */
@@ -59,10 +61,10 @@ export class Exchange {
   readonly receivedAtUs: number;
   /** The namespace whose shares the request counts towards. Empty until the request is matched. */
   namespace = '';
-  /** Whether it counts among the requests of the namespace. */
-  hasPlace = false;
-  /** Bytes of the head and the response that are reserved in the byte budget. */
-  heldBytes = 0;
+  /** Its place among the requests of the namespace, until its response is sent. */
+  place: Holding | undefined;
+  /** The memory of the head and the response, until the response is sent. */
+  memory: Holding | undefined;
   /** Whether part of the body may be unread. */
   hasUnreadBody = true;
   /** Whether the caller waits for `100 Continue` before it sends its body. */

@@ -20,7 +20,7 @@ const byKey: AuthenticatedByKey = {
   fingerprint: '',
   holders: tableWith().accountsWithKey(sha256(KEY)),
 };
-const bySecret: Authenticated = { kind: 'signature', secretId: 'second', deliveryId: '' };
+const bySecret: Authenticated = { kind: 'signature', secretId: 'second', deliveryId: '', body: Buffer.alloc(0) };
 
 const routeTo = (path: string): Route => {
   const route = match({ method: 'POST', path, projectUri: URI } as RequestHead, byKey, tableWith());

@@ -1,4 +1,4 @@
-import { SharedPool } from '@standin/contract';
+import { SharedPool, type Holding } from '@standin/contract';
 import { ByteBudget } from '../request/byte-budget.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { retryLater } from '../request/refusal.ts';
@@ -9,6 +9,11 @@ const DISPLACED = retryLater('overloaded', {
   closes: true,
 });
 
+/** What an unauthenticated request has: a place, and memory for its head and body. Disposing of it gives both back. */
+interface Room extends Disposable {
+  readonly memory: Holding;
+}
+
 /**
  * The room for requests whose signature can be verified only when their body has arrived. If a namespace's share is used up, its oldest
  * request is refused instead of the new one. Otherwise, unauthenticated clients that send slowly could occupy all of it, while most
@@ -16,8 +21,8 @@ const DISPLACED = retryLater('overloaded', {
  */
 export class UnauthenticatedBudget extends ByteBudget {
   readonly requests: SharedPool;
-  /** The size of each request's head in bytes, by namespace, in the order of arrival. */
-  readonly #waiting = new Map<string, Map<Exchange, number>>();
+  /** The requests of each namespace, in the order of arrival. */
+  readonly #waiting = new Map<string, Map<Exchange, Room>>();
   #displaced = 0;
 
   constructor(bytesMax: number, requestsMax: number) {
@@ -30,27 +35,27 @@ export class UnauthenticatedBudget extends ByteBudget {
     return this.#displaced;
   }
 
-  /** Adds a request to a namespace with the bytes of its head. Returns false if there is no room. */
-  enter(exchange: Exchange, namespace: string, headerBytes: number): boolean {
-    while (!this.requests.take(namespace)) if (!this.#displaceOldest(namespace)) return false;
-    if (!this.take(namespace, headerBytes)) {
-      this.requests.free(namespace);
-      return false;
+  /** Adds a request to a namespace with the bytes of its head. Returns undefined if there is no room. */
+  enter(exchange: Exchange, namespace: string, headerBytes: number): Room | undefined {
+    let place: Holding | undefined;
+    while ((place = this.requests.hold(namespace)) === undefined)
+      if (!this.#displaceOldest(namespace)) return undefined;
+    const memory = this.hold(namespace, headerBytes);
+    if (memory === undefined) {
+      place[Symbol.dispose]();
+      return undefined;
     }
-    const waiting = this.#waiting.get(namespace) ?? new Map<Exchange, number>();
-    this.#waiting.set(namespace, waiting.set(exchange, headerBytes));
-    return true;
-  }
-
-  /** Removes a request, unless it was displaced. */
-  leave(exchange: Exchange, namespace: string): void {
-    const waiting = this.#waiting.get(namespace);
-    const headerBytes = waiting?.get(exchange);
-    if (waiting === undefined || headerBytes === undefined) return;
-    waiting.delete(exchange);
-    if (waiting.size === 0) this.#waiting.delete(namespace);
-    this.free(namespace, headerBytes);
-    this.requests.free(namespace);
+    const waiting = this.#waiting.get(namespace) ?? new Map<Exchange, Room>();
+    const room: Room = {
+      memory,
+      [Symbol.dispose]: () => {
+        if (waiting.delete(exchange) && waiting.size === 0) this.#waiting.delete(namespace);
+        memory[Symbol.dispose]();
+        place[Symbol.dispose]();
+      },
+    };
+    this.#waiting.set(namespace, waiting.set(exchange, room));
+    return room;
   }
 
   override take(namespace: string, bytes: number): boolean {
@@ -60,10 +65,11 @@ export class UnauthenticatedBudget extends ByteBudget {
 
   /** Returns false if the namespace has no request. */
   #displaceOldest(namespace: string): boolean {
-    const [oldest] = this.#waiting.get(namespace)?.keys() ?? [];
+    const [oldest] = this.#waiting.get(namespace) ?? [];
     if (oldest === undefined) return false;
-    this.leave(oldest, namespace);
-    oldest.connection.arriving?.refuse(DISPLACED);
+    const [{ connection }, room] = oldest;
+    room[Symbol.dispose]();
+    connection.arriving?.refuse(DISPLACED);
     this.#displaced++;
     return true;
   }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SharedPool } from './shared-pool.ts';
 
 /** Takes one at a time for each holder in turn until nobody gets more. Returns what each holder got. */
@@ -105,4 +105,28 @@ test('forgets holders that have nothing', () => {
     pool.free(`address-${index}`);
   }
   expect([pool.used, pool.largestShare, pool.heldBy('kept')]).toEqual([1, 1, 1]);
+});
+
+describe('a holding', () => {
+  test('gives everything back at the end of its scope, also if an error ends it, and only once', () => {
+    const pool = new SharedPool(10);
+    const fail = (): void => {
+      using holding = pool.hold('a', 2);
+      expect([holding?.take(2), holding?.take(4), holding?.amount]).toEqual([true, false, 4]);
+      holding?.add(8);
+      holding?.add(-1);
+      expect([pool.heldBy('a'), pool.refused]).toEqual([11, 1]);
+      holding?.[Symbol.dispose]();
+      expect(pool.used).toBe(0);
+      holding?.add(3);
+      throw new Error('failed');
+    };
+    expect(fail).toThrow('failed');
+    expect(pool.used).toBe(0);
+  });
+
+  test('does not exist if the share is used up', () => {
+    const pool = new SharedPool(2);
+    expect([pool.hold('a')?.amount, pool.hold('a'), pool.used, pool.refused]).toEqual([1, undefined, 1, 1]);
+  });
 });

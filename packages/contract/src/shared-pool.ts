@@ -66,6 +66,12 @@ export class SharedPool {
     return true;
   }
 
+  /** Takes an amount like `take`, until the result is disposed of. Returns undefined if the holder's share is used up. */
+  hold(holder: string, amount = 1): Holding | undefined {
+    const holding = new Holding(this, holder);
+    return holding.take(amount) ? holding : undefined;
+  }
+
   /** Adds an amount that cannot be refused. It counts like any other. */
   add(holder: string, amount: number): void {
     this.#holderShare(holder).amount += amount;
@@ -91,5 +97,38 @@ export class SharedPool {
   #sweep(): void {
     for (const [holder, { amount }] of this.#shares) if (amount === 0) this.#shares.delete(holder);
     this.#sweptAt = Math.max(SHARES_SWEPT_AT, 2 * this.#shares.size);
+  }
+}
+
+/** What one holder has of a pool for one purpose. Disposing of it gives all of it back. */
+export class Holding implements Disposable {
+  readonly #pool: SharedPool;
+  readonly #holder: string;
+  #amount = 0;
+
+  constructor(pool: SharedPool, holder: string) {
+    this.#pool = pool;
+    this.#holder = holder;
+  }
+
+  get amount(): number {
+    return this.#amount;
+  }
+
+  /** Returns false, and takes nothing, if the holder's share is used up. */
+  take(amount: number): boolean {
+    if (!this.#pool.take(this.#holder, amount)) return false;
+    this.#amount += amount;
+    return true;
+  }
+
+  /** Adds an amount that cannot be refused, or gives some of it back if the amount is negative. */
+  add(amount: number): void {
+    this.#pool.add(this.#holder, amount);
+    this.#amount += amount;
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#amount !== 0) this.add(-this.#amount);
   }
 }

@@ -9,7 +9,7 @@ import {
   upstreamHeaders,
 } from '../../../gateway/src/forward/upstream-headers.ts';
 import { compile } from '../../../gateway/src/config/compile.ts';
-import { match, matchSigned } from '../../../gateway/src/match/match.ts';
+import { match } from '../../../gateway/src/match/match.ts';
 import { RoutingTable } from '../../../gateway/src/match/routing-table.ts';
 import { BodySkipper } from '../../../gateway/src/receive/body-skipper.ts';
 import { HeadScanner } from '../../../gateway/src/receive/head-scanner.ts';
@@ -181,18 +181,14 @@ export const GATEWAY: readonly GrowthEntry[] = [
   {
     of: 'gateway/src/match/match.ts#match',
     limit: TARGET,
-    run: (text) =>
+    run: (text) => {
       match(
         requestHead(text),
         { kind: 'key' as const, holders: [{ uid: 'a' } as never], fingerprint: '', keySha256: '' },
         table,
-      ),
-    near: PATHS,
-  },
-  {
-    of: 'gateway/src/match/match.ts#matchSigned',
-    limit: TARGET,
-    run: (text) => matchSigned(requestHead(text), table),
+      );
+      match(requestHead(text), undefined, table);
+    },
     near: PATHS,
   },
   {
