@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { SharedPool } from '@standin/contract';
+import { Holding, SharedPool } from '@standin/contract';
 import type { Pools } from './pools.ts';
 
 /** Thrown if a body exceeds a limit. */
@@ -48,18 +48,12 @@ export const bodyReader = ({
   pools?.set('request_bodies', held);
   return async function* (request, response, { bytesMax, findHolder }) {
     if (Number(request.headers['content-length'] ?? 0) > bytesMax) throw new BodyRefusal('too_large');
-    const holder = await findHolder();
-    let bytes = 0;
-    const release = (): void => {
-      held.free(holder, bytes);
-      bytes = 0;
-    };
-    response.once('close', release);
+    const memory = new Holding(held, await findHolder());
+    response.once('close', () => memory[Symbol.dispose]());
     // By default, leaving the loop destroys the request. `discardRest` still needs the request.
     for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      if (bytes + chunk.length > bytesMax) throw new BodyRefusal('too_large');
-      if (!held.take(holder, chunk.length)) throw new BodyRefusal('busy');
-      bytes += chunk.length;
+      if (memory.amount + chunk.length > bytesMax) throw new BodyRefusal('too_large');
+      if (!memory.take(chunk.length)) throw new BodyRefusal('busy');
       yield chunk;
     }
   };

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { SharedPool } from '@standin/contract';
+import { Holding, SharedPool } from '@standin/contract';
 import type { Pools } from './pools.ts';
 
 /**
@@ -22,19 +22,15 @@ export const unreceivedBytes = ({
   const unreceived = new SharedPool(bytesMax);
   pools?.set('unreceived_bytes', unreceived);
   return (response, holder) => {
-    let bytes = 0;
-    const free = (): void => {
-      unreceived.free(holder, bytes);
-      bytes = 0;
-    };
+    const memory = new Holding(unreceived, holder);
+    const free = (): void => memory[Symbol.dispose]();
     response.on('drain', free).once('close', free);
     return (part) => {
       const partBytes = Buffer.byteLength(part);
       // Node keeps up to 64 KiB for each response. Small responses need no share, so that slow clients cannot prevent them.
       const isSmall = response.writableLength + partBytes < response.writableHighWaterMark;
       if (response.destroyed) return true;
-      if (!isSmall && !unreceived.take(holder, partBytes)) return false;
-      if (!isSmall) bytes += partBytes;
+      if (!isSmall && !memory.take(partBytes)) return false;
       if (response.write(part)) free();
       return true;
     };

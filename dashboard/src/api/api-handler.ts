@@ -150,10 +150,10 @@ const limitReaders = (pools?: Pools) => {
     work: () => Promise<Answer>,
   ): Promise<Answer> => {
     if (!problems.includes('too_many_readers')) return work();
-    const holder = await findHolder();
-    if (!readers.take(holder)) throw new ApiProblem('too_many_readers');
-    if (response.destroyed) readers.free(holder);
-    else response.once('close', () => readers.free(holder));
+    const place = readers.hold(await findHolder());
+    if (place === undefined) throw new ApiProblem('too_many_readers');
+    if (response.destroyed) place[Symbol.dispose]();
+    else response.once('close', () => place[Symbol.dispose]());
     return work();
   };
 };

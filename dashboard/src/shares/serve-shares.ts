@@ -84,8 +84,8 @@ export const serveShares = ({
     response: Response,
     address: string,
   ): Promise<OpenedShare | 'refused' | undefined> => {
-    const network = clientNetwork(address);
-    if (!lookups.take(network)) {
+    using place = lookups.hold(clientNetwork(address));
+    if (place === undefined) {
       refuse(response, 503, 1, 'Too many links are being opened. Try again shortly.');
       return 'refused';
     }
@@ -101,8 +101,6 @@ export const serveShares = ({
       logger.warn({ err: error }, 'shared link lookup failed');
       refuse(response, 503, 5, 'This request is temporarily unavailable. Try again shortly.');
       return 'refused';
-    } finally {
-      lookups.free(network);
     }
   };
 

@@ -81,12 +81,9 @@ export class ShareCache {
   async get(link: CachedLink, make: () => Promise<SharedExchange | undefined>): Promise<SharedExchange | undefined> {
     const { namespace } = link;
     if (this.isReady(link)) return this.#getOrMake(link, make);
-    if (!this.#waiting.take(namespace)) throw new WorkRefused('Busy');
-    try {
-      return await this.#getOrMake(link, make);
-    } finally {
-      this.#waiting.free(namespace);
-    }
+    using place = this.#waiting.hold(namespace);
+    if (place === undefined) throw new WorkRefused('Busy');
+    return await this.#getOrMake(link, make);
   }
 
   async #getOrMake(
@@ -100,7 +97,8 @@ export class ShareCache {
       return known.exchange;
     }
     this.drop(tokenSha256);
-    if (!this.#making.take(namespace)) throw new WorkRefused('Busy');
+    using place = this.#making.hold(namespace);
+    if (place === undefined) throw new WorkRefused('Busy');
     const kept: Kept = { identity, namespace, exchange: make() };
     this.#kept.set(tokenSha256, kept);
     try {
@@ -112,8 +110,6 @@ export class ShareCache {
       const isFinal = error instanceof WorkRefused && error.reason !== 'Busy';
       this.#settle(tokenSha256, kept, isFinal ? 0 : undefined);
       throw error;
-    } finally {
-      this.#making.free(namespace);
     }
   }
 

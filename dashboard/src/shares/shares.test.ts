@@ -315,6 +315,15 @@ describe('ShareCache', () => {
     expect(await cache.get(link('b'), () => made.promise)).toBe(await first);
   });
 
+  it('gives the place of work back that fails before it begins', async () => {
+    const cache = new ShareCache({ makingMax: 1 });
+    const fails = () => {
+      throw new Error('broken');
+    };
+    await expect(cache.get(link('a'), fails)).rejects.toThrow('broken');
+    expect(await cache.get(link('a'), () => Promise.resolve(undefined))).toBeUndefined();
+  });
+
   it('leaves places for the links of other namespaces', async () => {
     const cache = new ShareCache({ makingMax: 2, waitingMax: 4 });
     const made = Promise.withResolvers<SharedExchange>();

@@ -42,17 +42,14 @@ export class FairQueue {
    */
   async run<T>(holder: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     signal?.throwIfAborted();
-    if (!this.calls.take(holder)) throw this.#options.refusal();
+    using place = this.calls.hold(holder);
+    if (place === undefined) throw this.#options.refusal();
+    await this.#turn(holder, signal);
     try {
-      await this.#turn(holder, signal);
-      try {
-        return await work();
-      } finally {
-        this.running.free(holder);
-        this.#begin();
-      }
+      return await work();
     } finally {
-      this.calls.free(holder);
+      this.running.free(holder);
+      this.#begin();
     }
   }
 
