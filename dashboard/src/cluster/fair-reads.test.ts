@@ -1,5 +1,10 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { SourceError } from '@standin/contract';
-import { expect, it } from 'vitest';
+import { openLogStore } from '@standin/logstore';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { ClusterUser } from './cluster-user.ts';
 import { testUser } from './cluster-user.testing.ts';
 import { fairReads, type LogReads } from './fair-reads.ts';
@@ -40,6 +45,39 @@ it('reads for other users while one user has many slow queries', async () => {
   }
   for (const end of begun) end();
   expect(await Promise.all(slow)).toHaveLength(20);
+});
+
+/** Starts a ClickHouse that counts, and whose responses to polls do not arrive. */
+const startHangingPolls = async () => {
+  let polls = 0;
+  const server = createServer((request, response) => {
+    void text(request).then((sql) => {
+      if (sql.includes('inserted_at')) polls += 1;
+      else response.end(Buffer.alloc(8));
+    });
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const store = openLogStore({ url, username: 'standin', password: '', database: 'standin' });
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    server.close();
+    await store.close();
+  });
+  return { store, polls: () => polls };
+};
+
+it('reads for other users while one user follows many projects', async () => {
+  const { store, polls } = await startHangingPolls();
+  const readsFor = fairReads(store);
+  const as = (holder: string) => readsFor(testUser({}, { findHolder: () => Promise.resolve(holder) }));
+  for (let project = 0; project < 100; project += 1)
+    as('ada').follow({ projectUid: `project-${project}`, pollIntervalMs: 1 });
+  await vi.waitFor(() => expect(polls()).toBe(5));
+  expect(await as('bob').count({ projectUid: 'uid' })).toBe(0);
+  // A project that both follow is polled in the turn of the other user.
+  as('bob').follow({ projectUid: 'project-99', pollIntervalMs: 1 });
+  await vi.waitFor(() => expect(polls()).toBe(6));
 });
 
 it('takes no turn for an export whose client does not read', async () => {

@@ -16,9 +16,8 @@ const busy = (message: string): LogStoreError => new LogStoreError(message, { ki
 
 /**
  * Creates a function that limits the queries of each user, because all users share the connections to ClickHouse. One user can have half
- * of them. A query that waits is dropped if its user leaves. Reads that wait too long, or
- * for whose result the user has no memory left, reject with `LogStoreError`. `follow` is not
- * limited, because readers share its queries.
+ * of them. A query that waits is dropped if its user leaves. Reads that wait too long, or for whose result the user has no memory left,
+ * reject with `LogStoreError`. The polls of `follow` wait for their turn, too.
  */
 export const fairReads = (
   store: LogReads,
@@ -56,7 +55,11 @@ export const fairReads = (
     const { replays } = store;
     return {
       summaries,
-      follow: (options) => store.follow(options),
+      follow: (options) =>
+        store.follow({
+          ...options,
+          inTurn: async (poll, signal) => queue.run(await user.findHolder(), poll, signal),
+        }),
       entries: (summaries) => stepwise(store.entries(summaries), { user, inTurn }),
       get: (id) => held(() => store.get(id)),
       row: (id) => held(() => store.row(id)),

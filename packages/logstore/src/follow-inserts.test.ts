@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test, vi } from 'vitest';
-import { createInsertFollower, type InsertFeed, type InsertFollower } from './follow-inserts.ts';
+import { createInsertFollower, type FollowOptions, type InsertFeed, type InsertFollower } from './follow-inserts.ts';
 import type { Inserts, InsertsFilter } from './read-inserts.ts';
 
 const T0 = 1_800_000_000_000;
@@ -251,6 +251,79 @@ test('a hanging poll is reported, but its result still counts', async () => {
   await failed;
   answer.resolve({ nowMs: T0, idSums: new Map(), mark: undefined });
   expect(await feed.next()).toEqual([]);
+  feed.close();
+  vi.useRealTimers();
+});
+
+/** The turns of a reader, which come when the test gives them. */
+const newTurns = () => {
+  const waiting = new Set<() => void>();
+  const inTurn: FollowOptions['inTurn'] = async (poll, signal) => {
+    const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+    const begin = (): void => resolve(undefined);
+    waiting.add(begin);
+    signal.addEventListener('abort', () => {
+      waiting.delete(begin);
+      reject(signal.reason as Error);
+    });
+    await promise;
+    waiting.delete(begin);
+    await poll();
+  };
+  const give = (): void => {
+    for (const begin of waiting) begin();
+  };
+  return { waiting, inTurn, give };
+};
+
+test('a poll runs once, in the first turn of a reader, even of one that came while it waited', async () => {
+  const stand = newStand();
+  const crowded = newTurns();
+  const first = stand.follow({ projectUid: 'p', pollIntervalMs: 1, inTurn: crowded.inTurn });
+  const second = stand.follow({ projectUid: 'p', pollIntervalMs: 1, inTurn: crowded.inTurn });
+  await turn();
+  expect(stand.asked).toHaveLength(0);
+  expect(crowded.waiting.size).toBe(2);
+  const third = open(stand);
+  for (const feed of [first, second, third]) expect(await told(feed)).toEqual([]);
+  // The later polls run in the turns of the third reader.
+  stand.answer(500, { 100: 1 });
+  for (const feed of [first, second, third]) expect(await told(feed)).toEqual([100]);
+  third.close();
+  await turn();
+  await vi.waitFor(() => expect(crowded.waiting.size).toBe(2));
+  const asked = stand.asked.length;
+  stand.answer(900, { 100: 1, 800: 2 });
+  crowded.give();
+  for (const feed of [first, second]) expect(await told(feed)).toEqual([800]);
+  expect(stand.asked).toHaveLength(asked + 1);
+  first.close();
+  second.close();
+  expect(crowded.waiting.size).toBe(0);
+});
+
+test('a poll without a turn is reported, and polling continues', async () => {
+  const stand = newStand();
+  let isRefused = true;
+  const inTurn: FollowOptions['inTurn'] = (poll) => (isRefused ? Promise.reject(new Error('busy')) : poll());
+  const feed = stand.follow({ projectUid: 'p', pollIntervalMs: 1, inTurn });
+  await expect(feed.next()).rejects.toThrow('busy');
+  expect(stand.asked).toHaveLength(0);
+  isRefused = false;
+  await vi.waitFor(async () => expect(await told(feed)).toEqual([]));
+  feed.close();
+});
+
+test('a poll that waits long for its turn is reported', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const stand = newStand();
+  const { inTurn, give } = newTurns();
+  const feed = stand.follow({ projectUid: 'p', pollIntervalMs: 1, inTurn });
+  const failed = expect(feed.next()).rejects.toMatchObject({ code: 'EBUSY', kind: 'retryable' });
+  vi.advanceTimersByTime(5_000);
+  await failed;
+  give();
+  expect(await told(feed)).toEqual([]);
   feed.close();
   vi.useRealTimers();
 });

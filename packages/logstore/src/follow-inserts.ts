@@ -20,7 +20,14 @@ export interface InsertFeed {
 export interface FollowOptions extends InsertScope {
   /** The shortest interval between two polls. If a project has several readers, the smallest value applies. */
   readonly pollIntervalMs: number;
+  /**
+   * Calls a poll in the reader's turn. The poll never rejects. If a project has several readers, each poll waits for the turns of all
+   * of them, and runs in the first one. `signal` then aborts, as it does when polling ends. By default, polls do not wait.
+   */
+  readonly inTurn?: PollInTurn | undefined;
 }
+
+type PollInTurn = (poll: () => Promise<void>, signal: AbortSignal) => Promise<void>;
 
 /** The part of ClickHouse that pollers use. */
 export interface InsertSource {
@@ -46,11 +53,17 @@ const WIDE_EVERY_MS = 10_000;
  * Replicas that serve reads lag less (ClickHouse's `max_replica_delay_for_distributed_queries`, 300 s).
  */
 const WIDE_QUIET_MS = 600_000;
-/** A poll takes a few milliseconds. A poll that takes this long is reported as a failure, but the poller still waits for it. */
+/**
+ * A poll takes a few milliseconds. A poll that takes this long, including the wait for its turn, is reported as a failure, but the
+ * poller still waits for it.
+ */
 const SILENCE_MS = 5_000;
+
+type FeedOptions = Pick<FollowOptions, 'pollIntervalMs' | 'inTurn'>;
 
 class Feed implements InsertFeed {
   readonly pollIntervalMs: number;
+  readonly inTurn: PollInTurn;
   readonly #onClose: (feed: Feed) => void;
   #stamps = new Set<number>();
   #failure: { readonly error: unknown } | undefined;
@@ -59,8 +72,9 @@ class Feed implements InsertFeed {
   #woken: PromiseWithResolvers<void> = Promise.withResolvers();
   #isClosed = false;
 
-  constructor(pollIntervalMs: number, onClose: (feed: Feed) => void) {
+  constructor({ pollIntervalMs, inTurn = (poll) => poll() }: FeedOptions, onClose: (feed: Feed) => void) {
     this.pollIntervalMs = pollIntervalMs;
+    this.inTurn = inTurn;
     this.#onClose = onClose;
   }
 
@@ -125,6 +139,8 @@ class Poller {
   #hasNews = false;
   /** Whether a poll has failed since the last successful one. */
   #hasFailed = false;
+  /** Makes the poll that is due wait for the turn of another reader, too. Undefined if no poll is due. */
+  #offer: ((feed: Feed) => void) | undefined;
 
   constructor(source: InsertSource, scope: InsertScope) {
     this.#source = source;
@@ -136,8 +152,8 @@ class Poller {
     return this.#feeds.size === 0;
   }
 
-  open(pollIntervalMs: number, onIdle: () => void): InsertFeed {
-    const feed = new Feed(pollIntervalMs, () => {
+  open(options: FeedOptions, onIdle: () => void): InsertFeed {
+    const feed = new Feed(options, () => {
       this.#feeds.delete(feed);
       if (this.isIdle) this.end();
       if (this.isIdle) onIdle();
@@ -145,6 +161,7 @@ class Poller {
     this.#feeds.add(feed);
     // The new reader need not wait for a poll, because the next poll reports all changes since the previous one.
     if (this.#last !== undefined) feed.tell([]);
+    this.#offer?.(feed);
     return feed;
   }
 
@@ -166,12 +183,13 @@ class Poller {
   }
 
   async #poll(startedMs: number): Promise<string | undefined> {
-    const slow = setTimeout(() => this.#fail(noAnswer()), SILENCE_MS);
+    const isWaiting = (): boolean => this.#offer !== undefined;
+    const slow = setTimeout(() => this.#fail(isWaiting() ? noTurn() : noAnswer()), SILENCE_MS);
     try {
       const isWide = startedMs >= this.#widePollAt;
       const sinceMs = this.#sinceMs(isWide);
       const filter: InsertsFilter = { ...this.#scope, sinceMs, lookBackMs: WIDE_OVERLAP_MS };
-      const inserts = await this.#source.read(filter);
+      const inserts = await this.#readInTurn(filter);
       if (isWide) this.#widePollAt = startedMs + WIDE_EVERY_MS;
       if (isWide) this.#hasNews = false;
       if (isWide && sinceMs !== undefined) this.#forgetBefore(sinceMs);
@@ -183,6 +201,42 @@ class Poller {
     } finally {
       clearTimeout(slow);
     }
+  }
+
+  /** Reads in the turn of the first reader that has one, so that a reader who waits long for turns does not delay the others. */
+  #readInTurn(filter: InsertsFilter): Promise<Inserts> {
+    const { promise, resolve, reject } = Promise.withResolvers<Inserts>();
+    const decided = new AbortController();
+    const decide = (): void => {
+      this.#offer = undefined;
+      decided.abort();
+    };
+    const poll = async (): Promise<void> => {
+      if (decided.signal.aborted) return;
+      decide();
+      const inserts = this.#source.read(filter);
+      resolve(inserts);
+      // The turn lasts until the read has ended.
+      await inserts.catch(() => undefined);
+    };
+    const giveUp = (error: unknown): void => {
+      if (decided.signal.aborted) return;
+      decide();
+      reject(error);
+    };
+    let turns = 0;
+    const offer = (feed: Feed): void => {
+      turns += 1;
+      feed.inTurn(poll, decided.signal).catch((error: unknown) => {
+        turns -= 1;
+        if (turns === 0) giveUp(error);
+      });
+    };
+    const { signal } = this.#ended;
+    signal.addEventListener('abort', () => giveUp(signal.reason), { signal: decided.signal });
+    this.#offer = offer;
+    for (const feed of this.#feeds) offer(feed);
+    return promise;
   }
 
   #sinceMs(isWide: boolean): number | undefined {
@@ -252,8 +306,17 @@ const noAnswer = (): LogStoreError =>
     code: 'ETIMEDOUT',
   });
 
-const closedFeed = (pollIntervalMs: number): InsertFeed => {
-  const feed = new Feed(pollIntervalMs, () => undefined);
+const noTurn = (): LogStoreError =>
+  new LogStoreError(
+    `could not follow the log: other queries of the same user take longer than ${SILENCE_MS / 1_000} s`,
+    {
+      kind: 'retryable',
+      code: 'EBUSY',
+    },
+  );
+
+const closedFeed = (options: FeedOptions): InsertFeed => {
+  const feed = new Feed(options, () => undefined);
   feed.close();
   return feed;
 };
@@ -272,12 +335,13 @@ export const createInsertFollower = (source: InsertSource): InsertFollower => {
   const pollers = new Map<string, Poller>();
   let isClosed = false;
   return {
-    follow: ({ pollIntervalMs, ...scope }) => {
-      if (isClosed) return closedFeed(pollIntervalMs);
+    follow: ({ pollIntervalMs, inTurn, ...scope }) => {
+      const options: FeedOptions = { pollIntervalMs, inTurn };
+      if (isClosed) return closedFeed(options);
       const key = scopeKey(scope);
       const running = pollers.get(key);
       const poller = running ?? new Poller(source, scope);
-      const feed = poller.open(pollIntervalMs, () => {
+      const feed = poller.open(options, () => {
         if (pollers.get(key) === poller) pollers.delete(key);
       });
       if (running === undefined) {
