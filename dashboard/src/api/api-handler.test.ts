@@ -93,6 +93,20 @@ describe('a failure', () => {
     expect(api.failures()).toBe(1);
   });
 
+  it('has none of the headers of the list that failed', async () => {
+    const log = {
+      summaries: () => Promise.resolve([SUMMARY]),
+      entries: async function* () {
+        yield await Promise.reject(unavailable());
+      },
+    };
+    await using api = await startApiServer(() => Promise.resolve(backendWith(log)));
+    const response = await fetch(`${api.shop}/requests?limit=1`, { headers: { accept: 'application/x-ndjson' } });
+    expect(response.status).toBe(503);
+    expect(response.headers.get('content-type')).toBe('application/problem+json');
+    expect(response.headers.has('standin-next-cursor')).toBe(false);
+  });
+
   it('cuts off a partial response so that it does not look complete', async () => {
     const log = {
       summaries: () => Promise.resolve([SUMMARY]),
