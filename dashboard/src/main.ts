@@ -75,7 +75,7 @@ const start = async (settings: ClusterDashboardSettings, logger: Logger): Promis
     logger: logger.child({ stage: 'access' }),
     pools,
   });
-  const shares = { source: followClusterShares(ownView('shares'), identities), store, audit };
+  const shares = { source: followClusterShares(ownView('shares'), identities), store: backends.links, audit };
   const buildDir = await ensureDashboardBuild(() => logger.info('building the dashboard'));
   const { service } = settings;
   const dashboard = await runDashboard({ settings, service, access, shares, buildDir, logger, registry, pools });

@@ -19,7 +19,7 @@ it('an audit line has the user, even if the API server did not respond when the 
   };
   const lines: string[] = [];
   const access = clusterAccess({
-    backends: { as: () => backendWith({}), user: () => testUser(client), close: () => Promise.resolve() },
+    backends: { as: () => backendWith({}), user: () => testUser(client) },
     secrets: ['a secret of at least 32 characters'],
     maxAgeMs: 1_000,
     isSecure: true,

@@ -15,7 +15,7 @@ import { createSealer } from './seal.ts';
 import { sessionCookie, type SessionData } from './session-cookie.ts';
 
 export interface ClusterAccessOptions {
-  readonly backends: ClusterBackends;
+  readonly backends: Pick<ClusterBackends, 'as' | 'user'>;
   /** The first secret seals cookies. Any of the secrets can open them. */
   readonly secrets: readonly [string, ...string[]];
   readonly maxAgeMs: number;

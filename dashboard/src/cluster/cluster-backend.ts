@@ -5,11 +5,12 @@ import type { Logger } from 'pino';
 import type { Backend } from '../backend.ts';
 import type { Pools } from '../pools.ts';
 import type { Sender } from '../sender.ts';
+import type { LinkedRequests } from '../shares/public-shares.ts';
 import { AccessReviews } from './access-reviews.ts';
 import { clusterLogs } from './cluster-logs.ts';
 import { clusterResources } from './cluster-resources.ts';
 import { clusterUsers, type ClusterUser } from './cluster-user.ts';
-import { fairReads } from './fair-reads.ts';
+import { fairLinks, fairReads } from './fair-reads.ts';
 import { LiveChanges } from './live-changes.ts';
 import type { Identities } from './identities.ts';
 import type { OperatorClient } from './operator-client.ts';
@@ -41,6 +42,7 @@ export interface ClusterBackends {
   as(token: string, sender: Sender): Backend;
   /** Returns the user with this token, for calls to the API server. */
   user(token: string, sender: Sender): ClusterUser;
+  readonly links: LinkedRequests;
   close(): Promise<void>;
 }
 
@@ -82,6 +84,7 @@ export const clusterBackends = ({
       };
     },
     user: (token, sender) => users.as(token, sender),
+    links: fairLinks(readsFor),
     close: () => users.close(),
   };
 };

@@ -7,7 +7,7 @@ import { openLogStore } from '@standin/logstore';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import type { ClusterUser } from './cluster-user.ts';
 import { testUser } from './cluster-user.testing.ts';
-import { fairReads, type LogReads } from './fair-reads.ts';
+import { fairLinks, fairReads, type LogReads } from './fair-reads.ts';
 
 const settled = () => new Promise(setImmediate);
 
@@ -78,6 +78,26 @@ it('reads for other users while one user follows many projects', async () => {
   // A project that both follow is polled in the turn of the other user.
   as('bob').follow({ projectUid: 'project-99', pollIntervalMs: 1 });
   await vi.waitFor(() => expect(polls()).toBe(6));
+});
+
+it('reads for users while many links of one namespace wait for their requests', async () => {
+  let queries = 0;
+  const log = {
+    replays: {},
+    row: () => Promise.resolve({ id: 'a' }),
+    version: () => {
+      queries += 1;
+      return new Promise(() => undefined);
+    },
+    get: () => Promise.resolve(undefined),
+  } as unknown as LogReads;
+  const readsFor = fairReads(log);
+  const links = fairLinks(readsFor);
+  for (let link = 0; link < 64; link += 1) void links.version('id', 'team');
+  await settled();
+  expect(queries).toBe(5);
+  expect(await readsFor(testUser({})).get('id')).toBeUndefined();
+  expect(await links.row('id', 'other')).toEqual({ id: 'a' });
 });
 
 it('takes no turn for an export whose client does not read', async () => {

@@ -1,11 +1,13 @@
 import { FairQueue, SourceError } from '@standin/contract';
 import { LOG_CONNECTIONS_MAX, LogStoreError, type LogStore } from '@standin/logstore';
 import type { ProjectLog } from '../backend.ts';
+import { namespaceHolder } from '../holders.ts';
 import type { Pools } from '../pools.ts';
+import type { LinkedRequests } from '../shares/public-shares.ts';
 import type { ClusterUser } from './cluster-user.ts';
 
-/** What the pages and programs of a user read from the log. */
-export type LogReads = Pick<LogStore, 'requestsByHour' | 'usage' | Exclude<keyof ProjectLog, 'projectUid'>>;
+/** What the pages, programs and links of a user read from the log. */
+export type LogReads = Pick<LogStore, 'requestsByHour' | 'usage' | 'version' | Exclude<keyof ProjectLog, 'projectUid'>>;
 
 /** Maximum number of running and waiting queries. */
 const CALLS_MAX = 1_000;
@@ -63,6 +65,7 @@ export const fairReads = (
       entries: (summaries) => stepwise(store.entries(summaries), { user, inTurn }),
       get: (id) => held(() => store.get(id)),
       row: (id) => held(() => store.row(id)),
+      version: (id) => inTurn(() => store.version(id)),
       preview: (id, bodyBytesMax) => held(() => store.preview(id, bodyBytesMax)),
       requestBodies: (keys, bodyBytesMax) => held(() => store.requestBodies(keys, bodyBytesMax)),
       count: (filter) => inTurn(() => store.count(filter)),
@@ -78,6 +81,21 @@ export const fairReads = (
         counts: (key) => inTurn(() => replays.counts(key)),
       },
     };
+  };
+};
+
+/** Reads the requests of links in the turns of their namespaces. `ShareCache` limits the memory. */
+export const fairLinks = (readsFor: ReturnType<typeof fairReads>): LinkedRequests => {
+  const { signal } = new AbortController();
+  const readsOfNamespace = (namespace: string): LogReads =>
+    readsFor({
+      findHolder: () => Promise.resolve(namespaceHolder(namespace)),
+      hold: () => Promise.resolve(() => undefined),
+      signal,
+    });
+  return {
+    row: (id, namespace) => readsOfNamespace(namespace).row(id),
+    version: (id, namespace) => readsOfNamespace(namespace).version(id),
   };
 };
 

@@ -29,6 +29,12 @@ export interface PublicShares {
   open(token: string): Promise<OpenedShare | undefined>;
 }
 
+/** Reads captured requests of links. Queries count for the namespace of the link. */
+export interface LinkedRequests {
+  row(requestId: string, namespace: string): ReturnType<LogStore['row']>;
+  version(requestId: string, namespace: string): ReturnType<LogStore['version']>;
+}
+
 /** Finds Shares by the hashes of their tokens. */
 export interface ShareSource {
   /** Returns the current Share with this token, and the uid of its Project. Returns undefined if one of them does not exist. */
@@ -59,7 +65,7 @@ const isAccepted = ({ metadata, status }: ResourceObject): boolean => {
 /** The sources that are needed to look up links and their content. */
 export interface PublicSharesSource {
   readonly source: ShareSource;
-  readonly store: Pick<LogStore, 'row' | 'version'>;
+  readonly store: LinkedRequests;
   /** Receives a line for each opened link. Undefined in local mode. */
   readonly audit?: Audit;
 }
@@ -112,7 +118,7 @@ export const publicShares = ({
 
   const redacted = async (link: WorkingLink): Promise<SharedExchange | undefined> => {
     const { spec, namespace } = link;
-    const row = await store.row(spec.requestId);
+    const row = await store.row(spec.requestId, namespace);
     // A Share must not show a request from another project, even if the Share contains the id of such a request.
     if (row === undefined || !isOwnRow(link, row)) return undefined;
     const own = workers.for(() => namespaceHolder(namespace));
@@ -124,7 +130,7 @@ export const publicShares = ({
       if (!isShareToken(token)) return undefined;
       const tokenSha256 = shareTokenSha256(token);
       const link = await findWorking(tokenSha256);
-      const row = link && (await store.version(link.spec.requestId));
+      const row = link && (await store.version(link.spec.requestId, link.namespace));
       if (link === undefined || row === undefined || !isOwnRow(link, row)) {
         cache.drop(tokenSha256);
         return undefined;
