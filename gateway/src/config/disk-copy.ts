@@ -1,5 +1,6 @@
 import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { formatRevision, isMissingFile, parseRevision, type Revision, type StreamMessage } from '@standin/contract';
 import { replaceFile, syncFolder } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
@@ -9,6 +10,13 @@ import type { ConfigStore } from './config-store.ts';
 
 /** How long after a change the copy is written. Changes within this time are written together. */
 const DEBOUNCE_MS = 1_000;
+/**
+ * After a write, the next one waits until this many times its duration has passed. Otherwise, an Account whose key changes all the time
+ * would keep the disk and the processor busy with copies of the configuration of all Accounts.
+ */
+const REST_FACTOR = 9;
+/** Acknowledgements of revocations wait as well, and must not come later than those of heartbeats. */
+const REST_MS_MAX = 1_000;
 /** The length of the text in one write to the file, which its last line may exceed. V8 frees longer strings late. */
 const WRITE_LENGTH = 65_536;
 
@@ -72,7 +80,9 @@ export class DiskCopy {
   readonly #logger: Logger;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<boolean> = Promise.resolve(true);
-  #isDiscarded = false;
+  /** When the next write may begin, on the clock of `performance.now`. */
+  #restsUntilMs = 0;
+  readonly #discarded = new AbortController();
 
   constructor(dataDir: string, store: ConfigStore, logger: Logger) {
     this.#path = join(dataDir, FILE_NAME);
@@ -97,7 +107,7 @@ export class DiskCopy {
 
   /** Schedules a write because the configuration has changed. */
   schedule(): void {
-    if (!this.#isDiscarded) this.#timer ??= setTimeout(() => void this.flush(), DEBOUNCE_MS);
+    if (!this.#discarded.signal.aborted) this.#timer ??= setTimeout(() => void this.flush(), DEBOUNCE_MS);
   }
 
   /**
@@ -117,12 +127,15 @@ export class DiskCopy {
    * stopped gateway, so a gateway must not start again from a copy that contains keys which were revoked after it stopped.
    */
   discard(): Promise<boolean> {
-    this.#isDiscarded = true;
+    this.#discarded.abort();
     return this.flush({ isRequired: true });
   }
 
   async #write(): Promise<boolean> {
-    if (this.#isDiscarded) return false;
+    const { signal } = this.#discarded;
+    await delay(Math.max(0, this.#restsUntilMs - performance.now()), undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return false;
+    const startedAt = performance.now();
     const revision = formatRevision(this.#store.revision);
     const objects = this.#store.objects();
     try {
@@ -131,6 +144,9 @@ export class DiskCopy {
     } catch (error) {
       this.#logger.error({ path: this.#path, err: error }, 'could not write the configuration copy');
       return false;
+    } finally {
+      const endedAt = performance.now();
+      this.#restsUntilMs = endedAt + Math.min(REST_MS_MAX, REST_FACTOR * (endedAt - startedAt));
     }
   }
 
