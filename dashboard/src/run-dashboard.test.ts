@@ -23,6 +23,7 @@ it('reports the pools that users share, including those from outside', async () 
     'log_queries 10',
     'request_bodies 33554432',
     'readers 100',
+    'connections 4096',
     'worker_threads 2',
     'worker_calls 8',
   ]) {

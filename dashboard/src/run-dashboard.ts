@@ -13,6 +13,7 @@ import type { Access, Session } from './access.ts';
 import { refuseWithoutToken } from './access/local-token.ts';
 import { returnPath } from './access/return-path.ts';
 import { apiHandler, type ApiOptions } from './api/api-handler.ts';
+import { boundConnections } from './bound-connections.ts';
 import type { DashboardMode } from './backend.ts';
 import { clientAddresses, type ClientAddress } from './client-address.ts';
 import type { DashboardContext } from './dashboard-context.ts';
@@ -94,7 +95,7 @@ export const runDashboard = async (options: DashboardOptions): Promise<Dashboard
   app.use(answerFailure(logger));
   if (registry !== undefined) exposeShares(registry, pools);
 
-  const server = listenTo(app, settings);
+  const server = listenTo(app, settings, pools);
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   return {
@@ -146,13 +147,15 @@ const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
   app.use(render);
 };
 
-const listenTo = (app: RequestListener, { host, port }: DashboardSettings): Server => {
+const listenTo = (app: RequestListener, { host, port }: DashboardSettings, pools: Pools): Server => {
   const timeouts = {
     headersTimeout: LIMITS.requestHeadTimeoutMs,
     requestTimeout: LIMITS.requestTimeoutMs,
     connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
   };
-  return createServer(timeouts, app).on('request', discardRest).listen({ host, port });
+  const server = createServer(timeouts, app).on('request', discardRest);
+  boundConnections(server, { pools });
+  return server.listen({ host, port });
 };
 
 const serveApi = (options: ApiOptions): RequestHandler => {
