@@ -90,3 +90,32 @@ test('an account without traffic starts the new month without usage, and without
   const begun = [{ period: '2026-12', accepted: 0, quota: 100 }, 'QuotaAvailable'];
   await vi.waitFor(() => expect(shown()).toEqual(begun), WITHIN);
 });
+
+test('the pending gateways of many objects are refreshed in parts, and of all objects after a change', async () => {
+  const source = new MemorySource();
+  const names = Array.from({ length: 3_000 }, (_, index) => `account-${index}`);
+  source.put('Account', 'a', { plan: 'Free' });
+  const { options } = testOptions(source);
+  for (const name of names) {
+    const account = source.put('Account', name, { plan: 'Free' });
+    options.cache.put(account);
+    options.translator.put(account);
+  }
+  options.translator.flush();
+  const looked: string[] = [];
+  const programmed = (key: string) => {
+    looked.push(key);
+    return { kind: 'waiting', gateways: ['gateway-1'], known: 3, unheard: false } as const;
+  };
+  controller = new StatusController({ ...options, gateways: { programmed, floor: 0 }, since: () => 1 });
+  controller.start();
+  await vi.waitFor(() => expect(new Set(looked).size).toBe(3_001), WITHIN);
+  await vi.waitFor(() => expect(source.statusWrites.length).toBeGreaterThanOrEqual(3_001), WITHIN);
+  looked.length = 0;
+  controller.gatewaysChanged([]);
+  await vi.waitFor(() => expect(new Set(looked).size).toBe(2_000), WITHIN);
+  // The objects that were refreshed first are refreshed once more.
+  controller.gatewaysChanged([]);
+  await vi.waitFor(() => expect(new Set(looked).size).toBe(3_001), WITHIN);
+  await vi.waitFor(() => expect(looked.length).toBeGreaterThanOrEqual(6_002), WITHIN);
+});

@@ -52,6 +52,11 @@ export interface StatusControllerOptions {
 const ACK_WAIT_MS = 100;
 /** The lists of pending gateways in conditions are refreshed at this interval, for all objects together. */
 const WAITING_REFRESH_MS = 2_000;
+/**
+ * Maximum number of objects that are refreshed together. The others follow at the same interval. While a gateway is lost, a tenant can
+ * have tens of thousands that wait, and each takes 50 µs.
+ */
+const WAITING_REFRESHED_MAX = 2_000;
 /** The counts in a parent's status are updated together, this long after its projects or endpoints change. */
 const COUNT_DELAY_MS = 500;
 /**
@@ -87,6 +92,10 @@ export class StatusController implements Controller {
   /** The period and the condition's reason at the last call of `usageChanged`, by the Account's uid. */
   readonly #quotas = new Map<string, string>();
   #refreshTimer: NodeJS.Timeout | undefined;
+  /** The rest of the objects that are refreshed. Includes those that begin to wait in the meantime. */
+  #toRefresh: MapIterator<string> | undefined;
+  /** Whether gateways have changed since the first of these objects was refreshed. */
+  #isRefreshOutdated = false;
 
   constructor(options: StatusControllerOptions) {
     this.#options = options;
@@ -159,7 +168,9 @@ export class StatusController implements Controller {
       observed = number;
     }
     for (const key of keys) this.#queue.add(keyUid(key));
-    if (this.#waiting.size > 0) this.#refreshTimer ??= setTimeout(() => this.#enqueueWaiting(), WAITING_REFRESH_MS);
+    if (this.#waiting.size === 0) return;
+    this.#isRefreshOutdated = true;
+    this.#refreshLater();
   }
 
   /** Called when the usage of an account's quota may have changed. */
@@ -194,9 +205,24 @@ export class StatusController implements Controller {
     return this.#queue.stop();
   }
 
-  #enqueueWaiting(): void {
+  #refreshLater(): void {
+    this.#refreshTimer ??= setTimeout(() => this.#refresh(), WAITING_REFRESH_MS);
+  }
+
+  #refresh(): void {
     this.#refreshTimer = undefined;
-    for (const uid of this.#waiting.keys()) this.#queue.add(uid);
+    if (this.#toRefresh === undefined) this.#isRefreshOutdated = false;
+    this.#toRefresh ??= this.#waiting.keys();
+    for (let count = 0; count < WAITING_REFRESHED_MAX; count += 1) {
+      const { done, value } = this.#toRefresh.next();
+      if (done === true) {
+        this.#toRefresh = undefined;
+        if (this.#isRefreshOutdated) this.#refreshLater();
+        return;
+      }
+      this.#queue.add(value);
+    }
+    this.#refreshLater();
   }
 
   /** Records that gateways have not acknowledged the newly published object yet. */
