@@ -10,7 +10,7 @@ import { eventually } from '../harness/eventually.ts';
 import { newFolders, printLog, ROOT } from './dev-stand.ts';
 
 /**
- * The entry point of `npx standin`. Entry points run on the machine's own Node. If its version cannot run TypeScript,
+ * The entry point of `npx standin`. Entry points run on the machine's own Node. If it is too old for the code,
  * cli/bin/run-main.js starts Node 24 as a child.
  */
 const BIN = path.join(ROOT, 'cli/bin/standin.js');

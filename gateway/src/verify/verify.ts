@@ -1,11 +1,11 @@
-import { startVerifying, type Verifier } from '@standin/signatures';
+import { startVerifying } from '@standin/signatures';
 import type { ConfigStore } from '../config/config-store.ts';
 import { GONE, noRoom, readBody } from '../receive/read-body.ts';
 import type { AuthenticatedBySignature } from '../request/accepted.ts';
 import type { Exchange } from '../request/exchange.ts';
 import { Refusal, retryLater } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
-import type { Route, SignatureCredential } from '../request/route.ts';
+import type { Route } from '../request/route.ts';
 import type { GatewaySettings } from '../settings.ts';
 import { INVALID_SIGNATURE } from '../authenticate/authenticate.ts';
 import type { UnauthenticatedBudget } from './unauthenticated-budget.ts';
@@ -32,9 +32,13 @@ export const verify = async (
   { settings, config, unauthenticated: budget }: VerifyOptions,
 ): Promise<AuthenticatedBySignature | Refusal | typeof GONE> => {
   if (credential === undefined || credential.secretIds.length === 0) return INVALID_SIGNATURE;
-  const verifier = startVerifier(exchange, head, { credential, config });
-  if (verifier instanceof Refusal) return verifier;
-  using room = budget.enter(exchange, namespace, head.headerBytes);
+  const secrets = config.secretValues(credential);
+  if (secrets === undefined) return NO_SECRETS;
+  const { headers, headerBytes } = head;
+  // `revoked` checks later whether the endpoint still has these secrets.
+  const verifier = startVerifying(credential.signature, { headers, nowMs: exchange.receivedAtUs / 1_000 }, secrets);
+  if ('reason' in verifier) return INVALID_SIGNATURE;
+  using room = budget.enter(exchange, namespace, headerBytes);
   if (room === undefined) return noRoom(budget);
   const body = await readBody(exchange, head, {
     bodyBytesMax: settings.limits.requestBodyBytes,
@@ -48,16 +52,4 @@ export const verify = async (
   if (!verified.ok) return INVALID_SIGNATURE;
   const secretId = credential.secretIds[verified.secretIndex] ?? '';
   return { kind: 'signature', secretId, deliveryId: verified.deliveryId ?? '', body };
-};
-
-/** Starts to verify the signature with the secrets that the endpoint has now. `revoked` checks later whether it still has them. */
-const startVerifier = (
-  { receivedAtUs }: Exchange,
-  { headers }: RequestHead,
-  { credential, config }: { readonly credential: SignatureCredential; readonly config: VerifyOptions['config'] },
-): Verifier | Refusal => {
-  const secrets = config.secretValues(credential);
-  if (secrets === undefined) return NO_SECRETS;
-  const started = startVerifying(credential.signature, { headers, nowMs: receivedAtUs / 1_000 }, secrets);
-  return 'reason' in started ? INVALID_SIGNATURE : started;
 };
