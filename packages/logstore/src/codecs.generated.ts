@@ -107,8 +107,8 @@ export const putRow = (buffer: Buffer, row: LogRow, offset: number): number => {
   return at;
 };
 
-/** Decodes a row that `putRow` has written. Bodies are views of the reader's buffer. */
-export const decodeRow = (reader: RowBinaryReader): LogRow => ({
+/** Decodes columns of a `LogRow`. Bodies are views of the reader's buffer. */
+export const decodeRow = (reader: RowBinaryReader) => ({
   // The properties of an object literal are evaluated in order.
   id: reader.uuid(),
   version: reader.uint8() as LogRow['version'],
@@ -154,6 +154,27 @@ export const decodeRow = (reader: RowBinaryReader): LogRow => ({
   templateError: reader.text(),
   credential: reader.text() as LogRow['credential'],
   deliveryId: reader.latin1(),
+});
+
+/** Decodes columns of a `LogRow`. Bodies are views of the reader's buffer. */
+export const decodeSummaryRow = (reader: RowBinaryReader) => ({
+  // The properties of an object literal are evaluated in order.
+  id: reader.uuid(),
+  receivedAtUs: reader.int64(),
+  namespace: reader.text(),
+  project: reader.text(),
+  endpoint: reader.text(),
+  method: reader.text() as LogRow['method'],
+  path: reader.latin1(),
+  query: reader.latin1(),
+  status: reader.uint16(),
+  durationUs: reader.int64(),
+  outcome: reader.text() as LogRow['outcome'],
+  response: reader.text(),
+  credential: reader.text() as LogRow['credential'],
+  deliveryId: reader.latin1(),
+  projectUid: reader.text(),
+  version: reader.uint8() as LogRow['version'],
 });
 
 /** Returns the number of bytes that `putReplayResult` writes. */

@@ -1,4 +1,5 @@
 import { LOG_TABLE, type Column, type RowOf, type Table } from '@standin/contract';
+import { SUMMARY_COLUMNS } from '@standin/exchange';
 import { FORMATS } from './formats.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 
@@ -11,6 +12,9 @@ const columnName = (property: string, { format }: Column): string =>
 /** Returns the names of the columns, in the order in which rows are encoded. */
 export const columnNames = (table: Table): readonly string[] =>
   Object.entries(table).map(([property, column]) => columnName(property, column));
+
+/** The properties that `decodeSummaryRow` reads: those of a `LogSummary`, apart from the two that ClickHouse computes, and the version. */
+export const SUMMARY_PROPERTIES = [...SUMMARY_COLUMNS, 'version'] as const;
 
 /** The columns of a row in the log. A segment or a batch from an older gateway has only the first ones. */
 export const LOG_COLUMNS = columnNames(LOG_TABLE);

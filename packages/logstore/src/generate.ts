@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LOG_TABLE, type Table } from '@standin/contract';
+import { LOG_TABLE, ownMember, type Table } from '@standin/contract';
+import { SUMMARY_PROPERTIES } from './columns.ts';
 import { FORMATS } from './formats.ts';
 import { REPLAY_RESULTS_TABLE } from './replay-results-table.ts';
 
@@ -12,10 +13,17 @@ interface Codec {
   /** The names of the functions. */
   readonly size: string;
   readonly put: string;
-  readonly decode?: string;
+  /** The properties that each decoder reads, by its name. */
+  readonly decoders?: Readonly<Record<string, readonly string[]>>;
 }
 
-const LOG: Codec = { table: LOG_TABLE, row: 'LogRow', size: 'rowSize', put: 'putRow', decode: 'decodeRow' };
+const LOG: Codec = {
+  table: LOG_TABLE,
+  row: 'LogRow',
+  size: 'rowSize',
+  put: 'putRow',
+  decoders: { decodeRow: Object.keys(LOG_TABLE), decodeSummaryRow: SUMMARY_PROPERTIES },
+};
 const REPLAY_RESULTS: Codec = {
   table: REPLAY_RESULTS_TABLE,
   row: 'ReplayResult',
@@ -50,26 +58,30 @@ ${columnsIn(table)
 };
 `;
 
-const decodeSource = ({ table, row, put, decode }: Codec): string =>
-  decode === undefined
-    ? ''
-    : `
-/** Decodes a row that \`${put}\` has written. Bodies are views of the reader's buffer. */
-export const ${decode} = (reader: RowBinaryReader): ${row} => ({
+const decodeSource = ({ table, row, decoders = {} }: Codec): string =>
+  Object.entries(decoders)
+    .map(
+      ([name, properties]) => `
+/** Decodes columns of a \`${row}\`. Bodies are views of the reader's buffer. */
+export const ${name} = (reader: RowBinaryReader) => ({
   // The properties of an object literal are evaluated in order.
-${columnsIn(table)
-  .map(({ property, read, values }) => {
-    const type = values === undefined ? '' : ` as ${row}['${property}']`;
-    return `  ${property}: reader.${read}()${type},\n`;
+${properties
+  .map((property) => {
+    const column = ownMember(table, property);
+    if (column === undefined) throw new Error(`the table has no column ${property}`);
+    const type = column.values === undefined ? '' : ` as ${row}['${property}']`;
+    return `  ${property}: reader.${FORMATS[column.format].read}()${type},\n`;
   })
   .join('')}});
-`;
+`,
+    )
+    .join('');
 
 const FILE = 'packages/logstore/src/codecs.generated.ts';
 
 /**
  * Returns the encoders and decoders of the tables, as text by path below the repository root. A loop over the columns takes 1.5
- * times the CPU of this code (ADR 007), and the encoder runs for each request.
+ * times the CPU of this code (ADR 007), and the encoder runs for each request. The decoder of summaries runs for each row of a list.
  */
 export const generateCodecs = (): ReadonlyMap<string, string> => {
   const columns = [LOG, REPLAY_RESULTS].flatMap(({ table }) => columnsIn(table));

@@ -1,6 +1,5 @@
 import { LOG_TABLE, parseInstant, type Method } from '@standin/contract';
-import { SUMMARY_COLUMNS } from '@standin/exchange';
-import { selection } from './columns.ts';
+import { selection, SUMMARY_PROPERTIES } from './columns.ts';
 import { compileFilter } from './search/compile-filter.ts';
 import type { Filter } from '@standin/exchange/search';
 
@@ -52,8 +51,7 @@ export type CountFilter = Omit<LogFilter, 'insertedSince' | 'insertedAt' | 'orde
 
 export const LIST_LIMIT_MAX = 10_000;
 
-/** The columns of a `LogSummary`, apart from the two that ClickHouse computes, and the version of the row. */
-export const SUMMARY = selection(LOG_TABLE, [...SUMMARY_COLUMNS, 'version']);
+const SUMMARY_SQL = selection(LOG_TABLE, SUMMARY_PROPERTIES).sql;
 
 export interface Query {
   readonly sql: string;
@@ -183,7 +181,7 @@ export const summariesQuery = (filter: LogFilter): Query => {
   const { frozen, final, params } = filterConditions(filter);
   const direction = filter.order === 'oldest-first' ? 'ASC' : 'DESC';
   return {
-    sql: `SELECT ${SUMMARY.sql}, body_bytes, inserted_at FROM log WHERE ${[...frozen, ...final].join(' AND ')}
+    sql: `SELECT ${SUMMARY_SQL}, body_bytes, inserted_at FROM log WHERE ${[...frozen, ...final].join(' AND ')}
       ORDER BY received_at ${direction}, id ${direction} LIMIT {limit:UInt32} FORMAT RowBinary`,
     params: { ...params, limit: filter.limit },
   };

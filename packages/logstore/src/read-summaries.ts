@@ -2,8 +2,9 @@ import { TupleParam } from '@clickhouse/client';
 import type { ClickHouseSettings } from '@clickhouse/client';
 import { parseInstant } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
+import { decodeSummaryRow } from './codecs.generated.ts';
 import { toLogSummary, type LogSummary } from '@standin/exchange';
-import { assertLimit, filterConditions, SUMMARY, summariesQuery } from './log-filter.ts';
+import { assertLimit, filterConditions, summariesQuery } from './log-filter.ts';
 import type { LogFilter } from './log-filter.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
@@ -27,7 +28,7 @@ interface VersionedSummary {
 }
 
 const decodeSummary = (reader: RowBinaryReader): VersionedSummary => {
-  const row = SUMMARY.decode(reader);
+  const row = decodeSummaryRow(reader);
   return {
     summary: { ...toLogSummary(row), bodyBytes: reader.int64(), insertedAtMs: reader.int64() },
     version: row.version,
