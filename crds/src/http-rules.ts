@@ -38,9 +38,10 @@ export const PARAMETER_NAME = '[A-Za-z_][A-Za-z0-9_]*';
 export const slugRules: readonly Rule<string>[] = [
   ...commonPathRules,
   matches(
-    `[^{}/]*(/([^{}/]*|[{]${PARAMETER_NAME}[}]))*(/[{]${PARAMETER_NAME}[.]{3}[}])?`,
-    'must have each parameter as a whole segment, with a name of letters, digits and _, as in /orders/{id}. Only the last segment can be ' +
-      'a parameter for the rest of the path, such as {rest...}. A literal brace is %7B or %7D',
+    `[^{}/]*(/([^{}/]*|[{]${PARAMETER_NAME}[}]([:.][^{}/:.]+)?))*(/[{]${PARAMETER_NAME}[.]{3}[}])?`,
+    'must have each parameter as a whole segment, with a name of letters, digits and _, as in /orders/{id}, or with a suffix that begins ' +
+      'with its only : or ., as in /orders/{id}:cancel. Only the last segment can be a parameter for the rest of the path, such as ' +
+      '{rest...}. A literal brace is %7B or %7D',
   ),
   {
     cel: `self.split('{').size() <= ${LIMITS.patternParametersMax + 1}`,

@@ -44,6 +44,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'packages/exchange/src/search/filter.ts#readsContents',
     'packages/exchange/src/search/parse-term.ts#parseTerm',
     'operator/src/translate/entry.ts#readEntry',
+    'packages/responses/src/pattern-table.ts#matchedSegments',
     'packages/responses/src/pattern-table.ts#matchesPattern',
     'packages/responses/src/template.ts#parseTemplate',
     'crds/src/rules.ts#matches',

@@ -47,7 +47,7 @@ const forward = withRules(
       .optional()
       .describe(
         "The upstream's URL, http or https, for example https://api.example.com/orders. The caller's query string is appended as received. " +
-          'If the slug has parameters, ${path.NAME} after the host is replaced by the percent-encoded value of a parameter, for example https://api.example.com/orders/${path.id}, ' +
+          'If the slug has parameters, ${path.NAME} after the host is replaced by the value of a parameter as it was sent, for example https://api.example.com/orders/${path.id}, ' +
           'and $${ is a literal ${.',
       ),
     serviceRef: serviceRef
@@ -79,8 +79,9 @@ const spec = withRules(
     displayName: text({ min: 1, max: LIMITS.displayNameLengthMax }).describe('Display name, for example Create order.'),
     slug: withRules(text({ min: 1, max: LIMITS.slugLengthMax }), slugRules).describe(
       "Path of the endpoint below the project's URL, for example /v1/orders. A request matches if its path is the same, byte for byte. The query is ignored. " +
-        'A segment in braces is a parameter: /v1/orders/{id} matches any value of one segment, and {name...} as the last segment matches the rest of the path. ' +
-        'If several slugs match a request, the first segment that differs decides: literal text takes precedence over {name}, and {name} over {name...}.',
+        'A segment in braces is a parameter: /v1/orders/{id} matches any value of one segment, {id}:cancel and {name}.json match values with this suffix, ' +
+        'and {name...} as the last segment matches the rest of the path, also if it is empty. If several slugs match a request, the first segment that differs decides: ' +
+        'literal text takes precedence over {name}.json, this over {name}, and {name} over {name...}.',
     ),
     method: z.enum(METHODS).describe('HTTP method that the endpoint responds to.'),
     action: z

@@ -13,8 +13,8 @@ export const fillSlug = (
     const value = findValue(name);
     const segments = rest === undefined ? [value] : value.split('/');
     if (value === '') problems.push(`Enter a value for ${name}.`);
-    // URLs cannot contain these segments, not even encoded.
-    else if (segments.some((segment) => segment === '.' || segment === '..'))
+    // URLs cannot contain these segments, not even encoded. Some servers remove what follows a semicolon.
+    else if (segments.some((segment) => /^\.{1,2}(;|$)/.test(segment)))
       problems.push(`The value for ${name} must not contain . or .. as a path segment.`);
     return segments.map(encodeURIComponent).join('/');
   });

@@ -117,6 +117,8 @@ const makePreparation = (
  */
 const permissivePattern = (slug: string): PathPattern | undefined => {
   if (!hasParameters(slug)) return undefined;
+  const parsed = parsePathPattern(slug);
+  if (parsed.ok) return parsed.pattern;
   const texts = slug.slice(1).split('/');
   return texts.map((text, index) => {
     if (!hasParameters(text)) return { kind: 'literal', text };

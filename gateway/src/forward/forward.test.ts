@@ -52,6 +52,8 @@ beforeAll(async () => {
       ...BASIC_OBJECTS,
       forwards('/f', `${serverUrl(upstream)}/base?fixed=1`),
       forwards('/items/{id}/{rest...}', `${serverUrl(upstream)}/base/\${path.id}/\${path.rest}?fixed=1`),
+      forwards('/docs/{rest...}', `${serverUrl(upstream)}/\${path.rest}?fixed=1`),
+      forwards('/orders/{id}:cancel', `${serverUrl(upstream)}/\${path.id}?fixed=1`),
       forwards('/raw', `${serverUrl(rawUpstream)}/`),
       forwards('/unreachable', unreachable),
       forwards('/metadata', 'http://169.254.169.254/latest'),
@@ -128,14 +130,23 @@ describe('a request to an upstream', () => {
     expect(JSON.stringify(pairs)).not.toContain(KEY);
   });
 
-  test('has the values of path parameters in its URL', async () => {
+  test.each([
+    ['/items/x%2Fa/b/%C3%A9%3F', '/base/x%2Fa/b/%C3%A9%3F'],
+    ["/items/a:b@c/d;e=f/Orders('x')/*+!$&,~", "/base/a:b@c/d;e=f/Orders('x')/*+!$&,~"],
+    ['/items/a\\b/%5c|', '/base/a%5Cb/%5c%7C'],
+    ['/items/a/', '/base/a/'],
+    ['/items/a//b//', '/base/a//b//'],
+    ['/docs/', '/'],
+    ['/docs//evil.example/', '//evil.example/'],
+    ['/orders/a:b:cancel', '/a:b'],
+  ])('to %s has the values of path parameters in its URL', async (path, expected) => {
     let url: string | undefined;
     respond = (incoming, response) => {
       url = incoming.url;
       response.end();
     };
-    await ask('/items/x%2Fa/b/%C3%A9%3F');
-    expect(url).toBe(`/base/x%2Fa/b/%C3%A9%3F?fixed=1&${marker}`);
+    await ask(path);
+    expect(url).toBe(`${expected}?fixed=1&${marker}`);
     expect((await capturedRow()).upstreamUrl).toBe(`${serverUrl(upstream)}${url}`);
   });
 

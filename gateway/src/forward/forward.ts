@@ -55,8 +55,8 @@ const toFailure = (error: unknown): Failure =>
     ? error
     : { code: 'upstream_invalid', message: errorMessage(error) };
 
-export const expandUpstreamUrl = ({ head, route }: Accepted, { forward, urlTemplate }: ForwardEndpoint): string =>
-  joinUpstreamUrl(urlTemplate === undefined ? forward.url : expandUrl(urlTemplate, route.parameters), head.query);
+export const expandUpstreamUrl = ({ head }: Accepted, { forward, urlTemplate }: ForwardEndpoint): string =>
+  joinUpstreamUrl(urlTemplate === undefined ? forward.url : expandUrl(urlTemplate, head.path), head.query);
 
 /**
  * Calls the upstream, streams its response to the caller, and records the exchange before the last byte of the response is sent.

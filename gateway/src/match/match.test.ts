@@ -44,6 +44,7 @@ describe('a slug with parameters', () => {
     endpoint('/{version}/{rest...}', {}, { method: 'DELETE' }),
     endpoint('/{old}/{unknown:int}', { kind: 'Withheld' }, { method: 'PATCH' }),
     endpoint('/{old}/{rest...}', {}, { method: 'PATCH' }),
+    endpoint('/v1/{kind}:new', { kind: 'Withheld' }),
   ]);
   test.each([
     ['POST', '/v1/orders', endpointUid('/v1/orders')],
@@ -54,8 +55,10 @@ describe('a slug with parameters', () => {
     ['DELETE', '/a/b/c', endpointUid('/{version}/{rest...}', 'DELETE')],
     ['GET', '/v1/other', 'method_not_allowed'],
     ['GET', '/v1', 'endpoint_not_found'],
-    ['POST', '/v1/', 'endpoint_not_found'],
+    ['DELETE', '/v1/', endpointUid('/{version}/{rest...}', 'DELETE')],
+    ['POST', '/v1/', 'method_not_allowed'],
     ['POST', '/v1/%00', 'endpoint_not_found'],
+    ['POST', '/v1/x:new', 'not_ready'],
     ['PATCH', '/v1/orders', 'not_ready'],
   ])('%s %s → %s', (method, path, expected) => {
     expect(find(table, path, method)).toBe(expected);

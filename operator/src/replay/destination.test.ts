@@ -38,6 +38,7 @@ describe('the upstream of an Endpoint whose slug has parameters', () => {
 
   test('has the values of the captured path', async () => {
     expect(await findDestination(spec, '/v1/orders/4%202')).toBe('https://api.example.com/orders/4%202');
+    expect(await findDestination(spec, '/v1/orders/a:b;c')).toBe('https://api.example.com/orders/a:b;c');
   });
 
   test('has the values of the edited path', async () => {

@@ -15,7 +15,7 @@ const text = (bytes: number) => ({
   // A character of two bytes.
   body: 'ü'.repeat(bytes / 2),
 });
-const problems = (spec: object) => responseProblems(spec as EndpointSpec, []);
+const problems = (spec: object) => responseProblems({ slug: '/a', ...spec } as EndpointSpec, []);
 
 describe('the limit of all bodies together', () => {
   it.each([
@@ -43,4 +43,11 @@ describe('the limit of all bodies together', () => {
   it('does not apply to spec.json.body alone, which has its own limit', () => {
     expect(problems({ json: { body: 'x'.repeat(MAX + 1) } })).toEqual([]);
   });
+});
+
+it('an empty value is possible only for the rest of a path', () => {
+  const responses = [{ name: 'x', body: '{}', when: { pathParams: [{ name: 'id', value: '' }] } }];
+  const found = (slug: string) => responseProblems({ slug, responses } as EndpointSpec, ['id']);
+  expect(found('/a/{id...}')).toEqual([]);
+  expect(found('/a/{id}')).toMatchObject([{ path: 'spec.responses[0].when.pathParams[0].value' }]);
 });

@@ -15,7 +15,7 @@ type Headers = readonly { readonly name: string; readonly value: string }[];
 
 /** Checks the rules that a schema cannot express. */
 export const responseProblems = (
-  { responses = [], json }: EndpointSpec,
+  { slug, responses = [], json }: EndpointSpec,
   parameters: readonly string[],
 ): readonly Problem[] => {
   const bytes = responses.reduce(
@@ -24,7 +24,7 @@ export const responseProblems = (
   );
   const max = LIMITS.responseBodiesBytesMax;
   return [
-    ...responses.flatMap((response, index) => singleResponseProblems(response, `spec.responses[${index}]`, parameters)),
+    ...responses.flatMap((response, index) => singleResponseProblems(response, `spec.responses[${index}]`, { slug, parameters })),
     ...expressionProblems(responses),
     ...celProblems(responses, parameters),
     ...(responses.length > 0 && bytes > max
@@ -38,11 +38,12 @@ export const responseProblems = (
   ];
 };
 
-const singleResponseProblems = (
-  response: ResponseSpec,
-  path: string,
-  parameters: readonly string[],
-): readonly Problem[] => [
+interface SlugParts {
+  readonly slug: string;
+  readonly parameters: readonly string[];
+}
+
+const singleResponseProblems = (response: ResponseSpec, path: string, { slug, parameters }: SlugParts): readonly Problem[] => [
   ...(response.when?.pathParams ?? []).flatMap(({ name, type, value }, index) => [
     ...(parameters.includes(name)
       ? []
@@ -52,7 +53,7 @@ const singleResponseProblems = (
             message: `is ${name}, but the slug has no parameter {${name}}: add it to the slug, or remove the condition`,
           },
         ]),
-    ...(type === 'RegularExpression' || isParameterValue(value)
+    ...(type === 'RegularExpression' || isParameterValue(value) || (value === '' && slug.endsWith(`{${name}...}`))
       ? []
       : [
           {

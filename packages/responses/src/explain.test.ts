@@ -294,6 +294,7 @@ describe('the endpoint', () => {
     candidate('GET', '/v1/{kind}/{id}'),
     candidate('DELETE', '/v1/customers'),
     candidate('GET', '/files/{path...}'),
+    candidate('POST', '/jobs/{id}:cancel'),
     // An operator accepts no such slug.
     candidate('GET', '/v1/orders/{id'),
   ];
@@ -309,6 +310,9 @@ describe('the endpoint', () => {
       ['GET /v1/orders/{id}', 'Method: POST /v1/orders/latest', 'Precedence: GET /v1/{kind}/{id}'],
     ],
     ['GET', '/files/a/b', ['GET /files/{path...}']],
+    ['GET', '/files/', ['GET /files/{path...}']],
+    ['POST', '/jobs/7:cancel', ['POST /jobs/{id}:cancel']],
+    ['POST', '/jobs/7:cancle', ['endpoint_not_found', 'Path: POST /jobs/{id}:cancel']],
     ['PUT', '/v1/customers', ['method_not_allowed', 'Method: DELETE /v1/customers']],
     ['GET', '/v1/Customers/', ['endpoint_not_found', 'Path: DELETE /v1/customers', 'Path: GET /v1/{kind}/{id}']],
     [

@@ -45,7 +45,10 @@ const distance = (wanted: readonly string[], segments: readonly string[]): numbe
 const segmentCost = (wanted: string, segment: string | undefined): number => {
   if (segment === undefined) return OTHER_TEXT_COST;
   if (wanted === segment) return 0;
-  if (hasParameters(wanted)) return decodeSegment(segment) === undefined ? OTHER_TEXT_COST : 0;
+  if (hasParameters(wanted)) {
+    if (decodeSegment(segment) === undefined) return OTHER_TEXT_COST;
+    return segment.endsWith(wanted.slice(wanted.indexOf('}') + 1)) ? 0 : SIMILAR_TEXT_COST;
+  }
   return isSimilarText(wanted.toLowerCase(), segment.toLowerCase()) ? SIMILAR_TEXT_COST : OTHER_TEXT_COST;
 };
 

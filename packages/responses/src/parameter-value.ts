@@ -1,13 +1,13 @@
 /** The decoded segments that each parameter matched, by the parameter's name. Only `{name...}` can match more than one segment. */
 export type PathParameters = ReadonlyMap<string, readonly string[]>;
 
-const TRAVERSAL = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/;
+const TRAVERSAL = /(?:^|[/\\])\.{1,2}(?:[/\\;]|$)/;
 /** Characters that need no decoding, and no dot. */
 const PLAIN = /^[!-$&-\-/-~]+$/;
 
 /**
  * Returns whether a parameter can have a (decoded) value. It cannot be empty, contain a NUL character or a lone surrogate, or contain `.` or
- * `..` between slashes or backslashes, which some servers resolve.
+ * `..` between slashes or backslashes, which some servers resolve. Some of them first remove what follows a `;`.
  */
 export const isParameterValue = (value: string): boolean =>
   value !== '' && !value.includes('\0') && !TRAVERSAL.test(value) && value.isWellFormed();

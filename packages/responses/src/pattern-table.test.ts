@@ -16,15 +16,36 @@ const parameterTexts = (slug: string, path: string): Record<string, string | und
   return Object.fromEntries([...parameters.keys()].map((name) => [name, parameterText(parameters, name)]));
 };
 
-const SLUGS = ['/{a}/{b}', '/a/{b}', '/{a}/b', '/{rest...}', '/a/{rest...}', '/a/{b}/c', '/{a}/'];
+const SLUGS = [
+  '/{a}/{b}',
+  '/a/{b}',
+  '/{a}/b',
+  '/{rest...}',
+  '/a/{rest...}',
+  '/a/{b}/c',
+  '/{a}/',
+  '/a/{b}:c',
+  '/{a}.d/b',
+];
 
 test.each([
   ['/a/b', ['/a/{b}', '/a/{rest...}', '/{a}/b', '/{a}/{b}', '/{rest...}']],
   ['/x/b', ['/{a}/b', '/{a}/{b}', '/{rest...}']],
   ['/a/x/c', ['/a/{b}/c', '/a/{rest...}', '/{rest...}']],
   ['/x', ['/{rest...}']],
-  ['/x/', ['/{a}/']],
-  ['/', []],
+  ['/x/', ['/{a}/', '/{rest...}']],
+  ['/a/', ['/a/{rest...}', '/{a}/', '/{rest...}']],
+  ['/a/x/', ['/a/{rest...}', '/{rest...}']],
+  ['/a//x', ['/a/{rest...}', '/{rest...}']],
+  ['//b', ['/{rest...}']],
+  ['/', ['/{rest...}']],
+  ['/a/x:c', ['/a/{b}:c', '/a/{b}', '/a/{rest...}', '/{a}/{b}', '/{rest...}']],
+  ['/a/x.y:z:c', ['/a/{b}:c', '/a/{b}', '/a/{rest...}', '/{a}/{b}', '/{rest...}']],
+  ['/a/x:c.d', ['/a/{b}', '/a/{rest...}', '/{a}/{b}', '/{rest...}']],
+  ['/a/:c', ['/a/{b}', '/a/{rest...}', '/{a}/{b}', '/{rest...}']],
+  ['/a/x%3Ac', ['/a/{b}', '/a/{rest...}', '/{a}/{b}', '/{rest...}']],
+  ['/a/..:c', ['/a/{b}', '/a/{rest...}', '/{a}/{b}', '/{rest...}']],
+  ['/a.d/b', ['/{a}.d/b', '/{a}/b', '/{a}/{b}', '/{rest...}']],
   ['', []],
   ['x/b', []],
   ['/A/b', ['/{a}/b', '/{a}/{b}', '/{rest...}']],
@@ -52,6 +73,10 @@ describe('a value', () => {
     '.',
     '..',
     '..%2Fa',
+    '..;',
+    '.;a=b',
+    '%2e.%3Ba',
+    'a%2F..;b%2Fc',
     'a%2F..',
     'a%2F.%2Fb',
     'a%5C..%5Cb',
@@ -67,14 +92,25 @@ describe('a value', () => {
     '%zz',
     '%ED%A0%80',
   ])('%s matches no parameter', (segment) => {
-    const table = patternTable(['/{id}', '/{a}/b', '/c/{b}', '/{rest...}']);
+    const table = patternTable(['/{id}', '/{a}/b', '/c/{b}', '/c/{b}.json', '/{rest...}']);
     const paths = [`/${segment}`, `/${segment}/b`, `/c/${segment}`, `/c/d/${segment}`, `/c/${segment}/d`];
-    expect(paths.flatMap((path) => table.matches(path))).toEqual([]);
+    expect(paths.flatMap((path) => table.matches(path))).toEqual(
+      // An empty segment can be in the rest of a path.
+      segment === '' ? paths.map(() => '/{rest...}') : [],
+    );
+    expect(patternTable(['/c/{b}.json']).matches(`/c/${segment}.json`)).toEqual([]);
   });
 
   test('of the rest keeps its slashes', () => {
     expect(parameterTexts('/files/{path...}', '/files/a/b%2Fc/%C3%A9')).toEqual({ path: 'a/b/c/é' });
+    expect(parameterTexts('/files/{path...}', '/files/')).toEqual({ path: '' });
+    expect(parameterTexts('/files/{path...}', '/files/a//b/')).toEqual({ path: 'a//b/' });
     expect(parameterTexts('/{__proto__}', '/x')).toEqual(Object.fromEntries([['__proto__', 'x']]));
+  });
+
+  test('of a parameter with a suffix is the text before it', () => {
+    expect(parameterTexts('/files/{name}.json', '/files/a%2Fb.c.json')).toEqual({ name: 'a/b.c' });
+    expect(parameterTexts('/{a}:x/{b}:yz', '/1:2:x/3:yz')).toEqual({ a: '1:2', b: '3' });
   });
 
   test('that is not valid does not matter where a literal is', () => {
@@ -83,7 +119,7 @@ describe('a value', () => {
 });
 
 test('any sequence of sets and deletes results in the same table as a new one with the same patterns', () => {
-  const segment = fc.constantFrom('a', 'b', '{}');
+  const segment = fc.constantFrom('a', 'b', '{}', '{}:b', '{}.b');
   const slug = fc
     .tuple(fc.array(segment, { maxLength: 3 }), fc.constantFrom('/{x}', '/{rest...}'))
     .map(([segments, last]) => segments.map((text, index) => `/${text.replace('{', `{p${index}`)}`).join('') + last);
@@ -104,7 +140,7 @@ test('any sequence of sets and deletes results in the same table as a new one wi
       }
       const fresh = patternTable([...slugs.values()]);
       expect(table.isEmpty).toBe(slugs.size === 0);
-      for (const path of ['/a', '/c', '/a/b', '/c/b', '/a/b/c', '/a/c/b/c', '/c/c/c/c/c']) {
+      for (const path of ['/a', '/c', '/a/b', '/c:b/b', '/a.b/b.b', '/a/b/c', '/a/c:b/b/c', '/c/c/c/c/c', '/a//b/']) {
         expect(table.matches(path)).toEqual(fresh.matches(path));
       }
     }),

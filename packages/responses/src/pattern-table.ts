@@ -1,20 +1,20 @@
 import { LIMITS } from '@standin/contract';
 import { decodeSegment, type PathParameters } from './parameter-value.ts';
-import { patternArrangement, type PathPattern } from './path-pattern.ts';
+import { patternArrangement, type PathPattern, type PatternParameter } from './path-pattern.ts';
 
-/** The values of all patterns with one arrangement, by the literal segments of the patterns. */
+/** The values of all patterns with one arrangement, by the literal text of the patterns. */
 interface Arrangement<T> {
   readonly letters: string;
   readonly values: Map<string, T>;
 }
 
-/** The maximum length of a pattern's literal segments, which are part of a slug. */
+/** The maximum length of a pattern's literal text, which is part of a slug. */
 const LITERALS_LENGTH_MAX = LIMITS.slugLengthMax;
 
 /**
  * Values by path pattern. Patterns of one shape (see `patternShape`) are one key.
  *
- * A search looks up the literal segments of the path in each arrangement of the table, so its cost grows with the number of
+ * A search looks up the literal text of the path in each arrangement of the table, so its cost grows with the number of
  * arrangements, not with the number of patterns. A tree of segments would have to follow both the literal and the parameter at each
  * segment, which takes exponential time. `LIMITS.arrangementsMax` limits the arrangements that a path is compared with.
  */
@@ -68,7 +68,7 @@ export class PatternTable<T> {
     for (const { letters, values } of this.#candidatesFor(segments.length)) {
       const literals = matchedLiterals(segments, letters);
       const value = literals === undefined ? undefined : values.get(literals);
-      if (value === undefined || !segments.every((_, index) => letters[index] === 'L' || isValue(index))) continue;
+      if (value === undefined || !segments.every((_, index) => isValue(index, letters[index]))) continue;
       const result = use(value);
       if (result !== undefined) return result;
     }
@@ -90,23 +90,55 @@ export class PatternTable<T> {
 }
 
 const patternLiterals = (pattern: PathPattern): string =>
-  pattern.map((segment) => (segment.kind === 'literal' ? `/${segment.text}` : '')).join('');
+  pattern.map((segment) => ('text' in segment ? `/${segment.text}` : '')).join('');
 
-/** Returns the path's segments at the positions of literals. Returns undefined if they are too long to be in a table. */
+/**
+ * Returns the path's text at the positions of literals and suffixes. Returns undefined if a segment has no suffix, or if the text is
+ * too long to be in a table.
+ */
 const matchedLiterals = (segments: readonly string[], letters: string): string | undefined => {
   let literals = '';
   for (let index = 0; index < letters.length; index++) {
-    if (letters[index] !== 'L') continue;
-    literals += `/${segments[index] ?? ''}`;
+    const letter = letters[index];
+    const segment = segments[index] ?? '';
+    if (letter === 'L') literals += `/${segment}`;
+    else if (letter === 'M') {
+      const at = suffixStart(segment);
+      if (at === undefined) return undefined;
+      literals += `/${segment.slice(at)}`;
+    }
     if (literals.length > LITERALS_LENGTH_MAX) return undefined;
   }
   return literals;
 };
 
-/** Returns a function that checks whether a parameter matches the segment at a position. Decodes each segment at most once. */
-const valueCheck = (segments: readonly string[]): ((index: number) => boolean) => {
-  const checked: (boolean | undefined)[] = [];
-  return (index) => (checked[index] ??= decodeSegment(segments[index] ?? '') !== undefined);
+/** Returns where the suffix of a segment begins, which is its last `:` or `.`. Does not search for longer ones than are in a table. */
+const suffixStart = (segment: string): number | undefined => {
+  const end = Math.max(0, segment.length - LITERALS_LENGTH_MAX);
+  for (let at = segment.length - 1; at >= end; at--) if (segment[at] === ':' || segment[at] === '.') return at;
+  return undefined;
+};
+
+/**
+ * Returns a function that checks whether a part of a pattern, as a letter of its arrangement, matches the segment at a position. The
+ * rest of a path has no letter after its first one. Decodes each value at most once.
+ */
+const valueCheck = (segments: readonly string[]): ((index: number, letter: string | undefined) => boolean) => {
+  const whole: (boolean | undefined)[] = [];
+  const beforeSuffix: (boolean | undefined)[] = [];
+  return (index, letter) => {
+    const segment = segments[index] ?? '';
+    switch (letter) {
+      case 'L':
+        return true;
+      case 'M':
+        return (beforeSuffix[index] ??= decodeSegment(segment.slice(0, suffixStart(segment))) !== undefined);
+      case 'P':
+        return (whole[index] ??= decodeSegment(segment) !== undefined);
+      default:
+        return segment === '' || (whole[index] ??= decodeSegment(segment) !== undefined);
+    }
+  };
 };
 
 export const matchesPattern = (pattern: PathPattern, path: string): boolean => {
@@ -115,17 +147,28 @@ export const matchesPattern = (pattern: PathPattern, path: string): boolean => {
   return table.find(path, (isMatch) => isMatch) === true;
 };
 
-/** The path must match the pattern. */
+/** Returns the decoded values. The path must match the pattern. */
 export const pathParameters = (pattern: PathPattern, path: string): PathParameters => {
   const segments = path.slice(1).split('/');
   const parameters = new Map<string, readonly string[]>();
   for (const [index, segment] of pattern.entries()) {
     if (segment.kind === 'literal') continue;
-    const matched = segment.kind === 'rest' ? segments.slice(index) : [segments[index] ?? ''];
+    const matched = matchedSegments(segment, segments, index);
     parameters.set(
       segment.name,
       matched.map((text) => decodeSegment(text) ?? ''),
     );
   }
   return parameters;
+};
+
+/** Returns what the parameter at a position of a pattern matches, in latin1 as received. The segments must match the pattern. */
+export const matchedSegments = (
+  parameter: PatternParameter,
+  segments: readonly string[],
+  index: number,
+): readonly string[] => {
+  if (parameter.kind === 'rest') return segments.slice(index);
+  const whole = segments[index] ?? '';
+  return [parameter.kind === 'suffixed' ? whole.slice(0, -parameter.text.length) : whole];
 };

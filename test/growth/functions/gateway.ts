@@ -77,12 +77,13 @@ const project = { kind: 'Project', uid: 'u', uri: 'p', accountUid: 'a' } as neve
 table.put('Project/u', { kind: 'Project', config: project });
 
 /**
- * Adds as many arrangements of literals and parameters as the limit allows, each with and without `{rest...}`. All endpoints have
- * the method POST and the requests use GET, so `match` compares a path with every arrangement.
+ * Adds as many arrangements of literals and parameters as the limit allows, and of suffixes and parameters before `{rest...}`. All
+ * endpoints have the method POST and the requests use GET, so `match` compares a path with every arrangement.
  */
 for (let index = 0; index < LIMITS.arrangementsMax; index += 1) {
-  const kinds = [0, 1, 2, 3, 4].map((bit) => ((index >> bit) % 2 === 0 ? 'a' : `{p${bit}}`));
-  for (const slug of [`/${kinds.join('/')}/{p5}`, `/${kinds.join('/')}/{rest...}`]) {
+  const path = (other: (bit: number) => string): string =>
+    [0, 1, 2, 3, 4].map((bit) => ((index >> bit) % 2 === 0 ? `/${other(bit)}` : `/{p${bit}}`)).join('');
+  for (const slug of [`${path(() => 'a')}/{p5}`, `${path((bit) => `{p${bit}}:a`)}/{rest...}`]) {
     const config = { uid: slug, projectUid: 'u', slug, method: 'POST', action: { kind: 'Withheld' } } as const;
     table.put(`Endpoint/${slug}`, compile({ kind: 'Endpoint', namespace: 'a', name: 'a', generation: 1, ...config }));
   }
@@ -93,6 +94,8 @@ const PATHS = {
   'slashes before a mismatch': framed('/', repeated('/'), 'x'),
   'segments that match every arrangement': framed('a', repeated('/a')),
   'escapes in segments that match every arrangement': framed('a/a/a/a/a', repeated('/%41')),
+  'a long segment without a suffix': framed('', repeated('b'), '/b/b/b/b/b'),
+  'many suffixes': framed('a:a/a:a/a:a/a:a/a:a', repeated('/a:a')),
 };
 
 export const GATEWAY: readonly GrowthEntry[] = [
