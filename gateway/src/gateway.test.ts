@@ -309,3 +309,50 @@ test.each(['port', 'admin'])('a gateway whose %s is in use closes everything tha
   expect([sink.isClosed, await readdir(path.join(settings.dataDir, 'spool'))]).toEqual([true, []]);
   await rm(dir, { recursive: true });
 });
+
+describe('a request with a target in absolute form', () => {
+  test.each([
+    ['http', `http://mocks.example.com${PATH}`],
+    ['another case and a port', `HTTP://Mocks.Example.com:8080${PATH}`],
+    ['https, which ended at a proxy', `https://[::1]:443${PATH}`],
+  ])('is accepted: %s', async (name, target) => {
+    const query = `absolute=${name.length}`;
+    const response = await send('POST', `${target}?${query}`);
+    expect([response.status, response.body.toString()]).toEqual([200, '{"id": 1}']);
+    expect(responseHeader(response, 'connection')).toBeUndefined();
+    await stand.sink.until(({ rows }) => rows.some((row) => row.query === query));
+    const row = stand.sink.rows.find((one) => one.query === query);
+    expect(row).toMatchObject({ target: `${target}?${query}`, path: '/v1/orders' });
+    expect(row?.requestHeaders[0]).toEqual(['Host', 'gateway']);
+  });
+
+  test('has the path / if its target has none', async () => {
+    for (const target of ['http://gateway', 'http://gateway?x']) expect((await send('GET', target)).status).toBe(404);
+  });
+});
+
+describe('a request for an upgrade', () => {
+  const WEBSOCKET = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13'];
+  test.each([
+    ['h2c', 'POST', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQ'], 'body'],
+    [
+      'TLS in a body with chunks',
+      'POST',
+      ['Connection: upgrade', 'Upgrade: TLS/1.0', 'Transfer-Encoding: chunked'],
+      '4\r\nbody\r\n0\r\n\r\n',
+    ],
+    ['a WebSocket', 'GET', WEBSOCKET, ''],
+    ['nothing, in two headers', 'POST', ['Upgrade: a', 'Upgrade: b'], 'body'],
+  ])('for %s is answered as if it had not asked, and the connection stays open', async (name, method, lines, body) => {
+    const query = `upgrade=${name.length}`;
+    const length = body === 'body' ? ['Content-Length: 4'] : [];
+    const one = request(method, `${PATH}?${query}`, [HOST, WITH_KEY, ...lines, ...length], body);
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(one + one);
+    await expect.poll(() => client.received.toString('latin1').split('HTTP/1.1 200 OK').length).toBe(3);
+    client.socket.end();
+    await stand.sink.until(({ rows }) => rows.filter((row) => row.query === query).length === 2);
+    const bodies = stand.sink.rows.filter((row) => row.query === query).map(({ requestBody }) => requestBody);
+    expect(bodies.map((bytes) => Buffer.from(bytes).toString())).toEqual(Array(2).fill(body === '' ? '' : 'body'));
+  });
+});

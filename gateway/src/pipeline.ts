@@ -1,5 +1,5 @@
 import type { Egress } from '@standin/egress';
-import { Holding, SharedPool, type AccountConfig } from '@standin/contract';
+import { Holding, readTarget, SharedPool, type AccountConfig } from '@standin/contract';
 import { delayUs } from '@standin/responses';
 import type { Logger } from 'pino';
 import type { QuotaGate } from './admit/quota-gate.ts';
@@ -394,6 +394,6 @@ export class Pipeline {
     const { request, startedMs } = exchange;
     metrics.refused(refusal.code, countRefusal(refusals, refusal.code, { request, target }, config.tableAt(startedMs)));
     const { method = '' } = request;
-    onRejected?.({ code: refusal.code, status, method, path: target.replace(/[?#].*$/s, '') });
+    onRejected?.({ code: refusal.code, status, method, path: readTarget(target).originForm.replace(/[?#].*$/s, '') });
   }
 }

@@ -40,6 +40,7 @@ export const HOSTILE_FOLDERS: readonly string[] = [
 export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
   'part of another entry': [
     'gateway/src/request/split-target.ts#splitTarget',
+    'packages/contract/src/request-target.ts#readTarget',
     'packages/exchange/src/redact/redact-multipart.ts#redactMultipart',
     'packages/exchange/src/search/filter.ts#readsContents',
     'packages/exchange/src/search/parse-term.ts#parseTerm',

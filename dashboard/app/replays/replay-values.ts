@@ -1,4 +1,4 @@
-import { LIMITS, METHODS, type DesiredObject, type HeaderPair } from '@standin/contract';
+import { LIMITS, METHODS, readTarget, type DesiredObject, type HeaderPair } from '@standin/contract';
 import { replayObject, type ReplayIdentity } from '../../src/replays/replay-object.ts';
 import { filledLines, lineFeeds, restoreLines, withoutPadding } from '../ui/text-lines.ts';
 
@@ -68,7 +68,7 @@ export const areHeadersEdited = (text: string, captured: readonly HeaderPair[]):
 export const toReplayValues = (captured: CapturedView): ReplayValues => ({
   ...EMPTY,
   'spec.edit.method': captured.method,
-  'spec.edit.target': captured.target,
+  'spec.edit.target': readTarget(captured.target).originForm,
   'spec.edit.headers': headerText(captured.headers),
   'spec.edit.body': lineFeeds(captured.body ?? ''),
   'spec.edit.bodyEncoding': captured.bodyEncoding,
@@ -101,7 +101,9 @@ export const toEdit = (
   const isBodyEdited = captured.body !== undefined && (body !== captured.body || encoding !== captured.bodyEncoding);
   const edit = {
     ...(values['spec.edit.method'] !== captured.method && { method: values['spec.edit.method'] }),
-    ...(values['spec.edit.target'] !== withoutPadding(captured.target) && { target: values['spec.edit.target'] }),
+    ...(values['spec.edit.target'] !== withoutPadding(readTarget(captured.target).originForm) && {
+      target: values['spec.edit.target'],
+    }),
     ...(areHeadersEdited(values['spec.edit.headers'], captured.headers) && {
       headers: parseHeaderText(values['spec.edit.headers']).map(([name, value]) => ({ name, value })),
     }),

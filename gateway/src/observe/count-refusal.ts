@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ProjectConfig, RejectionCode } from '@standin/contract';
+import { readTarget, type ProjectConfig, type RejectionCode } from '@standin/contract';
 import type { RoutingTable } from '../match/routing-table.ts';
 import { splitTarget } from '../request/split-target.ts';
 import type { RefusalCounts } from './refusal-counts.ts';
@@ -39,7 +39,7 @@ export const countRefusal = (
   table: RoutingTable | undefined,
 ): ProjectConfig | undefined => {
   const { method = '', rawHeaders } = request;
-  const { projectUri, path } = splitTarget(target);
+  const { projectUri, path } = splitTarget(readTarget(target).originForm);
   const found = table?.projectAt(projectUri);
   const { uid: project = '', namespace = '' } = found ?? {};
   const counted = { code, project, namespace };

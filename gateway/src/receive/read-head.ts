@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { HeaderPair } from '@standin/contract';
+import { readTarget, type HeaderPair, type RequestTarget } from '@standin/contract';
 import { Refusal } from '../request/refusal.ts';
 import type { RequestHead } from '../request/request-head.ts';
 import { splitTarget } from '../request/split-target.ts';
@@ -23,7 +23,6 @@ interface HeaderFacts {
   contentLength: number;
   transferCoding: string | undefined;
   expectation: string | undefined;
-  upgrades: boolean;
 }
 
 const collect = (raw: readonly string[]): HeaderFacts => {
@@ -37,7 +36,6 @@ const collect = (raw: readonly string[]): HeaderFacts => {
     contentLength: 0,
     transferCoding: undefined,
     expectation: undefined,
-    upgrades: false,
   };
   for (let at = 0; at + 1 < raw.length; at += 2) {
     const name = raw[at] ?? '';
@@ -59,9 +57,6 @@ const note = (facts: HeaderFacts, name: string, value: string): void => {
       return;
     case 6:
       if (name.toLowerCase() === 'expect') facts.expectation = value.toLowerCase();
-      return;
-    case 7:
-      if (name.toLowerCase() === 'upgrade') facts.upgrades = true;
       return;
     case 9:
       if (name !== 'x-api-key' && name.toLowerCase() !== 'x-api-key') return;
@@ -85,7 +80,6 @@ const agrees = (verdict: HeadVerdict, facts: HeaderFacts): boolean =>
 
 const checkFacts = (facts: HeaderFacts, httpVersion: string): Refusal | undefined => {
   if (facts.hostCount !== 1 || !HOST.test(facts.host)) return new Refusal('host_invalid', { closes: true });
-  if (facts.upgrades) return new Refusal('upgrade_unsupported', { closes: true });
   if (facts.transferCoding !== undefined) {
     if (httpVersion === '1.0')
       return malformed(
@@ -101,13 +95,15 @@ const checkFacts = (facts: HeaderFacts, httpVersion: string): Refusal | undefine
   return undefined;
 };
 
-const checkTarget = (target: string, targetBytesMax: number): Refusal | undefined => {
+const checkTarget = (target: string, targetBytesMax: number): Refusal | RequestTarget => {
   if (target.length > targetBytesMax) return new Refusal('target_too_long', { closes: true });
+  const read = readTarget(target);
+  const { authority, originForm } = read;
   // A URL parser reads `evil.example` in `//evil.example/x` as a host. Correct clients never send `#`.
-  if (!target.startsWith('/') || target.startsWith('//') || target.includes('#')) {
+  const isPath = originForm.startsWith('/') && !originForm.startsWith('//') && !originForm.includes('#');
+  if (!isPath || (authority !== undefined && !HOST.test(authority)))
     return new Refusal('target_invalid', { closes: true });
-  }
-  return undefined;
+  return read;
 };
 
 /**
@@ -126,10 +122,12 @@ export const readHead = (
     return malformed(
       'The headers can be read in more than one way. Send each header on one line that ends in CRLF (RFC 9112).',
     );
-  const refusal = checkTarget(target, targetBytesMax) ?? checkFacts(facts, httpVersion);
+  const read = checkTarget(target, targetBytesMax);
+  if (read instanceof Refusal) return read;
+  const refusal = checkFacts(facts, httpVersion);
   if (refusal !== undefined) return refusal;
 
-  const { projectUri, path, query } = splitTarget(target);
+  const { projectUri, path, query } = splitTarget(read.originForm);
   return {
     method,
     target,
@@ -139,7 +137,8 @@ export const readHead = (
     httpVersion,
     headers: facts.headers,
     headerBytes: facts.headerBytes,
-    host: facts.host,
+    // RFC 9112 section 3.2.2 requires to ignore the Host header if the target has a host.
+    host: read.authority ?? facts.host,
     keyCount: facts.keyCount,
     keyIndex: facts.keyIndex,
     keyPadded: verdict.keyPadded,

@@ -16,6 +16,7 @@ export interface RequestHead {
   readonly headers: HeaderPair[];
   /** The approximate memory size of these headers. */
   readonly headerBytes: number;
+  /** Of a target in absolute form, or else of the `Host` header. */
   readonly host: string;
   /** The number of headers named `x-api-key`, in any case. */
   readonly keyCount: number;

@@ -27,6 +27,7 @@ export * from './printable.ts';
 export * from './quota.ts';
 export * from './refusals.ts';
 export * from './rejections.ts';
+export * from './request-target.ts';
 export * from './resource-source.ts';
 export * from './settings.ts';
 export * from './shared-pool.ts';

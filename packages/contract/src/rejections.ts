@@ -26,15 +26,9 @@ export const REJECTIONS = {
   },
   target_invalid: {
     status: 400,
-    title: 'The request target is not a path',
+    title: 'The request target is neither a path nor a URL',
     detail:
-      'Send the target in origin form: a path that begins with a single slash, such as /PROJECT-URI/v1/orders (RFC 9112 section 3.2.1).',
-    retryable: false,
-  },
-  upgrade_unsupported: {
-    status: 400,
-    title: 'Protocol upgrades are not supported',
-    detail: 'Send plain HTTP/1.1 without an Upgrade header (curl: --http1.1; Java: HttpClient.Version.HTTP_1_1).',
+      'Send a path that begins with a single slash, such as /PROJECT-URI/v1/orders, or an http or https URL with such a path, without a fragment (RFC 9112 section 3.2).',
     retryable: false,
   },
   chunks_too_small: {

@@ -72,6 +72,13 @@ describe('a replay request', () => {
     });
   });
 
+  it('to an endpoint has the path and query of a captured target in absolute form', () => {
+    const target = 'http://mocks.example.com/project-uri/v1/orders?a=/b';
+    const destination = { target: 'Endpoint', url: 'http://gateway:8080', apiKey: 'k' } as const;
+    const { url } = replayRequest({ ...captured, target }, {}, destination);
+    expect(url).toBe('http://gateway:8080/project-uri/v1/orders?a=/b');
+  });
+
   it("to an upstream or a URL has the URL's path and the request's query", () => {
     const request = replayRequest(captured, {}, { target: 'URL', url: 'http://up.example/base?x=1', apiKey: '' });
     expect(request.url).toBe('http://up.example/base?x=1&a=%20b&a=c');

@@ -1,4 +1,4 @@
-import type { HeaderPair, Method, ReplayTarget } from '@standin/contract';
+import { readTarget, type HeaderPair, type Method, type ReplayTarget } from '@standin/contract';
 import { stripHopByHop } from './headers.ts';
 import { joinUpstreamUrl } from './upstream-url.ts';
 
@@ -105,7 +105,7 @@ export const replayRequest = (
   edit: RequestEdit,
   { target, url, apiKey }: ReplayDestination,
 ): ReplayRequest => {
-  const wanted = edit.target ?? captured.target;
+  const wanted = readTarget(edit.target ?? captured.target).originForm;
   const isEdited = edit.headers !== undefined;
   const headers = edit.headers ?? captured.headers;
   return {

@@ -1,4 +1,4 @@
-import type { HeaderPair } from '@standin/contract';
+import { readTarget, type HeaderPair } from '@standin/contract';
 import { listText } from '@standin/contract/list-text';
 import type { RequestEntry } from './request-message.ts';
 import {
@@ -64,7 +64,7 @@ export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, opti
   const body = fetchBody(entry);
   const hasKey = request.headers.some(([name]) => isApiKeyHeader(name));
   // A target consists of bytes. Bytes outside ASCII are percent-encoded, as in a URL, and `#`, because a fragment is not sent.
-  const target = request.target.replace(
+  const target = readTarget(request.target).originForm.replace(
     /[^!-~]|#/g,
     (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
   );

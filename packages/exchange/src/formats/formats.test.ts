@@ -89,6 +89,15 @@ describe('fetch', () => {
     },
   );
 
+  it('has the path of a target in absolute form, and its host by default', () => {
+    const target = 'http://mocks.example:8080/a?b=c';
+    const { text, notes } = fetchSnippet(withRequest({ target }), { baseUrl: 'http://gateway' });
+    expect(text).toContain('fetch("http://gateway/a?b=c", {');
+    expect(notes).toContain(TARGET_NOTE);
+    expect(fetchSnippet(withRequest({ target })).text).toContain('fetch("http://mocks.example:8080/a?b=c", {');
+    expect(harEntry(withRequest({ target })).request.url).toBe('http://mocks.example:8080/a?b=c');
+  });
+
   it.each(['/', '/a//b', '/a?b=c&d', '/%E9', '/a;b=1,2'])('has no note if it sends the target %s', (target) => {
     expect(fetchSnippet(withRequest({ target }), { baseUrl: 'http://gateway/base' }).notes).toEqual([]);
   });

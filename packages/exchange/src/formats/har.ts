@@ -1,4 +1,4 @@
-import type { HeaderPair } from '@standin/contract';
+import { readTarget, type HeaderPair } from '@standin/contract';
 import type { LogEntry } from '../log-entry.ts';
 import { headerValue, requestBaseUrl } from './snippet.ts';
 import type { SnippetOptions } from './snippet.ts';
@@ -114,7 +114,7 @@ const harRequest = (entry: LogEntry, options: SnippetOptions): HarEntry['request
   const isBinary = request.bodyEncoding === 'base64';
   return {
     method,
-    url: requestBaseUrl(entry, options) + request.target,
+    url: requestBaseUrl(entry, options) + readTarget(request.target).originForm,
     httpVersion: `HTTP/${request.httpVersion}`,
     cookies: harCookies(request.headers, 'cookie'),
     headers: harHeaders(request.headers),

@@ -1,4 +1,4 @@
-import type { HeaderPair } from '@standin/contract';
+import { readTarget, type HeaderPair } from '@standin/contract';
 import type { RequestEntry } from './request-message.ts';
 
 /** Text to copy, with notes on what the text cannot express. */
@@ -28,8 +28,8 @@ export const headerValue = (headers: readonly HeaderPair[], name: string): strin
 const HOST = /^[\w.-]+(?::\d+)?$|^\[[\da-f:.]+\](?::\d+)?$/i;
 
 /** Returns the caller's host if it is valid, and `localhost` otherwise, because the host becomes part of a URL. */
-const callerHost = ({ request: { headers } }: RequestEntry): string => {
-  const host = headerValue(headers, 'host') ?? '';
+const callerHost = ({ request: { target, headers } }: RequestEntry): string => {
+  const host = readTarget(target).authority ?? headerValue(headers, 'host') ?? '';
   return HOST.test(host) && URL.canParse(`http://${host}`) ? host : 'localhost';
 };
 
