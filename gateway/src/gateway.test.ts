@@ -356,3 +356,26 @@ describe('a request for an upgrade', () => {
     expect(bodies.map((bytes) => Buffer.from(bytes).toString())).toEqual(Array(2).fill(body === '' ? '' : 'body'));
   });
 });
+
+describe('a HEAD request to an endpoint for GET', () => {
+  test('gets the head of the mock, is stored as it was, and leaves the connection open', async () => {
+    const query = 'head-request';
+    const client = await RawClient.connect(stand.gateway.url);
+    const before = await exchange(stand.gateway.url, request('GET', PATH, [HOST, WITH_KEY]));
+    client.send(request('HEAD', `${PATH}?${query}`, [HOST, WITH_KEY]));
+    await expect.poll(() => client.received.toString('latin1')).toContain('\r\n\r\n');
+    const head = client.received.toString('latin1');
+    client.send(request('GET', PATH, [HOST, WITH_KEY]));
+    await expect.poll(() => client.received.toString('latin1').split('HTTP/1.1 200 OK').length).toBe(3);
+    client.socket.end();
+    expect(head).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(head).toContain(`\r\ncontent-length: ${responseHeader(before, 'content-length') ?? ''}\r\n`);
+    expect(head.endsWith('\r\n\r\n')).toBe(true);
+    await stand.sink.until(({ rows }) => rows.some((row) => row.query === query));
+    const row = stand.sink.rows.find((one) => one.query === query);
+    expect(row).toMatchObject({ method: 'HEAD', status: 200, outcome: 'mocked', responseBodyBytes: 0 });
+    expect(row?.responseBody).toHaveLength(0);
+    expect(row?.responseHeaders).toContainEqual(['content-length', responseHeader(before, 'content-length')]);
+    expect(row?.quotaPermit).toBeTypeOf('number');
+  });
+});

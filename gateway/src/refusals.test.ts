@@ -20,7 +20,7 @@ import { exchange, RawClient, rejectionCode, responseHeader, type RawResponse } 
 
 const BODY_MAX = 64 * 1024;
 
-const objects = [...BASIC_OBJECTS, endpoint('/v1/orders', {}, { method: 'GET' })];
+const objects = [...BASIC_OBJECTS, endpoint('/v1/orders', {}, { method: 'GET' }), endpoint('/only-post')];
 
 let stand: TestGateway;
 /** The refusals that the embedding process has received. */
@@ -114,7 +114,7 @@ describe('a refused request gets a response and is never logged:', () => {
     ['a percent-encoded path', request('POST', `/${URI}/v1/%6Frders`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
     ['a path with dots', request('POST', `/${URI}/v1/../v1/orders`, [HOST, WITH_KEY]), 404, 'endpoint_not_found'],
     ['a different method', request('PUT', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
-    ['HEAD', request('HEAD', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
+    ['HEAD without GET', request('HEAD', `/${URI}/only-post`, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
     ['OPTIONS', request('OPTIONS', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
     ['TRACE', request('TRACE', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
     ['PURGE', request('PURGE', PATH, [HOST, WITH_KEY]), 405, 'method_not_allowed'],
@@ -211,7 +211,7 @@ describe('a refused request gets a response and is never logged:', () => {
   });
 
   test('a 405 response lists the allowed methods, and a 404 response suggests a similar path', async () => {
-    expect(responseHeader(await send('PUT', PATH), 'allow')).toBe('GET, POST');
+    expect(responseHeader(await send('PUT', PATH), 'allow')).toBe('GET, HEAD, POST');
     expect(problem(await send('POST', `/${URI}/V1/orders/`))['detail']).toContain('at /v1/orders,');
   });
 });

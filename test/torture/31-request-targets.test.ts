@@ -33,7 +33,6 @@ const CASES: [name: string, requestLine: string, headers: string, status: number
   ['asterisk form with GET', 'GET *', 'Host: gateway', 400, 'target_invalid|bad_request'],
   ['CONNECT', 'CONNECT NAMED', 'Host: NAMED', 400, 'target_invalid|bad_request'],
   ['TRACE', 'TRACE TARGET', 'Host: gateway', 405, 'method_not_allowed'],
-  ['HEAD', 'HEAD TARGET', 'Host: gateway', 405, 'method_not_allowed'],
   ['OPTIONS', 'OPTIONS TARGET', 'Host: gateway', 405, 'method_not_allowed'],
   ['PURGE', 'PURGE TARGET', 'Host: gateway', 405, 'method_not_allowed'],
 ];
@@ -51,13 +50,14 @@ test.each(CASES)('rejects %s', async (...[, requestLine, headers, status, code])
   })();
   expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   expect(text).toMatch(new RegExp(`\r\nstandin-rejected: (${code})\r\n`, 'i'));
-  if (status === 405) expect(text).toMatch(/\r\nallow: GET, POST\r\n/i);
+  if (status === 405) expect(text).toMatch(/\r\nallow: GET, HEAD, POST\r\n/i);
 });
 
 const UPGRADE = 'Host: gateway\r\nConnection: Upgrade\r\nUpgrade: ';
 const ACCEPTED: [name: string, requestLine: string, headers: string][] = [
   ['absolute form', 'GET http://NAMEDTARGET', 'Host: NAMED'],
   ['absolute form with https', 'GET https://NAMEDTARGET', 'Host: gateway'],
+  ['HEAD', 'HEAD TARGET', 'Host: gateway'],
   ['an upgrade to h2c', 'GET TARGET', `${UPGRADE}h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__`],
   ['an upgrade to WebSocket', 'GET TARGET', `${UPGRADE}websocket\r\nSec-WebSocket-Version: 13`],
   ['an upgrade to TLS', 'POST TARGET', `${UPGRADE}TLS/1.0`],

@@ -1,12 +1,12 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { hasControls, type HeaderPair, type Method } from '@standin/contract';
+import { hasControls, type HeaderPair, type RequestMethod } from '@standin/contract';
 import type { ExplainedRequest } from '@standin/responses';
 import { InvalidArgumentError } from 'commander';
 import { readBodyOption } from '../replay/replay-spec.ts';
 
 /** A request that is described by options. */
 export interface DescribedRequest {
-  readonly method?: Method | undefined;
+  readonly method?: RequestMethod | undefined;
   /** The path and the query, which begin with a slash. */
   readonly path: string;
   readonly header?: readonly HeaderPair[] | undefined;

@@ -1,4 +1,4 @@
-import { METHODS } from '@standin/contract';
+import { REQUEST_METHODS } from '@standin/contract';
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { EXAMPLE_ID, withExamples } from '../examples.ts';
@@ -8,7 +8,7 @@ import { stderr, stdout } from '../terminal.ts';
 import { addHeaderLine, parsePath, type DescribedRequest } from './described-request.ts';
 
 const optionsSchema = z.object({
-  method: z.enum(METHODS).optional(),
+  method: z.enum(REQUEST_METHODS).optional(),
   path: z.string().optional(),
   header: z.custom<DescribedRequest['header']>().optional(),
   body: z.string().optional(),
@@ -32,7 +32,9 @@ export const addExplainCommand = (program: Command, colour: boolean): void => {
       'id of a captured request, from standin logs; or, with --path, manifest files or directories',
     )
     .addOption(
-      new Option('--method <method>', 'method of the request (default: GET, or POST with --body)').choices(METHODS),
+      new Option('--method <method>', 'method of the request (default: GET, or POST with --body)').choices(
+        REQUEST_METHODS,
+      ),
     )
     .option('--path <path>', 'path and query of the request, with or without the project URI', parsePath)
     .option('-H, --header <header>', "header of the request: 'name: value'; repeatable", addHeaderLine)

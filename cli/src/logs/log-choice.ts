@@ -1,4 +1,4 @@
-import type { Method } from '@standin/contract';
+import type { RequestMethod } from '@standin/contract';
 import type { StatusRange } from '@standin/logstore';
 import { formatFilter, type Condition, type Filter } from '@standin/exchange/search';
 
@@ -11,7 +11,7 @@ export interface LogChoice {
   readonly namespace?: string | undefined;
   readonly project?: string | undefined;
   readonly endpoint?: string | undefined;
-  readonly method?: Method | undefined;
+  readonly method?: RequestMethod | undefined;
   readonly status?: number | StatusRange | undefined;
   readonly filter?: Filter | undefined;
   /** In microseconds since the epoch. */

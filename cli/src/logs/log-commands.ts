@@ -1,4 +1,4 @@
-import { listText, METHODS } from '@standin/contract';
+import { listText, REQUEST_METHODS } from '@standin/contract';
 import { LIST_LIMIT_MAX } from '@standin/logstore';
 import type { Filter } from '@standin/exchange/search';
 import { InvalidArgumentError, type Command } from 'commander';
@@ -18,7 +18,7 @@ const optionsSchema = z.object({
   namespace: z.string().optional(),
   project: z.string().optional(),
   endpoint: z.string().optional(),
-  method: z.enum(METHODS).optional(),
+  method: z.enum(REQUEST_METHODS).optional(),
   status: z.union([z.number(), z.object({ min: z.number(), max: z.number() })]).optional(),
   filter: z.custom<Filter>().optional(),
   since: z.number().optional(),
@@ -79,7 +79,7 @@ const withFilter = (command: Command): Command => {
     .option(
       '-m, --method <method>',
       'only this method',
-      choice(METHODS, (text) => text.toUpperCase()),
+      choice(REQUEST_METHODS, (text) => text.toUpperCase()),
     )
     .option('-s, --status <status>', 'only this status: 404, 5xx, 200-299', parseStatus)
     .option(

@@ -1,5 +1,5 @@
 import process from 'node:process';
-import { formatShortTime, LIMITS, METHODS } from '@standin/contract';
+import { formatShortTime, LIMITS, REQUEST_METHODS } from '@standin/contract';
 import type { ReplaySpec } from '@standin/crds';
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
@@ -15,7 +15,7 @@ const searchArgument = (text: string) => ({ text, filter: parseSearch(text) });
 
 const optionsSchema = z.object({
   to: z.custom<ReplaySpec['target']>(),
-  method: z.enum(METHODS).optional(),
+  method: z.enum(REQUEST_METHODS).optional(),
   path: z.string().optional(),
   header: z.custom<readonly Header[]>().optional(),
   body: z.string().optional(),
@@ -66,7 +66,7 @@ export const addReplayCommand = (program: Command, colour: boolean): void => {
         .argParser(parseTarget)
         .default({ kind: 'Endpoint' }, 'endpoint'),
     )
-    .addOption(new Option('--method <method>', 'with ID: replaces the captured method').choices(METHODS))
+    .addOption(new Option('--method <method>', 'with ID: replaces the captured method').choices(REQUEST_METHODS))
     .option(
       '--path <path>',
       'with ID: path and query to send, beginning with the project URI; other targets than the endpoint use only the query',

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
-import { GROUP_VERSION, LIMITS, type Method } from '@standin/contract';
+import { GROUP_VERSION, LIMITS, type RequestMethod } from '@standin/contract';
 import { parseObject, type ReplaySpec } from '@standin/crds';
 import { InvalidArgumentError } from 'commander';
 import { fileErrorText, PlainError } from '../plain-error.ts';
@@ -23,7 +23,7 @@ export const addHeader = (text: string, before: readonly Header[] = []): readonl
 };
 
 export interface EditOptions {
-  readonly method?: Method | undefined;
+  readonly method?: RequestMethod | undefined;
   readonly path?: string | undefined;
   readonly header?: readonly Header[] | undefined;
   /** Text, or `@FILE`. */

@@ -1,4 +1,11 @@
-import { LIMITS, METHODS, REPLAY_ORDERS, REPLAY_PHASES, REPLAY_STATES, REPLAY_TARGETS } from '@standin/contract';
+import {
+  LIMITS,
+  REQUEST_METHODS,
+  REPLAY_ORDERS,
+  REPLAY_PHASES,
+  REPLAY_STATES,
+  REPLAY_TARGETS,
+} from '@standin/contract';
 import { z } from 'zod';
 import {
   OPERATION_CONDITIONS,
@@ -55,7 +62,7 @@ const header = z
 
 const edit = withRules(
   z.strictObject({
-    method: z.enum(METHODS).optional().describe('HTTP method. Default: the captured one.'),
+    method: z.enum(REQUEST_METHODS).optional().describe('HTTP method. Default: the captured one.'),
     target: withRules(text({ min: 1, max: LIMITS.requestTargetBytesMax }), [
       matches(
         '/[\\x21-\\x7e]*',

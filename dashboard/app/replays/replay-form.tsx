@@ -1,4 +1,4 @@
-import { LIMITS, METHODS, ownMember, REPLAY_TARGETS, type ReplayTarget } from '@standin/contract';
+import { LIMITS, ownMember, REPLAY_TARGETS, REQUEST_METHODS, type ReplayTarget } from '@standin/contract';
 import { useState, type ReactNode } from 'react';
 import type { FormErrors } from '../ui/form-errors.ts';
 import { useInitialFocus } from '../ui/initial-focus.ts';
@@ -99,7 +99,7 @@ const Edited = ({ captured, values, isBodyFocused, fieldErrors }: EditedProps) =
     <div className="grid grid-cols-[6.5rem_minmax(0,1fr)] gap-3">
       <Field label="Method" errors={fieldErrors('spec.edit.method')}>
         <Select name="spec.edit.method" defaultValue={values['spec.edit.method']} className="font-mono text-small">
-          {METHODS.map((method) => (
+          {REQUEST_METHODS.map((method) => (
             <option key={method}>{method}</option>
           ))}
         </Select>

@@ -1,4 +1,4 @@
-import { ACTIONS, CREDENTIALS, METHODS, OUTCOMES, REPLAY_TARGETS } from '@standin/contract';
+import { ACTIONS, CREDENTIALS, REQUEST_METHODS, OUTCOMES, REPLAY_TARGETS } from '@standin/contract';
 import { DEFINITIONS } from '@standin/crds';
 import type { LogEntry, LogSummary } from '@standin/exchange';
 import type { ReplaySummary } from '@standin/logstore';
@@ -27,7 +27,7 @@ const summaryFields = {
   namespace: z.string(),
   project: z.string(),
   endpoint: z.string().describe('Name of the Endpoint that handled the request.'),
-  method: z.enum(METHODS),
+  method: z.enum(REQUEST_METHODS),
   path: z.string().describe(`Path without the project URI, for example /v1/orders. ${latin1}`),
   query: z.string().describe(`Query without the question mark. ${latin1}`),
   status: whole().describe('0: no response was recorded.'),
@@ -146,7 +146,7 @@ const replayFields = {
   sentAt: instant(),
   target: z.enum(REPLAY_TARGETS),
   url: z.string().describe('Requested URL.'),
-  method: z.enum(METHODS),
+  method: z.enum(REQUEST_METHODS),
   status: whole().describe('0: no response. `error` has the reason.'),
   error: z.string(),
   durationMs: z.number(),

@@ -1,4 +1,4 @@
-import type { HeaderPair, Method, Outcome } from '@standin/contract';
+import type { HeaderPair, RequestMethod, Outcome } from '@standin/contract';
 import type { LogEntry } from '@standin/exchange';
 import {
   redact,
@@ -16,7 +16,7 @@ import { formatJson } from './format-json.ts';
 export interface SharedExchange {
   readonly id: string;
   readonly receivedAt: string;
-  readonly method: Method;
+  readonly method: RequestMethod;
   /** Path and query without the project URI, in latin1. */
   readonly target: string;
   readonly httpVersion: string;

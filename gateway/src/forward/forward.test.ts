@@ -54,6 +54,9 @@ beforeAll(async () => {
       forwards('/items/{id}/{rest...}', `${serverUrl(upstream)}/base/\${path.id}/\${path.rest}?fixed=1`),
       forwards('/docs/{rest...}', `${serverUrl(upstream)}/\${path.rest}?fixed=1`),
       forwards('/orders/{id}:cancel', `${serverUrl(upstream)}/\${path.id}?fixed=1`),
+      endpoint('/f', { kind: 'Forward', url: `${serverUrl(upstream)}/base`, timeoutMs: 700 }, { method: 'GET' }),
+      endpoint('/raw', { kind: 'Forward', url: `${serverUrl(rawUpstream)}/`, timeoutMs: 700 }, { method: 'GET' }),
+      endpoint('/unreachable', { kind: 'Forward', url: unreachable, timeoutMs: 700 }, { method: 'GET' }),
       forwards('/raw', `${serverUrl(rawUpstream)}/`),
       forwards('/unreachable', unreachable),
       forwards('/metadata', 'http://169.254.169.254/latest'),
@@ -402,5 +405,43 @@ describe('after the caller has disconnected', () => {
     await cut.promise;
     const row = await capturedRow();
     expect([row.responseTruncated, row.responseBody.length]).toEqual([true, CAPTURE_MAX]);
+  });
+});
+
+describe('a HEAD request', () => {
+  const head = async (slug: string): Promise<string> => {
+    const client = await RawClient.connect(stand.gateway.url);
+    client.send(request('HEAD', `/${URI}${slug}?${marker}`, [HOST, WITH_KEY]));
+    await expect.poll(() => client.received.toString('latin1')).toContain('\r\n\r\n');
+    // Its connection can be used again.
+    client.send(request('HEAD', `/${URI}${slug}?again`, [HOST, WITH_KEY]));
+    await expect.poll(() => client.received.toString('latin1').split('HTTP/1.1 ').length).toBe(3);
+    client.socket.end();
+    return client.received.toString('latin1').slice(0, client.received.indexOf('HTTP/1.1 ', 1));
+  };
+
+  test.each([
+    ['a length', ['content-length: 12345']],
+    ['chunks', ['transfer-encoding: chunked']],
+    ['no framing', []],
+  ])('is sent as HEAD, and the response has %s and no body', async (_name, lines) => {
+    let seen = '';
+    respondRaw = (socket) => socket.end(['HTTP/1.1 200 OK', 'x-up: 1', ...lines, '', ''].join('\r\n'));
+    rawUpstream.once('connection', (socket: Socket) =>
+      socket.once('data', (bytes: Buffer) => (seen = bytes.toString())),
+    );
+    const response = await head('/raw');
+    expect(seen).toMatch(/^HEAD \/\?/);
+    expect(response).toMatch(/^HTTP\/1\.1 200 OK\r\n.*\r\n\r\n$/s);
+    expect(response).toContain('x-up: 1\r\n');
+    expect(response.includes('content-length: 12345')).toBe(lines.includes('content-length: 12345'));
+    const row = await capturedRow();
+    expect(row).toMatchObject({ method: 'HEAD', outcome: 'forwarded', status: 200, responseBodyBytes: 0 });
+    expect(row.responseBody).toHaveLength(0);
+  });
+
+  test('to an upstream that does not respond gets the head of the 502', async () => {
+    expect(await head('/unreachable')).toMatch(/^HTTP\/1\.1 502 .*\r\ncontent-length: \d+\r\n.*\r\n\r\n$/s);
+    expect(await capturedRow()).toMatchObject({ method: 'HEAD', outcome: 'upstream_failed', responseBodyBytes: 0 });
   });
 });

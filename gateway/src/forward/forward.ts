@@ -1,4 +1,10 @@
-import { errorMessage, type FallbackReason, type HeaderPair, type UpstreamFailureCode } from '@standin/contract';
+import {
+  errorMessage,
+  type FallbackReason,
+  type HeaderPair,
+  type RequestMethod,
+  type UpstreamFailureCode,
+} from '@standin/contract';
 import { EgressError, joinUpstreamUrl, type Egress, type UpstreamResponse } from '@standin/egress';
 import { expandUrl } from '@standin/responses';
 import { buildMockRow, buildRow, type RecordedResponse } from '../record/build-row.ts';
@@ -82,8 +88,8 @@ export const forward = async (
     const response = await options.egress
       .request({
         url: upstreamUrl,
-        // The request is matched, so its method is one that an endpoint can have.
-        method: endpoint.config.method,
+        // The request is matched, so its method is one of the known methods.
+        method: head.method as RequestMethod,
         headers: span?.headers(headers) ?? headers,
         body: body.length > 0 ? body : undefined,
         timeoutMs: endpoint.forward.timeoutMs,
@@ -175,12 +181,12 @@ class Relay {
     response: UpstreamResponse,
     framing: Framing,
   ): Promise<{ readonly end: RelayEnd; readonly recorded: Promise<void> }> {
-    const { exchange, route } = this.#accepted;
+    const { exchange, head, route } = this.#accepted;
     const { budget, captureBytesMax, readMsMax } = this.#options;
     using capture = new Capture(captureBytesMax, budget, route.account.namespace);
     const end = await relayBody(response, exchange, {
       capture,
-      contentLength: framing.contentLength,
+      contentLength: head.method === 'HEAD' ? 0 : framing.contentLength,
       readBytesMax: captureBytesMax,
       readMsMax,
     });

@@ -50,6 +50,8 @@ describe('a slug with parameters', () => {
     ['POST', '/v1/orders', endpointUid('/v1/orders')],
     ['POST', '/v1/other', endpointUid('/v1/{kind}')],
     ['GET', '/v1/orders', endpointUid('/{version}/orders', 'GET')],
+    ['HEAD', '/v1/orders', endpointUid('/{version}/orders', 'GET')],
+    ['HEAD', '/v1/other', 'method_not_allowed'],
     ['PUT', '/v1/orders', endpointUid('/v1/{kind}', 'PUT')],
     ['DELETE', '/v1/orders', endpointUid('/{version}/{rest...}', 'DELETE')],
     ['DELETE', '/a/b/c', endpointUid('/{version}/{rest...}', 'DELETE')],
@@ -75,13 +77,13 @@ describe('a slug with parameters', () => {
   });
 
   test('has a part in the methods of a 405', () => {
-    const head = { method: 'HEAD', path: '/v1/orders', projectUri: URI } as RequestHead;
+    const head = { method: 'OPTIONS', path: '/v1/orders', projectUri: URI } as RequestHead;
     const refusal = match(
       head,
       { kind: 'key' as const, holders: table.accountsWithKey(sha256(KEY)), fingerprint: '', keySha256: '' },
       table,
     );
-    expect(refusal).toMatchObject({ headers: [['allow', 'DELETE, GET, PATCH, POST, PUT']] });
+    expect(refusal).toMatchObject({ headers: [['allow', 'DELETE, GET, HEAD, PATCH, POST, PUT']] });
   });
 });
 

@@ -32,7 +32,8 @@ const methodNotAllowed = (allowed: readonly string[], method: string): Refusal =
 const findEndpoint = ({ method, path }: RequestHead, paths: PathTable<Endpoint> | undefined): Endpoint | Refusal => {
   const found = paths?.find(method, path);
   if (found !== undefined) return found;
-  const allowed = new Set(paths?.matches(path).flatMap((methods) => [...methods.keys()]));
+  const allowed = new Set<string>(paths?.matches(path).flatMap((methods) => [...methods.keys()]));
+  if (allowed.has('GET')) allowed.add('HEAD');
   return allowed.size > 0 ? methodNotAllowed([...allowed].sort(), method) : notFound(paths, path);
 };
 

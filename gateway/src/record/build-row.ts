@@ -1,4 +1,4 @@
-import type { HeaderPair, LogRow, Method, Outcome } from '@standin/contract';
+import type { HeaderPair, LogRow, RequestMethod, Outcome } from '@standin/contract';
 import { delayUs } from '@standin/responses';
 import type { Accepted } from '../request/accepted.ts';
 import { responderName, type Mock } from '../request/route.ts';
@@ -31,6 +31,8 @@ const NOTHING = new Uint8Array(0);
 export const buildRow = (accepted: Accepted, response: RecordedResponse, version: 1 | 2 = 2): LogRow => {
   const { exchange, head, authenticated, route, permit } = accepted;
   const { account, project, endpoint } = route;
+  // RFC 9110 section 9.3.2: the response to HEAD has no content, only the headers of the response to GET.
+  const hasContent = head.method !== 'HEAD';
   return {
     id: accepted.id,
     version,
@@ -50,7 +52,7 @@ export const buildRow = (accepted: Accepted, response: RecordedResponse, version
     clientAddress: exchange.connection.peerAddress,
     keyFingerprint: authenticated.kind === 'key' ? authenticated.fingerprint : '',
     // The request is matched, so its method is one of the known methods.
-    method: head.method as Method,
+    method: head.method as RequestMethod,
     target: head.target,
     path: head.path,
     query: head.query,
@@ -61,8 +63,8 @@ export const buildRow = (accepted: Accepted, response: RecordedResponse, version
     status: response.status,
     responseHeaders: version === 1 ? [] : exchange.responseHeaders(response.headers),
     responseTrailers: response.trailers,
-    responseBody: response.body,
-    responseBodyBytes: response.bodyBytes,
+    responseBody: hasContent ? response.body : NOTHING,
+    responseBodyBytes: hasContent ? response.bodyBytes : 0,
     responseTruncated: response.isTruncated,
     upstreamUrl: response.upstreamUrl,
     upstreamError: response.upstreamError,

@@ -73,6 +73,10 @@ export type PurgePhase = (typeof PURGE_PHASES)[number];
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof METHODS)[number];
 
+/** Methods of accepted requests. An Endpoint for GET also serves HEAD. */
+export const REQUEST_METHODS = [...METHODS, 'HEAD'] as const;
+export type RequestMethod = (typeof REQUEST_METHODS)[number];
+
 /** What an Endpoint does with a request. */
 export const ACTIONS = ['JSON', 'Forward'] as const;
 export type Action = (typeof ACTIONS)[number];

@@ -1,4 +1,4 @@
-import { ACTIONS, METHODS } from './api-group.ts';
+import { ACTIONS, REQUEST_METHODS } from './api-group.ts';
 import type { RowOf, Table } from './table.ts';
 
 /** How an accepted request ended. */
@@ -72,7 +72,7 @@ export const LOG_TABLE = {
   /** Empty if the credential is a signature. */
   keyFingerprint: { format: 'name' },
 
-  method: { format: 'name', values: METHODS },
+  method: { format: 'name', values: REQUEST_METHODS },
   /** As received, for example `/PROJECT-URI/v1/orders?a=1`. */
   target: { format: 'latin1' },
   /** The part of the target's path after the project URI, for example `/v1/orders`. */

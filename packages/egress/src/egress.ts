@@ -1,5 +1,5 @@
 import { createSecureContext, getCACertificates } from 'node:tls';
-import { FairMap, LIMITS, type HeaderPair, type Method } from '@standin/contract';
+import { FairMap, LIMITS, type HeaderPair, type RequestMethod } from '@standin/contract';
 import { Agent, Pool } from 'undici';
 import { checkUpstreamUrl, type AddressPolicy } from './address-policy.ts';
 import { createConnector } from './connector.ts';
@@ -40,7 +40,7 @@ interface EgressLogger {
 export interface UpstreamRequest {
   /** A string (see `joinUpstreamUrl`) keeps the bytes of its query, while a `URL` has encoded some of them. */
   readonly url: URL | string;
-  readonly method: Method;
+  readonly method: RequestMethod;
   /** Sent in this order and case, without hop-by-hop headers, `host`, `content-length` and `expect`. Values are latin1. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | undefined;
@@ -57,7 +57,7 @@ export interface UpstreamRequest {
 export interface Egress {
   /**
    * Sends the request and resolves with the response head. Does not follow redirects and ignores the environment's proxies. Repeats
-   * a GET, PUT or DELETE once if its idle connection turns out to be closed (RFC 9112 section 9.3.1), and never repeats anything
+   * a GET, HEAD, PUT or DELETE once if its idle connection turns out to be closed (RFC 9112 section 9.3.1), and never repeats anything
    * else. Rejects with an `EgressError`, or with the signal's reason when it aborts.
    */
   request(request: UpstreamRequest): Promise<UpstreamResponse>;
@@ -78,7 +78,7 @@ const ORIGINS_MAX = 40_000;
  * all of its connections.
  */
 const KEEP_ALIVE_MS_MAX = 15_000;
-const IDEMPOTENT: ReadonlySet<string> = new Set<Method>(['GET', 'PUT', 'DELETE']);
+const IDEMPOTENT: ReadonlySet<string> = new Set<RequestMethod>(['GET', 'HEAD', 'PUT', 'DELETE']);
 
 /** The minimum time between log messages for the same failure. */
 const LOG_AGAIN_MS = 60_000;

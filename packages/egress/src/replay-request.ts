@@ -1,4 +1,4 @@
-import { readTarget, type HeaderPair, type Method, type ReplayTarget } from '@standin/contract';
+import { readTarget, type HeaderPair, type RequestMethod, type ReplayTarget } from '@standin/contract';
 import { stripHopByHop } from './headers.ts';
 import { joinUpstreamUrl } from './upstream-url.ts';
 
@@ -69,7 +69,7 @@ export const replayHeaders = ({ requestId, target, headers, isEdited, apiKey }: 
 /** A request as recorded in the log. Strings are latin1. */
 export interface CapturedRequest {
   readonly id: string;
-  readonly method: Method;
+  readonly method: RequestMethod;
   /** For example `/PROJECT-URI/v1/orders?a=1`. */
   readonly target: string;
   readonly headers: readonly HeaderPair[];
@@ -78,7 +78,7 @@ export interface CapturedRequest {
 
 /** The changes to a request. Undefined parts stay as captured. */
 export interface RequestEdit {
-  readonly method?: Method | undefined;
+  readonly method?: RequestMethod | undefined;
   readonly target?: string | undefined;
   readonly headers?: readonly HeaderPair[] | undefined;
   readonly body?: Uint8Array | undefined;
@@ -95,7 +95,7 @@ export interface ReplayDestination {
 
 export interface ReplayRequest extends ReplayHeaders {
   readonly url: string;
-  readonly method: Method;
+  readonly method: RequestMethod;
   readonly body: Uint8Array;
 }
 

@@ -1,4 +1,4 @@
-import { LOG_TABLE, parseInstant, type Method } from '@standin/contract';
+import { LOG_TABLE, parseInstant, type RequestMethod } from '@standin/contract';
 import { selection, SUMMARY_PROPERTIES } from './columns.ts';
 import { compileFilter } from './search/compile-filter.ts';
 import type { Filter } from '@standin/exchange/search';
@@ -27,7 +27,7 @@ export interface LogFilter {
   readonly namespace?: string | undefined;
   readonly project?: string | undefined;
   readonly endpoint?: string | undefined;
-  readonly method?: Method | undefined;
+  readonly method?: RequestMethod | undefined;
   readonly status?: number | StatusRange | undefined;
   /** A search that was parsed by `parseFilter` from `@standin/exchange/search`. */
   readonly search?: Filter | undefined;

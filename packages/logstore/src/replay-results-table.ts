@@ -1,4 +1,4 @@
-import { METHODS, REPLAY_TARGETS, type RowOf, type Table } from '@standin/contract';
+import { REQUEST_METHODS, REPLAY_TARGETS, type RowOf, type Table } from '@standin/contract';
 
 /** The columns of the `replay_results` table. Each row is the result for one request in a replay. See `LOG_TABLE`. */
 export const REPLAY_RESULTS_TABLE = {
@@ -16,7 +16,7 @@ export const REPLAY_RESULTS_TABLE = {
   replay: { format: 'name' },
   target: { format: 'name', values: REPLAY_TARGETS },
   url: { format: 'latin1' },
-  method: { format: 'name', values: METHODS },
+  method: { format: 'name', values: REQUEST_METHODS },
   /** The sent headers, without the API key's value. */
   sentHeaders: { format: 'headers' },
   /** Empty if the captured body was sent without an edit. */

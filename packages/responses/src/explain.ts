@@ -18,7 +18,7 @@ import {
 import { describeExpression, describeUnmet } from './describe-unmet.ts';
 import { nearestPaths } from './nearest-paths.ts';
 import { hasParameters, parsePathPattern } from './path-pattern.ts';
-import { PathTable, type Place } from './path-table.ts';
+import { PathTable, servedMethod, type Place } from './path-table.ts';
 import { pathParameters } from './pattern-table.ts';
 import {
   planResponse,
@@ -170,19 +170,20 @@ export const explainContent = (candidates: readonly Candidate[], request: Explai
   const table = new PathTable<PlacedCandidate>();
   // Literal slugs that are not the path cannot match. Leaving them out saves time in large projects.
   for (const one of placed) if (one.pattern !== undefined || one.slug === path) table.put(one, one);
+  const served = servedMethod(method);
   const found = table.find(method, path);
   const others = table
     .matches(path)
     .flatMap((methods) => [...methods.values()])
     .filter((one) => one !== found)
-    .map((one) => other(one, one.method === method ? 'Precedence' : 'Method'));
+    .map((one) => other(one, one.method === served ? 'Precedence' : 'Method'));
   if (found !== undefined) {
     const { endpoint } = found.candidate;
     return { endpoint, ...explainResponses(found, request), otherEndpoints: firstEndpoints(others) };
   }
   if (others.length > 0)
     return { rejection: 'method_not_allowed', unmatched: [], otherEndpoints: firstEndpoints(others) };
-  const similar = nearestPaths(placed, request).map((one) => other(one, 'Path'));
+  const similar = nearestPaths(placed, { method: served, path }).map((one) => other(one, 'Path'));
   return { rejection: 'endpoint_not_found', unmatched: [], otherEndpoints: firstEndpoints(similar) };
 };
 

@@ -10,6 +10,9 @@ export interface Place {
   readonly pattern: PathPattern | undefined;
 }
 
+/** Returns the method of the endpoints that respond to a method. */
+export const servedMethod = (method: string): string => (method === 'HEAD' ? 'GET' : method);
+
 /** Returns the path without the differences that users overlook: case and trailing slashes. */
 const looseForm = (path: string): string => {
   let end = path.length;
@@ -56,12 +59,13 @@ export class PathTable<T> {
 
   /**
    * Returns the endpoint that responds to a request, or undefined if there is none. If the most specific slug that matches the path
-   * does not have the method, the next one is tried.
+   * does not have the method, the next one is tried. Those for GET respond to HEAD.
    *
    * @param path latin1, as received
    */
   find(method: string, path: string): T | undefined {
-    return this.#literals.get(path)?.get(method) ?? this.#patterns.find(path, (methods) => methods.get(method));
+    const served = servedMethod(method);
+    return this.#literals.get(path)?.get(served) ?? this.#patterns.find(path, (methods) => methods.get(served));
   }
 
   /** Returns the endpoints whose slug matches the path, by method, in order of precedence. */

@@ -1,4 +1,4 @@
-import { ACTIONS, METHODS, OUTCOMES } from '@standin/contract';
+import { ACTIONS, REQUEST_METHODS, OUTCOMES } from '@standin/contract';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { completionAt } from './complete.ts';
@@ -63,7 +63,7 @@ test.each(['status', 'dur', 'size'])('every suggestion for %s is valid, or is a 
 
 describe('the field table', () => {
   test('has all values that the contract defines', () => {
-    expect(FIELDS.method.values).toEqual(METHODS);
+    expect(FIELDS.method.values).toEqual(REQUEST_METHODS);
     expect(FIELDS.outcome.values).toEqual(OUTCOMES);
     expect(FIELDS.action.values).toEqual(ACTIONS);
   });

@@ -1,4 +1,4 @@
-import type { Action, Credential, Method, Outcome } from '@standin/contract';
+import type { Action, Credential, RequestMethod, Outcome } from '@standin/contract';
 import type { ContainsField, NumberField, PatternField } from './filter.ts';
 
 /** How a field's value is read. */
@@ -14,7 +14,7 @@ export interface Field {
 }
 
 // Copies of the lists in `contract`, because that package loads a validator that a search box in a browser does not need.
-const METHOD_VALUES = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const satisfies readonly Method[];
+const METHOD_VALUES = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const satisfies readonly RequestMethod[];
 const OUTCOME_VALUES = [
   'mocked',
   'template_failed',

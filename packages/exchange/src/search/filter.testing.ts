@@ -1,4 +1,4 @@
-import { ACTIONS, CREDENTIALS, METHODS, OUTCOMES } from '@standin/contract';
+import { ACTIONS, CREDENTIALS, REQUEST_METHODS, OUTCOMES } from '@standin/contract';
 import fc from 'fast-check';
 import { FIELDS } from './fields.ts';
 import type { Comparison, Condition, ContainsField, Filter, Pattern, PatternField, Term } from './filter.ts';
@@ -48,7 +48,7 @@ const term: fc.Arbitrary<Term> = fc.oneof(
   fc
     .tuple(fc.constantFrom('request' as const, 'response' as const), fc.constantFrom('x-a', "!#$%&'*+.^_`|~0"), pattern)
     .map(([side, name, value]): Term => ({ kind: 'header', side, name, pattern: value })),
-  fc.constantFrom(...METHODS).map((method): Term => ({ kind: 'method', method })),
+  fc.constantFrom(...REQUEST_METHODS).map((method): Term => ({ kind: 'method', method })),
   fc.constantFrom(...OUTCOMES).map((outcome): Term => ({ kind: 'outcome', outcome })),
   fc.constantFrom(...ACTIONS).map((action): Term => ({ kind: 'action', action })),
   fc.constantFrom(...CREDENTIALS).map((credential): Term => ({ kind: 'credential', credential })),

@@ -1,4 +1,4 @@
-import type { Action, Credential, Method, Outcome } from '@standin/contract';
+import type { Action, Credential, RequestMethod, Outcome } from '@standin/contract';
 
 /**
  * A search as a tree. `parseFilter` creates the tree from text, `formatFilter` prints it, and `compileFilter` compiles it for
@@ -28,7 +28,7 @@ export type Term =
   | { readonly kind: 'matches'; readonly field: PatternField; readonly pattern: Pattern }
   /** One of the headers with this (lowercase) name has a value that matches. */
   | { readonly kind: 'header'; readonly side: Side; readonly name: string; readonly pattern: Pattern }
-  | { readonly kind: 'method'; readonly method: Method }
+  | { readonly kind: 'method'; readonly method: RequestMethod }
   | { readonly kind: 'outcome'; readonly outcome: Outcome }
   | { readonly kind: 'action'; readonly action: Action }
   | { readonly kind: 'credential'; readonly credential: Credential }

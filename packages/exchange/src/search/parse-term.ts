@@ -1,4 +1,4 @@
-import type { Action, Credential, Method, Outcome } from '@standin/contract';
+import type { Action, Credential, RequestMethod, Outcome } from '@standin/contract';
 import { listText } from '@standin/contract/list-text';
 import {
   FIELDS,
@@ -157,7 +157,7 @@ const parseChoice = (field: ChoiceField, value: ValueToken): Term => {
   }
   switch (field) {
     case 'method':
-      return { kind: 'method', method: found as Method };
+      return { kind: 'method', method: found as RequestMethod };
     case 'outcome':
       return { kind: 'outcome', outcome: found as Outcome };
     case 'action':
