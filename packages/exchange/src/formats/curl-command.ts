@@ -39,8 +39,11 @@ export const curlCommand = (entry: RequestEntry & { readonly id: string }, optio
   const body = curlBody(entry);
   const isPlain = PLAIN_TARGET.test(request.target);
   const version = request.httpVersion === '1.0' ? '--http1.0' : '--http1.1';
+  // With -X HEAD, curl would wait for a body. With a body of its own, it refuses --head.
+  const isHead = method === 'HEAD' && request.body === '';
+  const methodArg = isHead ? '--head' : `-X ${/^[A-Z]+$/.test(method) ? method : shellQuote(method)}`;
   const args = [
-    `curl ${version} --globoff --path-as-is -X ${/^[A-Z]+$/.test(method) ? method : shellQuote(method)} ${shellQuote(baseUrl + (isPlain ? request.target : '/'))}`,
+    `curl ${version} --globoff --path-as-is ${methodArg} ${shellQuote(baseUrl + (isPlain ? request.target : '/'))}`,
     ...(isPlain ? [] : [`--request-target ${shellWord(request.target)}`]),
     ...headerArgs(request.headers, new URL(baseUrl).host, body),
     ...body.args,

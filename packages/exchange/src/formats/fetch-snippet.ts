@@ -102,8 +102,8 @@ export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, opti
           `fetch cannot send the header${rejected.size > 1 ? 's' : ''} ${listText([...rejected.values()].toReversed())}.`,
         ]
       : []),
-    ...(method === 'GET' && request.body !== ''
-      ? ['fetch does not support a GET request with a body. Use cURL instead.']
+    ...((method === 'GET' || method === 'HEAD') && request.body !== ''
+      ? [`fetch does not support a ${method} request with a body. Use cURL instead.`]
       : []),
     ...(request.trailers.length > 0 ? [TRAILERS_NOTE] : []),
   ];

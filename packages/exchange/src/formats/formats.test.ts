@@ -16,6 +16,13 @@ import { latin1Text, utf8Bytes, wireBytes, wireLength, wireText } from './wire-b
 const entry = toLogEntry(newLogRow());
 
 describe('curl', () => {
+  it('does not wait for the body of a response to HEAD', () => {
+    const request = { ...entry.request, body: '' };
+    expect(curlCommand({ ...entry, method: 'HEAD', request }).text).toMatch(
+      /^curl --http1.1 --globoff --path-as-is --head /,
+    );
+  });
+
   it('is as readable as a handwritten command', () => {
     const withKey = newLogRow({
       requestHeaders: [

@@ -1,4 +1,4 @@
-import { REQUEST_METHODS } from '@standin/contract';
+import { METHODS } from '@standin/contract';
 import type { HeaderPair } from '@standin/contract';
 import fc from 'fast-check';
 import type { RequestEntry } from './request-message.ts';
@@ -134,7 +134,7 @@ export const anyRequest = (host: string): fc.Arbitrary<AnyRequest> =>
   fc
     .record({
       id: fc.uuid(),
-      method: fc.constantFrom(...REQUEST_METHODS),
+      method: fc.constantFrom(...METHODS),
       target,
       headers: fc.array(fc.tuple(name, value), { maxLength: 8 }),
       special: fc.uniqueArray(special, { maxLength: 2, selector: ([known]) => known.toLowerCase() }),
