@@ -131,11 +131,13 @@ test('a second project has to be chosen, by name or by the URI in the path', asy
   await rm(path.join(folder, 'other.yaml'));
 });
 
-test('objects with errors are ignored with a warning, as gateways do not serve them', async () => {
+test('objects with errors do not respond, with a warning', async () => {
   await write('broken.yaml', endpoint('broken', '/v1/broken', { json: { body: '{' } }));
   const [warning, ...lines] = await explained('/v1/broken');
-  expect(warning).toBe(`standin: ${folder} has 1 error, and objects with errors are ignored: see standin validate`);
-  expect(lines[0]).toContain('404 endpoint_not_found');
+  expect(warning).toBe(`standin: ${folder} has 1 error, and objects with errors do not respond: see standin validate`);
+  expect(lines[0]).toContain('503 endpoint_not_accepted');
+  expect(lines[1]).toContain('default/broken (GET /v1/broken)');
+  expect(lines).toHaveLength(2);
   await rm(path.join(folder, 'broken.yaml'));
 });
 

@@ -33,7 +33,7 @@ export const explainManifests = async (names: readonly string[], options: Descri
     errors === 0
       ? []
       : [
-          `standin: ${names.join(' ')} has ${countText(errors, 'error')}, and objects with errors are ignored: see standin validate`,
+          `standin: ${names.join(' ')} has ${countText(errors, 'error')}, and objects with errors do not respond: see standin validate`,
         ];
   const described = { project: { namespace: project.namespace, name: project.name }, ...explanation };
   return { json: described, lines: formatExplanation(explanation), warnings };
@@ -41,13 +41,19 @@ export const explainManifests = async (names: readonly string[], options: Descri
 
 const toCandidates = (config: EndpointConfig): Candidate[] => {
   const { namespace, name, method, slug, action, responses = [] } = config;
-  if (action.kind === 'Withheld') return [];
-  return [
-    {
-      endpoint: { namespace, name, method, slug, action: action.kind },
-      rules: () => compileRules(responses, action.kind === 'JSON' ? action : undefined),
-    },
-  ];
+  const endpoint = { namespace, name, method, slug };
+  switch (action.kind) {
+    case 'JSON':
+    case 'Forward': {
+      const rules = () => compileRules(responses, action.kind === 'JSON' ? action : undefined);
+      return [{ endpoint: { ...endpoint, action: action.kind }, rules }];
+    }
+    case 'NotAccepted':
+      return [{ endpoint, rules: undefined }];
+    case 'Withheld':
+      // Only a stream of the configuration has such an endpoint.
+      return [];
+  }
 };
 
 const addressedProject = (

@@ -7,6 +7,8 @@ const ACTIONS = { JSON: 'the mock in spec.json', Forward: 'the upstream in spec.
 const REFUSALS = {
   endpoint_not_found: '404 endpoint_not_found: no slug in the project matches the path',
   method_not_allowed: '405 method_not_allowed: the path matches, but no endpoint has this method',
+  endpoint_not_accepted:
+    '503 endpoint_not_accepted: the endpoint has a mistake (see standin validate, or its conditions)',
 } as const;
 const REASONS: Readonly<Record<OtherEndpoint['reason'], string>> = {
   Method: 'matches the path, but has a different method',
@@ -35,7 +37,7 @@ export const formatExplanation = (explanation: ShownExplanation): readonly Line[
       ? []
       : [
           field('endpoint', `${endpoint.namespace}/${endpoint.name} (${endpoint.method} ${endpoint.slug})`),
-          field('response', responseText(explanation)),
+          ...(rejection === undefined ? [field('response', responseText(explanation))] : []),
         ]),
     ...contentLines(explanation),
     ...unmatched.flatMap(({ name, unmet }) => [

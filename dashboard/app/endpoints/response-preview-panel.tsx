@@ -127,6 +127,7 @@ const ExampleRequest = ({ slug }: { readonly slug: string }) => (
 const REJECTIONS = {
   endpoint_not_found: 'The path of this request does not match the slug, so this endpoint does not get it.',
   method_not_allowed: 'This request has a different method, so this endpoint does not get it.',
+  endpoint_not_accepted: 'The endpoint has a mistake, so the gateway refuses this request.',
 } as const;
 
 const Answer = ({ answer }: { readonly answer: NonNullable<ResponsePreviewPanelProps['answer']> }) => {

@@ -156,7 +156,8 @@ const rejectionText = ({ rejection }: RequestExplanation): string =>
     ? 'No endpoint responds (405): the path matches, but no endpoint has this method.'
     : 'No endpoint responds (404): no path in this project matches.';
 
-const responseText = ({ response, endpoint, unmatched }: RequestExplanation) => {
+const responseText = ({ rejection, response, endpoint, unmatched }: RequestExplanation) => {
+  if (rejection !== undefined) return 'Refused (503), because the endpoint has a mistake: see its conditions.';
   if (response !== undefined) return <code>{response}</code>;
   const action = endpoint?.action === 'Forward' ? 'Forwarded to the upstream' : 'The mock';
   return unmatched.length === 0

@@ -7,7 +7,7 @@ const explainedEndpoint = z.object({
   generation: z.int().nonnegative().optional(),
   method: z.enum(METHODS),
   slug: z.string(),
-  action: z.enum(ACTIONS),
+  action: z.enum(ACTIONS).optional().describe('Absent if it is not valid.'),
 });
 
 export const explanationSchema = z
@@ -23,9 +23,11 @@ export const explanationSchema = z
     isChanged: z
       .boolean()
       .describe('Whether another endpoint would respond now, or the endpoint has changed since the request.'),
-    endpoint: explainedEndpoint.optional().describe('The endpoint that would respond now. Absent: see `rejection`.'),
+    endpoint: explainedEndpoint
+      .optional()
+      .describe('The endpoint that would get the request now. Absent: see `rejection`.'),
     rejection: z
-      .enum(['endpoint_not_found', 'method_not_allowed'])
+      .enum(['endpoint_not_found', 'method_not_allowed', 'endpoint_not_accepted'])
       .optional()
       .describe('Code of the error that the gateway would return now (docs/reference/errors.md).'),
     response: z

@@ -9,7 +9,11 @@ import type { Resources } from '../backend.ts';
 import { startWorkers } from '../workers/workers.ts';
 import { explainRequest } from './explain-request.ts';
 
-const endpoint = (name: string, spec: object, more: { accepted?: string; generation?: number; uid?: string } = {}) => ({
+const endpoint = (
+  name: string,
+  spec: object,
+  more: { accepted?: string; reason?: string; generation?: number; uid?: string } = {},
+) => ({
   apiVersion: 'standin.dev/v1alpha1',
   kind: 'Endpoint' as const,
   metadata: {
@@ -29,7 +33,9 @@ const endpoint = (name: string, spec: object, more: { accepted?: string; generat
     json: { body: '{}' },
     ...spec,
   },
-  status: { conditions: [{ type: 'Accepted', status: more.accepted ?? 'True', reason: 'x', message: 'x' }] },
+  status: {
+    conditions: [{ type: 'Accepted', status: more.accepted ?? 'True', reason: more.reason ?? 'x', message: 'x' }],
+  },
 });
 const responses = [
   { name: 'gold', when: { headers: [{ name: 'X-Plan', value: 'gold' }] }, body: '{}' },
@@ -94,6 +100,22 @@ describe('the explanation of a captured request', () => {
     });
     expect(JSON.stringify(explanation)).not.toContain('0123abcd');
   });
+
+  it.each(['Invalid', 'NotPermitted'])(
+    'names an endpoint that is not accepted (%s), which keeps its place',
+    async (reason) => {
+      const mistaken = endpoint('mistaken', { slug: '/v1/orders/7', action: 'Weather' }, { accepted: 'False', reason });
+      const explanation = await explained(mistaken, endpoint('orders', {}));
+      expect(explanation).toMatchObject({ rejection: 'endpoint_not_accepted', endpoint: { name: 'mistaken' } });
+      expect(explanation.endpoint).not.toHaveProperty('action');
+      const valid = endpoint('valid', { slug: '/v1/orders/7' });
+      for (const objects of [
+        [valid, mistaken],
+        [mistaken, valid],
+      ])
+        expect(await explained(...objects)).toMatchObject({ endpoint: { name: 'valid' } });
+    },
+  );
 
   it('says that a template fails, and which delay a response has', async () => {
     const template = (body: string) => ({ json: { body, template: 'CEL', delay: { type: 'Fixed', fixed: '1s' } } });

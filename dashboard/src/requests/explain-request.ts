@@ -26,21 +26,25 @@ export const explainRequest = async (
 ): Promise<RequestExplanation> => {
   const { id, namespace, project, receivedAtUs, method, path, query, requestHeaders: headers, requestBody: body } = row;
   const objects = await backend.resources.list('Endpoint', namespace);
-  const candidates = objects.flatMap((object) => toCandidates(object, project));
+  // Of two with the same place, the last one has it.
+  const candidates = objects
+    .flatMap((object) => toCandidates(object, project))
+    .sort((a, b) => Number(a.rules !== undefined) - Number(b.rules !== undefined));
   const request = { id, receivedAtUs, project, method, path, query, headers, body };
   // Finds the endpoint. A worker compiles and evaluates its responses, which can take a long time.
   const found = explain(candidates, request);
-  const { endpoint } = found;
+  const { endpoint, rejection } = found;
   // The list does not contain the large parts of an object.
   const now = endpoint && (await backend.resources.get({ kind: 'Endpoint', namespace, name: endpoint.name }));
   const evaluated =
     endpoint &&
     now &&
+    rejection === undefined &&
     (await workers.run('explainEndpoint', { endpoint, object: now, request }, evaluatedParts(request, now.spec)));
   return {
     requestId: id,
     ...found,
-    ...evaluated,
+    ...(evaluated === false ? {} : evaluated),
     captured: { endpoint: row.endpoint, generation: row.endpointGeneration, response: row.response },
     isChanged: now?.metadata.uid !== row.endpointUid || now.metadata.generation !== row.endpointGeneration,
   };
@@ -48,17 +52,19 @@ export const explainRequest = async (
 
 const NO_RULES = { responses: [] };
 
-/** Returns nothing for an object that gateways do not serve. */
+/** Returns nothing for an object without a place in the gateways' configuration. */
 const toCandidates = (object: ResourceObject, project: string): Candidate[] => {
   const { spec, metadata } = object;
   if (!isRecord(spec) || !isRecord(spec['projectRef']) || spec['projectRef']['name'] !== project) return [];
   const { slug } = spec;
   const method = METHODS.find((one) => one === spec['method']);
   const action = ACTIONS.find((one) => one === spec['action']);
-  if (typeof slug !== 'string' || method === undefined || action === undefined || !isAccepted(object)) return [];
+  const accepted = shownConditions(object).find(({ type }) => type === 'Accepted');
+  const keepsPlace =
+    accepted?.status === 'False' && (accepted.reason === 'Invalid' || accepted.reason === 'NotPermitted');
+  const isAccepted = accepted?.status === 'True' && action !== undefined;
+  if (typeof slug !== 'string' || method === undefined || !(isAccepted || keepsPlace)) return [];
   const { namespace, name, generation } = metadata;
-  return [{ endpoint: { namespace, name, generation, method, slug, action }, rules: () => NO_RULES }];
+  const endpoint = { namespace, name, generation, method, slug, action };
+  return [{ endpoint, rules: isAccepted ? () => NO_RULES : undefined }];
 };
-
-const isAccepted = (object: ResourceObject): boolean =>
-  shownConditions(object).some(({ type, status }) => type === 'Accepted' && status === 'True');

@@ -52,13 +52,15 @@ export interface ExplainedEndpoint {
   readonly generation?: number | undefined;
   readonly method: Method;
   readonly slug: string;
-  readonly action: Action;
+  /** Absent if it is not valid. */
+  readonly action?: Action | undefined;
 }
 
-/** An endpoint that gateways serve. `rules` is called only for the endpoint that responds. */
+/** An endpoint with a place in the gateways' configuration. `rules` is called only for the endpoint that responds. */
 export interface Candidate {
   readonly endpoint: ExplainedEndpoint;
-  rules(): CandidateRules;
+  /** Undefined if the endpoint is not accepted, so that gateways refuse its requests. */
+  readonly rules: (() => CandidateRules) | undefined;
 }
 
 export interface CandidateRules {
@@ -124,9 +126,9 @@ export interface ExplainedMock {
 
 /** Which endpoint responds to a request, with what, and why not with something else. */
 export interface Explanation {
-  /** Absent if the gateway refuses the request. */
+  /** Absent if no endpoint has the request's path and method. */
   readonly endpoint?: ExplainedEndpoint | undefined;
-  readonly rejection?: 'endpoint_not_found' | 'method_not_allowed' | undefined;
+  readonly rejection?: 'endpoint_not_found' | 'method_not_allowed' | 'endpoint_not_accepted' | undefined;
   /** The name of the response that is returned. Absent if the endpoint's action decides. */
   readonly response?: string | undefined;
   /** Absent if an upstream responds. */
@@ -178,8 +180,11 @@ export const explainContent = (candidates: readonly Candidate[], request: Explai
     .filter((one) => one !== found)
     .map((one) => other(one, one.method === served ? 'Precedence' : 'Method'));
   if (found !== undefined) {
-    const { endpoint } = found.candidate;
-    return { endpoint, ...explainResponses(found, request), otherEndpoints: firstEndpoints(others) };
+    const { endpoint, rules } = found.candidate;
+    const otherEndpoints = firstEndpoints(others);
+    return rules === undefined
+      ? { endpoint, rejection: 'endpoint_not_accepted', unmatched: [], otherEndpoints }
+      : { endpoint, ...explainResponses(found, rules(), request), otherEndpoints };
   }
   if (others.length > 0)
     return { rejection: 'method_not_allowed', unmatched: [], otherEndpoints: firstEndpoints(others) };
@@ -204,10 +209,10 @@ const firstEndpoints = (endpoints: readonly OtherEndpoint[]): readonly OtherEndp
 
 const explainResponses = (
   placed: PlacedCandidate,
+  { responses, mock }: CandidateRules,
   request: ExplainedRequest,
 ): Pick<ContentExplanation, 'response' | 'content' | 'unmatched'> => {
   const options = planOptions(placed, request);
-  const { responses, mock } = placed.candidate.rules();
   const spare = new Budget();
   const unmatched: UnmatchedResponse[] = [];
   for (const { name, conditions, mock: own } of responses) {
