@@ -282,6 +282,20 @@ test('a withheld endpoint responds with 503 without a key only if it accepts sig
   expect(rejectionCode(await send(delivery()))).toBe('api_key_missing');
 });
 
+test('an endpoint with a mistake responds with 503 to callers with the key, and with 401 to others', async () => {
+  await stand.operator.publish([{ ...endpoint('/hook'), action: { kind: 'NotAccepted' } }]);
+  const withKey = await send(delivery(BODY, [WITH_KEY]));
+  expect([withKey.status, rejectionCode(withKey), responseHeader(withKey, 'retry-after')]).toEqual([
+    503,
+    'endpoint_not_accepted',
+    '1',
+  ]);
+  for (const lines of [[], [signed(BODY)]]) {
+    const response = await send(delivery(BODY, lines));
+    expect([response.status, rejectionCode(response)]).toEqual([401, 'api_key_missing']);
+  }
+});
+
 describe('a secret', () => {
   test('that is removed while a body arrives is no longer accepted, and is acknowledged', async () => {
     const client = await RawClient.connect(stand.gateway.url);

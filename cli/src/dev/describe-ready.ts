@@ -33,7 +33,7 @@ export const describeReady = async (options: DescribeReadyOptions): Promise<Read
     .sort((a, b) => a.namespace.localeCompare(b.namespace) || a.name.localeCompare(b.name));
   const endpoints = served
     .filter((object) => object.kind === 'Endpoint')
-    .filter(({ action }) => action.kind !== 'Withheld');
+    .filter(({ action }) => action.kind === 'JSON' || action.kind === 'Forward');
   const example = endpoints
     .toSorted((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name))
     .map(({ uid, method, projectUid }) => {

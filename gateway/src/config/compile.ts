@@ -38,12 +38,12 @@ const compileEndpoint = (object: EndpointConfig, json: Uint8Array): Endpoint => 
   const { uid, namespace, name, projectUid, generation, slug, method, action } = object;
   const config = { uid, namespace, name, projectUid, generation, slug, method };
   const credential = object.credential && toSignatureCredential(object.credential);
-  if (action.kind === 'Withheld')
+  if (action.kind === 'NotAccepted' || action.kind === 'Withheld')
     return {
-      kind: 'Withheld',
+      kind: action.kind,
       config,
       credential,
-      pattern: permissivePattern(slug),
+      pattern: action.kind === 'Withheld' ? permissivePattern(slug) : slugPattern(slug),
       responseNames: [],
       preparation: NOTHING,
     };

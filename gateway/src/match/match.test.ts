@@ -45,6 +45,7 @@ describe('a slug with parameters', () => {
     endpoint('/{old}/{unknown:int}', { kind: 'Withheld' }, { method: 'PATCH' }),
     endpoint('/{old}/{rest...}', {}, { method: 'PATCH' }),
     endpoint('/v1/{kind}:new', { kind: 'Withheld' }),
+    endpoint('/mistake/{id}', { kind: 'NotAccepted' }, { method: 'DELETE' }),
   ]);
   test.each([
     ['POST', '/v1/orders', endpointUid('/v1/orders')],
@@ -62,6 +63,9 @@ describe('a slug with parameters', () => {
     ['POST', '/v1/%00', 'endpoint_not_found'],
     ['POST', '/v1/x:new', 'not_ready'],
     ['PATCH', '/v1/orders', 'not_ready'],
+    ['DELETE', '/mistake/1', 'endpoint_not_accepted'],
+    ['DELETE', '/mistake/1/2', endpointUid('/{version}/{rest...}', 'DELETE')],
+    ['GET', '/mistake/1', 'method_not_allowed'],
   ])('%s %s → %s', (method, path, expected) => {
     expect(find(table, path, method)).toBe(expected);
   });

@@ -9,9 +9,12 @@ import type { RoutingTable } from './routing-table.ts';
 const KEY_MISSING = new Refusal('api_key_missing');
 const PROJECT_NOT_FOUND = new Refusal('project_not_found');
 const WITHHELD = retryLater('not_ready', {
-  detail:
-    'The endpoint has a field that this version of Standin does not support. Correct the field that its conditions name, or try again after an upgrade.',
+  detail: 'The endpoint has a field that this version of the gateway does not support. Try again after an upgrade.',
 });
+const notAccepted = ({ config: { namespace, name } }: Endpoint): Refusal =>
+  retryLater('endpoint_not_accepted', {
+    detail: `Correct the Endpoint ${name} in the namespace ${namespace}: its condition Accepted says what is wrong (kubectl describe mep ${name} -n ${namespace}, or the dashboard), and so do standin dev and standin validate.`,
+  });
 const NO_PARAMETERS: PathParameters = new Map();
 const OTHER_ACCOUNT = new Refusal('api_key_other_account');
 
@@ -44,6 +47,7 @@ const routeTo = (
   endpoint: Endpoint,
 ): Route | Refusal => {
   if (endpoint.kind === 'Withheld') return WITHHELD;
+  if (endpoint.kind === 'NotAccepted') return notAccepted(endpoint);
   const parameters = endpoint.pattern === undefined ? NO_PARAMETERS : pathParameters(endpoint.pattern, path);
   return { account, project, endpoint, parameters };
 };

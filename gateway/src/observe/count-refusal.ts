@@ -9,6 +9,7 @@ import { guessSender, hasKeyHeader } from './guess-sender.ts';
 const CALLER_KNOWN: ReadonlySet<RejectionCode> = new Set([
   'endpoint_not_found',
   'method_not_allowed',
+  'endpoint_not_accepted',
   'quota_exceeded',
   'rate_limited',
 ]);

@@ -42,6 +42,6 @@ export class Refusal {
 const RETRY_AFTER: readonly HeaderPair[] = [['retry-after', '1']];
 
 export const retryLater = (
-  code: 'not_ready' | 'overloaded' | 'log_unavailable' | 'quota_unavailable',
+  code: 'not_ready' | 'endpoint_not_accepted' | 'overloaded' | 'log_unavailable' | 'quota_unavailable',
   options: Pick<RefusalOptions, 'detail' | 'closes'> = {},
 ): Refusal => new Refusal(code, { headers: RETRY_AFTER, ...options });

@@ -95,8 +95,13 @@ export type Responder = { readonly kind: 'JSON'; readonly name?: string; readonl
 export const responderName = (responder: Responder): string =>
   responder.kind === 'JSON' ? (responder.name ?? '') : '';
 
-/** A `Withheld` endpoint is one that only a newer version of the gateway can serve. */
-export type Endpoint = ServedEndpoint | (CompiledEndpoint & { readonly kind: 'Withheld' });
+/**
+ * A `NotAccepted` endpoint has a mistake. A `Withheld` endpoint is one that only a newer version of the gateway can serve.
+ */
+export type Endpoint =
+  | ServedEndpoint
+  | (CompiledEndpoint & { readonly kind: 'NotAccepted' })
+  | (CompiledEndpoint & { readonly kind: 'Withheld' });
 
 /** The endpoint that serves a request, with its project and its account. */
 export interface Route {

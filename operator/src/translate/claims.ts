@@ -4,6 +4,8 @@ export interface Claimant {
   readonly createdAtMs: number;
   readonly uid: string;
   readonly ref: { readonly namespace: string };
+  /** Whether every claimant that does not yield prevails over it, however new. Must not change while it claims anything. */
+  readonly yields?: boolean;
 }
 
 /** The object for which a claim is recorded. It may no longer exist. */
@@ -29,9 +31,11 @@ export interface Claim extends Holder {
   readonly claim: string;
 }
 
-/** Sorts older objects first. The uid breaks ties, so that every process makes the same decision. */
+/** Sorts older objects first, after them those that yield. The uid breaks ties, so that every process makes the same decision. */
 export const byAge = (a: Claimant, b: Claimant): number =>
-  a.createdAtMs - b.createdAtMs || (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
+  Number(a.yields === true) - Number(b.yields === true) ||
+  a.createdAtMs - b.createdAtMs ||
+  (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
 
 /** The claimants of one claim. The lists are sorted by age. */
 interface Claimants<T> {

@@ -1,11 +1,4 @@
-import {
-  configKey,
-  LIMITS,
-  objectKey,
-  WITHHELD_CREDENTIAL,
-  type EndpointConfig,
-  type ForwardActionConfig,
-} from '@standin/contract';
+import { configKey, LIMITS, objectKey, type EndpointConfig, type ForwardActionConfig } from '@standin/contract';
 import { durationMs, jsonMockConfig, responseConfigs, type EndpointSpec, type Problem } from '@standin/crds';
 import {
   hasParameters,
@@ -15,7 +8,7 @@ import {
   type PathPattern,
 } from '@standin/responses';
 import { evaluateCredential, permissionFault, type SecretStates } from './credential.ts';
-import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED } from './findings.ts';
+import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title, withSentence } from './findings.ts';
 import { responseProblems } from './responses.ts';
 import { mockProblems, expressionSizeProblems, verbatimExpression } from './templates.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
@@ -24,6 +17,12 @@ type ActionConfig = EndpointConfig['action'];
 
 const hasActiveMock = ({ action, forward }: EndpointSpec): boolean =>
   action === 'JSON' || forward?.fallback !== undefined;
+
+/** Returns the problem with the parameters of a slug. */
+export const slugProblem = (slug: string): Problem | undefined => {
+  const parsed = hasParameters(slug) ? parsePathPattern(slug) : undefined;
+  return parsed?.ok === false ? { path: 'spec.slug', message: parsed.message } : undefined;
+};
 
 /** Checks the rules that a schema cannot express. Checks only the blocks that are active, because the other one may be a draft. */
 export const endpointProblems = (spec: EndpointSpec, settings: TranslateSettings): readonly Problem[] => {
@@ -58,7 +57,7 @@ interface EndpointWorld {
   readonly project: Entry | undefined;
   /** Whether the arrangement of parameters in the Endpoint's slug is one that gateways match. See `Arrangements`. */
   readonly isArrangementAllowed: boolean;
-  /** The oldest valid Endpoint with this Project, method and shape of the path (see `entryClaim`). */
+  /** The Endpoint that has the place of this Project, method and shape of the path (see `entryClaim`). */
   readonly holder: Entry | undefined;
   /** The problem with the Service that the Endpoint forwards to. */
   readonly serviceFault: Finding | undefined;
@@ -72,18 +71,18 @@ export const evaluateEndpoint = (
 ): Evaluation => {
   const { ref, uid, generation, parsed, fault } = entry;
   const spec = parsed?.kind === 'Endpoint' ? parsed.spec : undefined;
+  const hasPlace = holder === entry && isArrangementAllowed;
   const accepted =
     fault ??
-    (holder !== entry
-      ? routeConflict(spec, holder)
-      : isArrangementAllowed
-        ? ((spec && (permissionFault(spec, project) ?? acceptedWith(spec))) ?? ACCEPTED)
-        : TOO_MANY_ARRANGEMENTS);
-  const isWithheld = entry.isWithheld && holder === entry && isArrangementAllowed;
+    (spec && permissionFault(spec, project)) ??
+    (hasPlace
+      ? ((spec && acceptedWith(spec)) ?? ACCEPTED)
+      : holder === entry
+        ? TOO_MANY_ARRANGEMENTS
+        : routeConflict(spec, holder));
   const credential = spec !== undefined && accepted.ok ? evaluateCredential(ref, spec, secrets) : undefined;
-  const acceptsSignatures = entry.hasCredential && project?.evaluation?.verdict.allowsSignatures === true;
   const config: EndpointConfig | undefined =
-    spec !== undefined && (accepted.ok || isWithheld) && project?.evaluation?.config !== undefined
+    spec !== undefined && hasPlace && project?.evaluation?.config !== undefined
       ? {
           kind: 'Endpoint',
           uid,
@@ -93,16 +92,15 @@ export const evaluateEndpoint = (
           generation,
           slug: spec.slug,
           method: spec.method,
-          ...(spec.responses !== undefined && { responses: responseConfigs(spec) }),
-          action: isWithheld
-            ? { kind: 'Withheld' }
-            : actionConfig(spec, {
+          ...(accepted.ok && spec.responses !== undefined && { responses: responseConfigs(spec) }),
+          action: accepted.ok
+            ? actionConfig(spec, {
                 namespace: ref.namespace,
                 clusterDomain: settings.clusterDomain,
                 isTrusted: serviceFault === undefined,
-              }),
+              })
+            : { kind: 'NotAccepted' },
           ...(credential !== undefined && { credential: credential.config }),
-          ...(isWithheld && acceptsSignatures && { credential: WITHHELD_CREDENTIAL }),
         }
       : undefined;
   const projectUrl = project?.evaluation?.verdict.status['url'];
@@ -110,10 +108,10 @@ export const evaluateEndpoint = (
     ref,
     uid,
     generation,
-    accepted,
+    accepted: config === undefined || accepted.ok ? accepted : withSentence(accepted, REFUSED),
     resolvedRefs:
       spec === undefined ? NOT_CHECKED : refsFinding(spec.projectRef.name, project, serviceFault ?? credential?.fault),
-    configKey: config && !isWithheld ? configKey(config) : undefined,
+    configKey: config && accepted.ok ? configKey(config) : undefined,
     status: {
       url: spec !== undefined && typeof projectUrl === 'string' ? projectUrl + spec.slug : undefined,
       signingSecrets: config === undefined ? undefined : credential?.signingSecrets,
@@ -122,6 +120,8 @@ export const evaluateEndpoint = (
   };
   return { verdict, config };
 };
+
+const REFUSED = 'Until the Endpoint is corrected, its requests get 503.';
 
 /** A response that is probably meant to be a template is no reason to refuse the Endpoint. */
 const acceptedWith = (spec: EndpointSpec): Finding => {

@@ -1,4 +1,4 @@
-import { isRecord } from '@standin/contract';
+import { GROUP_VERSION, isRecord } from '@standin/contract';
 import { parseObject, projectUri, type Problem } from '@standin/crds';
 import {
   hasParameters,
@@ -8,7 +8,7 @@ import {
   type PathPattern,
 } from '@standin/responses';
 import { signingSecretNames } from './credential.ts';
-import { endpointProblems } from './endpoint.ts';
+import { endpointProblems, slugProblem } from './endpoint.ts';
 import { fails, invalid } from './findings.ts';
 import { uriClaim } from './reservations.ts';
 import type { ServiceRef } from './services.ts';
@@ -17,7 +17,7 @@ import type { ConfigRef, ConfigResource, Entry, KeyState, ParsedConfig, Translat
 /** Parses an object. Never throws. */
 export const readEntry = (object: ConfigResource, settings: TranslateSettings): Entry => {
   const { kind, metadata, identityFault } = object;
-  const { parsed, fault: specFault, isWithheld, hasCredential } = readSpec(object, settings);
+  const { parsed, fault: specFault, keepsPlace } = readSpec(object, settings);
   const { namespace, name, uid, generation } = metadata;
   const { creationTimestamp } = metadata;
   const ref: ConfigRef = { kind, namespace, name };
@@ -32,10 +32,10 @@ export const readEntry = (object: ConfigResource, settings: TranslateSettings): 
     isBeyondLimit: object.isBeyondLimit === true,
     claim: undefined,
     isTaken: false,
-    isWithheld,
-    hasCredential,
+    keepsPlace,
+    yields: keepsPlace,
     arrangement:
-      (specFault === undefined || isWithheld) && parsed !== undefined ? arrangementIn(ref, parsed) : undefined,
+      (specFault === undefined || keepsPlace) && parsed !== undefined ? arrangementIn(ref, parsed) : undefined,
     evaluation: undefined,
   };
 };
@@ -58,7 +58,7 @@ const arrangementIn = ({ namespace }: ConfigRef, parsed: ParsedConfig): Entry['a
   return { group: `${namespace}/${parsed.spec.projectRef.name} ${size}`, letters };
 };
 
-type ReadSpec = Pick<Entry, 'parsed' | 'fault' | 'isWithheld' | 'hasCredential'>;
+type ReadSpec = Pick<Entry, 'parsed' | 'fault' | 'keepsPlace'>;
 
 const BEYOND_LIMIT = fails(
   'LimitReached',
@@ -66,50 +66,45 @@ const BEYOND_LIMIT = fails(
     'An administrator can raise namespaceBytesMax in the settings of the operator.',
 );
 
-const SERVED = { isWithheld: false, hasCredential: false } as const;
-
 const readSpec = (object: ConfigResource, settings: TranslateSettings): ReadSpec => {
-  if (object.isBeyondLimit === true) return { parsed: undefined, fault: BEYOND_LIMIT, ...SERVED };
+  if (object.isBeyondLimit === true) return { parsed: undefined, fault: BEYOND_LIMIT, keepsPlace: false };
   try {
     const result = parseObject(object);
-    if (!result.ok) {
-      const parsed = result.isMaybeLater ? parseRoute(object, settings) : undefined;
-      const isWithheld = parsed !== undefined;
-      const hasCredential = isWithheld && isRecord(object.spec) && isRecord(object.spec['credential']);
-      return { parsed, fault: invalid(result.problems, isWithheld ? LATER : ''), isWithheld, hasCredential };
-    }
-    const parsed = result.value as ParsedConfig;
-    const problems = semanticProblems(parsed, settings);
-    return { parsed, fault: problems.length > 0 ? invalid(problems) : undefined, ...SERVED };
+    const parsed = result.ok ? (result.value as ParsedConfig) : parseRoute(object);
+    const problems = result.ok ? semanticProblems(result.value as ParsedConfig, settings) : result.problems;
+    if (problems.length === 0) return { parsed, fault: undefined, keepsPlace: false };
+    const keepsPlace = parsed?.kind === 'Endpoint' && slugProblem(parsed.spec.slug) === undefined;
+    return {
+      parsed,
+      fault: invalid(problems, keepsPlace && !result.ok && result.isMaybeLater ? LATER : ''),
+      keepsPlace,
+    };
   } catch (error) {
     const message = `the operator cannot parse it (${String(error)}): this is a bug in Standin, please report it`;
-    return { parsed: undefined, fault: invalid([{ path: 'spec', message }]), ...SERVED };
+    return { parsed: undefined, fault: invalid([{ path: 'spec', message }]), keepsPlace: false };
   }
 };
 
-const LATER =
-  ' Requests get 503 until the Endpoint is corrected. If it is written for a newer version of Standin, upgrade the operator.';
+const LATER = ' If it is written for a newer version of Standin, upgrade the operator.';
 
 /**
- * Returns the path, the method and the Project of an Endpoint as a spec of this version, or undefined if they are not valid. Without
- * the path, a less specific Endpoint would respond to requests that belong to this one.
+ * Returns the path, the method and the Project of an Endpoint as a valid spec, or undefined if they are not valid. Without the path,
+ * a less specific Endpoint would respond to requests that belong to this one.
  */
-const parseRoute = (object: ConfigResource, settings: TranslateSettings): ParsedConfig | undefined => {
-  if (object.kind !== 'Endpoint' || !isRecord(object.spec)) return undefined;
-  const { apiVersion, kind, metadata } = object;
-  const { projectRef, slug, method } = object.spec;
-  const spec = { projectRef, slug, method, displayName: 'withheld', action: 'JSON', json: { status: 204 } };
-  const result = parseObject({ apiVersion, kind, metadata, spec });
-  if (!result.ok || result.value.kind !== 'Endpoint') return undefined;
-  return endpointProblems(result.value.spec, settings).length === 0 ? result.value : undefined;
+const parseRoute = ({ kind, spec }: ConfigResource): ParsedConfig | undefined => {
+  if (kind !== 'Endpoint' || !isRecord(spec)) return undefined;
+  const { projectRef, slug, method } = spec;
+  const route = { projectRef, slug, method, displayName: 'route', action: 'JSON', json: { status: 204 } };
+  const result = parseObject({ apiVersion: GROUP_VERSION, kind, metadata: { name: 'route' }, spec: route });
+  return result.ok && result.value.kind === 'Endpoint' ? result.value : undefined;
 };
 
 const semanticProblems = (parsed: ParsedConfig, settings: TranslateSettings): readonly Problem[] =>
   parsed.kind === 'Endpoint' ? endpointProblems(parsed.spec, settings) : [];
 
 /** Returns the claim to something unique: an API key, a project URI, or a method and path in a project. */
-export const entryClaim = ({ ref, uid, parsed, fault, isWithheld }: Entry, key: KeyState): string | undefined => {
-  if (parsed === undefined || (fault !== undefined && !isWithheld)) return undefined;
+export const entryClaim = ({ ref, uid, parsed, fault, keepsPlace }: Entry, key: KeyState): string | undefined => {
+  if (parsed === undefined || (fault !== undefined && !keepsPlace)) return undefined;
   switch (parsed.kind) {
     case 'Account':
       return key.kind === 'key' ? `key ${key.sha256}` : undefined;

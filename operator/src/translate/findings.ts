@@ -21,13 +21,34 @@ export const ACCEPTED = holds('Accepted', 'The object is valid.');
 /** The references of an invalid object are not checked, because they may be the problem. */
 export const NOT_CHECKED = fails('Invalid', 'Not checked, because the object is not valid: see Accepted.');
 
-/** Returns all problems of an object in one message, which begins with the field of the first problem and ends with `more`. */
-export const invalid = (problems: readonly Problem[], more = ''): Finding =>
-  fails(
-    'Invalid',
-    `${problems.map(({ path, message }) => `${path}: ${message}`).join('; ')}.${more}`,
-    problems[0]?.path,
-  );
+/** Kept free in a list of problems for what follows it. */
+const ROOM_AFTER_PROBLEMS = 250;
+
+/**
+ * Returns the problems of an object in one message, which begins with the field of the first problem and ends with `more`. If not all
+ * of them fit, the message says how many are missing.
+ */
+export const invalid = (problems: readonly Problem[], more = ''): Finding => ({
+  ...fails('Invalid', `${listProblems(problems)}.${more}`, problems[0]?.path),
+  problems,
+});
+
+const listProblems = (problems: readonly Problem[]): string => {
+  let list = '';
+  for (const [index, { path, message }] of problems.entries()) {
+    const next = `${index === 0 ? '' : '; '}${path}: ${message}`;
+    if (index > 0 && list.length + next.length > LIMITS.conditionMessageLengthMax - ROOM_AFTER_PROBLEMS)
+      return `${list}; and ${problems.length - index} more`;
+    list += next;
+  }
+  return list;
+};
+
+/** Returns a finding with a further sentence. */
+export const withSentence = (finding: Finding, sentence: string): Finding => ({
+  ...finding,
+  message: truncate(`${finding.message} ${sentence}`),
+});
 
 /** Returns the evaluation of an object whose translation threw an error. */
 export const defective = ({ ref, uid, generation }: Entry, error: unknown): Evaluation => ({

@@ -18,6 +18,10 @@ import { Translator } from './translator.ts';
 import { account, endpoint, KEY, make, project, service, SETTINGS, createTranslator } from './translator.testing.ts';
 import type { KeyState, SecretState, Verdict } from './types.ts';
 
+const CREDENTIAL = {
+  type: 'Signature',
+  signature: { scheme: 'GitHub', secretRefs: [{ name: 'github', key: 'current' }] },
+};
 const NOTHING = { put: [], remove: [], verdicts: [] };
 
 describe('a flush', () => {
@@ -183,6 +187,126 @@ describe('an endpoint that claims an older endpoint’s route', () => {
   });
 });
 
+describe('an Endpoint with a mistake', () => {
+  const older = { creationTimestamp: '2025-01-01T00:00:00Z' };
+  const served = (translator: Translator): [string, string][] =>
+    [...translator.objects()].flatMap((object) =>
+      object.kind === 'Endpoint' ? [[object.name, object.action.kind] as [string, string]] : [],
+    );
+
+  it.each<[string, object]>([
+    ['an unknown field', { later: 1 }],
+    ['an unknown value', { action: 'Weather' }],
+    ['a missing field', { displayName: undefined }],
+    ['a value of another type', { json: { body: {} } }],
+    ['a value that breaks a rule', { json: { body: '{}', headers: [{ name: 'a b', value: '' }] } }],
+    ['no mock', { json: undefined }],
+    ['a body that is not JSON', { json: { body: '{' } }],
+    ['an expression that is not valid', { json: { body: '${', template: 'CEL' } }],
+    ['an upstream that is not allowed', { action: 'Forward', forward: { url: 'http://10.0.0.1' } }],
+    ['a credential that its Account does not allow', { credential: CREDENTIAL }],
+    ['an unknown credential', { credential: { type: 'Later' } }],
+  ])('keeps its place: %s', (_, mistake) => {
+    const translator = translatorOf(account, project, endpoint('a', mistake));
+    expect(served(translator)).toEqual([['a', 'NotAccepted']]);
+    expect([...translator.objects()]).toContainEqual(
+      expect.not.objectContaining({ credential: expect.anything() as unknown }),
+    );
+    const verdict = translator.verdict('Endpoint a');
+    expect(verdict).toMatchObject({ configKey: undefined, accepted: { ok: false } });
+    expect(verdict?.accepted.message).toMatch(/Until the Endpoint is corrected, its requests get 503\.$/);
+    translator.put(endpoint('a', {}, { generation: 2 }));
+    expect(translator.flush().put).toMatchObject([{ uid: 'Endpoint a', action: { kind: 'JSON' } }]);
+    translator.put(endpoint('a', mistake, { generation: 3 }));
+    expect(translator.flush()).toMatchObject({
+      put: [{ uid: 'Endpoint a', action: { kind: 'NotAccepted' } }],
+      remove: [],
+    });
+    translator.remove({ kind: 'Endpoint', namespace: 'default', name: 'a' }, 'Endpoint a');
+    expect(translator.flush().remove).toEqual(['Endpoint/Endpoint a']);
+  });
+
+  it.each<[string, object]>([
+    ['a slug that breaks a rule', { slug: 'v1' }],
+    ['a slug with parameters that are not valid', { slug: '/{a}/{a}' }],
+    ['an unknown method', { method: 'QUERY' }],
+    ['no Project', { projectRef: undefined }],
+    ['a Project that does not exist', { projectRef: { name: 'other' }, later: 1 }],
+    ['no spec', { projectRef: undefined, slug: undefined, method: undefined }],
+  ])('has no place: %s', (_, mistake) => {
+    const translator = translatorOf(account, project, endpoint('a', mistake));
+    expect(served(translator)).toEqual([]);
+    expect(translator.verdict('Endpoint a')?.accepted.message ?? '').not.toContain('503');
+  });
+
+  it('has no place beyond the limit of its namespace', () => {
+    const translator = translatorOf(account, project, { ...endpoint('a', { later: 1 }), isBeyondLimit: true });
+    expect(served(translator)).toEqual([]);
+  });
+
+  it.each<[string, object]>([
+    ['the object', { later: 1 }],
+    ['the permission', { credential: CREDENTIAL }],
+  ])('yields to a newer valid Endpoint with the same place, and gets it back: %s', (_, mistake) => {
+    const translator = translatorOf(account, project, endpoint('old', mistake, older), endpoint('new'));
+    expect(served(translator)).toEqual([['new', 'JSON']]);
+    expect(translator.verdict('Endpoint old')?.accepted).toMatchObject({
+      reason: expect.stringMatching(/^(Invalid|NotPermitted)$/) as string,
+      message: expect.not.stringContaining('503') as string,
+    });
+    translator.put(endpoint('new', { later: 1 }, { generation: 2 }));
+    translator.flush();
+    expect(served(translator)).toEqual([['old', 'NotAccepted']]);
+    translator.put(endpoint('old', {}, { ...older, generation: 2 }));
+    translator.put(endpoint('new', {}, { generation: 3 }));
+    translator.flush();
+    expect(served(translator)).toEqual([['old', 'JSON']]);
+    expect(translator.verdict('Endpoint new')?.accepted.reason).toBe('Conflicted');
+  });
+
+  it('gives its place to the other one with the same mistake when it is deleted', () => {
+    const translator = translatorOf(
+      account,
+      project,
+      endpoint('old', { later: 1 }, older),
+      endpoint('new', { json: { body: '{' } }),
+    );
+    expect(served(translator)).toEqual([['old', 'NotAccepted']]);
+    translator.remove({ kind: 'Endpoint', namespace: 'default', name: 'old' }, 'Endpoint old');
+    translator.flush();
+    expect(served(translator)).toEqual([['new', 'NotAccepted']]);
+  });
+
+  it('has nothing to do with the same path in another namespace', () => {
+    const there = { namespace: 'b' };
+    const translator = new Translator(SETTINGS);
+    for (const object of [account, project, endpoint('a', { later: 1 }, older)]) translator.put(object);
+    translator.put(make('Account', 'default', {}, { ...there, uid: 'Account b' }));
+    translator.put(make('Project', 'shop', { accountRef: { name: 'default' } }, { ...there, uid: 'Project b' }));
+    translator.put(endpoint('b', {}, { ...there, uid: 'Endpoint b' }));
+    translator.flush();
+    expect(served(translator)).toEqual([
+      ['a', 'NotAccepted'],
+      ['b', 'JSON'],
+    ]);
+  });
+
+  it('is served when its Account allows its credential', () => {
+    const translator = translatorOf(
+      account,
+      project,
+      endpoint('old', { credential: CREDENTIAL }, older),
+      endpoint('new'),
+    );
+    translator.put(make('Account', 'default', { signatures: 'Allowed' }, { generation: 2 }));
+    translator.flush();
+    expect(served(translator)).toEqual([['old', 'JSON']]);
+    translator.put(make('Account', 'default', {}, { generation: 3 }));
+    translator.flush();
+    expect(served(translator)).toEqual([['new', 'JSON']]);
+  });
+});
+
 describe('an object that was deleted and created again', () => {
   it('is a different object, even if its removal was not reported', () => {
     const translator = createTranslator(account, project, endpoint('a'));
@@ -281,6 +405,13 @@ describe('the limit of arrangements of parameters', () => {
       endpoint('elsewhere', { slug: '/{a}/{b}/{c}/{d}/{e}/{f}', projectRef: { name: 'other' } }),
     );
     expect(limited(translator)).toEqual([newest]);
+  });
+
+  it('applies to an older Endpoint with a mistake before a valid one', () => {
+    const translator = translatorOf(account, project, arranged(1, { later: 1 }), ...endpoints.slice(1));
+    expect(limited(translator)).toEqual([]);
+    expect([...translator.objects()].map(({ uid }) => uid)).toContain(newest);
+    expect([...translator.objects()].map(({ uid }) => uid)).not.toContain('Endpoint e1');
   });
 
   it('ends for the newest when an older arrangement is removed', () => {
@@ -695,7 +826,7 @@ describe('for any sequence of changes', () => {
       ]),
     );
 
-  it('a broken object affects only itself, regardless of its age', () => {
+  it('a broken object takes nothing from others, regardless of its age', () => {
     const broken: fc.Arbitrary<ResourceObject> = fc
       .tuple(
         fc.constantFrom<Kind>('Account', 'Project', 'Endpoint'),
@@ -727,7 +858,8 @@ describe('for any sequence of changes', () => {
         const keys = keyStates(objects);
         const without = translate({ objects, keys }, SETTINGS);
         const withBroken = translate({ objects: [object, ...objects], keys }, SETTINGS);
-        expect(byUid(withBroken.objects)).toEqual(byUid(without.objects));
+        const others = withBroken.objects.filter(({ uid }) => uid !== object.metadata.uid);
+        expect(byUid(others)).toEqual(byUid(without.objects));
       }),
       { numRuns: 300 },
     );

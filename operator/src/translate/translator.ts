@@ -16,6 +16,7 @@ import {
 import { evaluateAccount } from './account.ts';
 import { Arrangements } from './arrangements.ts';
 import { Claims, type Claim, type Holder, type Holders } from './claims.ts';
+import { permissionFault } from './credential.ts';
 import { evaluateEndpoint } from './endpoint.ts';
 import { entryClaim, parentRef, readEntry, entrySecretNames, entryServiceRef } from './entry.ts';
 import { defective, firstFault } from './findings.ts';
@@ -241,12 +242,10 @@ export class Translator implements ServiceListener {
   /** Recomputes everything that the calls since the last flush affect. Returns the differences. */
   flush(): Changes {
     this.#applyReservations();
-    // The conditions of paths name the other Endpoint, so all claimants change, which are in one namespace.
-    for (const claim of this.#moved)
-      this.#touch(claim.startsWith(ROUTE) ? this.#claims.claimants(claim) : this.#claims.takeAffected(claim));
-    this.#moved.clear();
+    this.#touchMoved();
     const verdicts: Verdict[] = [];
     for (const kind of CONFIG_KINDS) {
+      if (kind === 'Endpoint') this.#checkPermissions();
       for (const entry of this.#dirty[kind]) {
         const verdict = this.#reevaluate(entry);
         if (verdict !== undefined) verdicts.push(verdict);
@@ -322,6 +321,29 @@ export class Translator implements ServiceListener {
     this.#reservations.remove(entry);
     this.#touch(this.#arrangements.remove(entry));
     this.#dirty[entry.ref.kind].delete(entry);
+  }
+
+  #touchMoved(): void {
+    // The conditions of paths name the other Endpoint, so all claimants change, which are in one namespace.
+    for (const claim of this.#moved)
+      this.#touch(claim.startsWith(ROUTE) ? this.#claims.claimants(claim) : this.#claims.takeAffected(claim));
+    this.#moved.clear();
+  }
+
+  /** Decides which Endpoints yield because their Account does not allow them, when the Accounts and Projects have been evaluated. */
+  #checkPermissions(): void {
+    for (const entry of this.#dirty.Endpoint) {
+      const { parsed, keepsPlace } = entry;
+      if (parsed?.kind !== 'Endpoint') continue;
+      const yields = keepsPlace || permissionFault(parsed.spec, this.#parent(entry)) !== undefined;
+      if (yields === entry.yields) continue;
+      this.#unclaim(entry);
+      this.#touch(this.#arrangements.remove(entry));
+      entry.yields = yields;
+      this.#claim(entry);
+      this.#touch(this.#arrangements.add(entry));
+    }
+    this.#touchMoved();
   }
 
   /** Applies the changes of reserved prefixes to the objects that they affect. */

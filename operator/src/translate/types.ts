@@ -74,6 +74,8 @@ export interface Finding {
   readonly message: string;
   /** The affected field, such as `spec.json.body`. */
   readonly path?: string;
+  /** All problems of an object with mistakes, of which `message` may only contain the first. */
+  readonly problems?: readonly Problem[];
   /** What is probably a mistake, although the object is valid. `message` also contains it. */
   readonly note?: Problem;
 }
@@ -86,7 +88,7 @@ export interface Verdict {
   readonly generation: number;
   readonly accepted: Finding;
   readonly resolvedRefs: Finding;
-  /** The key of the object that the gateways receive. Undefined if they receive nothing, or withhold the object. */
+  /** The key of the object that the gateways receive. Undefined if they receive nothing, or an Endpoint that is not accepted. */
   readonly configKey: ConfigKey | undefined;
   /** The derived fields of the object's status, without the conditions. A value of undefined removes the field. */
   readonly status: Readonly<Record<string, unknown>>;
@@ -133,17 +135,17 @@ export interface Entry extends Claimant {
   readonly fault: Finding | undefined;
   readonly isBeyondLimit: boolean;
   /**
-   * Whether this is an Endpoint that only a later version can serve, because it has fields or values that this version does not
-   * know. `parsed` has its path, method and Project. Gateways respond to its requests with 503.
+   * Whether this is an Endpoint with a fault that keeps its place: `parsed` has its path, method and Project. Gateways respond to its
+   * requests with 503.
    */
-  readonly isWithheld: boolean;
-  /** Whether a withheld Endpoint has a credential, which this version may not know. */
-  readonly hasCredential: boolean;
-  /** What the object claims (see `entryClaim`). Only a valid or a withheld object claims anything. */
+  readonly keepsPlace: boolean;
+  /** See `Claimant`. Set for an Endpoint that is not accepted, because of a fault or because its Account does not allow it. */
+  yields: boolean;
+  /** What the object claims (see `entryClaim`). Only a valid object and an Endpoint that keeps its place claim anything. */
   claim: string | undefined;
   /** `Reservations.isTaken` at the last evaluation. */
   isTaken: boolean;
-  /** The arrangement of a valid or withheld Endpoint whose slug has parameters. */
+  /** The arrangement of an Endpoint with a place whose slug has parameters. */
   readonly arrangement: { readonly group: string; readonly letters: string } | undefined;
   /** The result of the last flush. */
   evaluation: Evaluation | undefined;

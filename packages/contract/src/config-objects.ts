@@ -114,7 +114,10 @@ const responseConfig = z.strictObject({
   mock: jsonMock.extend({ bodyEncoding: z.enum(['utf8', 'base64']) }),
 });
 
-/** Replaces the action of an endpoint that a gateway or the operator does not support. The gateway responds with 503. */
+/** The endpoint has a mistake. The gateway responds with 503, so that no less specific endpoint responds. */
+const notAcceptedAction = z.strictObject({ kind: z.literal('NotAccepted') });
+
+/** Replaces the action of an endpoint that a gateway does not support. The gateway responds with 503. */
 const withheldAction = z.strictObject({ kind: z.literal('Withheld') });
 
 /** How a request is signed. Names of headers are lowercase. */
@@ -162,7 +165,7 @@ export const endpointConfigSchema = z.strictObject({
   method: z.enum(METHODS),
   /** Tried in order before the action. Absent if there are none. */
   responses: z.array(responseConfig).readonly().optional(),
-  action: z.discriminatedUnion('kind', [jsonAction, forwardAction, withheldAction]),
+  action: z.discriminatedUnion('kind', [jsonAction, forwardAction, notAcceptedAction, withheldAction]),
   /** Absent if requests need the API key. */
   credential: credentialConfig.optional(),
 });

@@ -154,6 +154,13 @@ export const REJECTIONS = {
     detail: 'Try again shortly. The gateway is waiting for the operator.',
     retryable: true,
   },
+  endpoint_not_accepted: {
+    status: 503,
+    title: 'The endpoint has a mistake',
+    detail:
+      'Correct the Endpoint: its condition Accepted, the output of standin dev, and standin validate say what is wrong. Until then, the requests of its path and method are refused.',
+    retryable: true,
+  },
   overloaded: {
     status: 503,
     title: "The namespace's share of the gateway is used up",
