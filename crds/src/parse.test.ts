@@ -65,7 +65,7 @@ it('reports each unknown field, even if its value is null', () => {
     expect(
       parseProblems(object).map(({ message }) => message),
       what,
-    ).toContainEqual(expect.stringMatching(/^unknown field "[^"]*slgu"$/));
+    ).toContainEqual(expect.stringMatching(/^unknown field "[^"]*slgu"(?:: did you mean slug\?)?$/));
 });
 
 it.each(['labels', 'annotations'])('refuses %s whose values are not text, as YAML may read them', (field) => {
@@ -79,6 +79,56 @@ it.each(['labels', 'annotations'])('refuses %s whose values are not text, as YAM
     expect(parseProblems(withField(value))).toEqual([
       { path: `metadata.${field}`, message: 'must be a map of strings to strings: put other values in quotes' },
     ]);
+});
+
+it.each([
+  ['spec.jsno', { jsno: { body: '{}' } }, 'json'],
+  ['spec.displayname', { displayname: 'a' }, 'displayName'],
+  ['spec.forward.fallbak', { forward: { url: 'http://a', fallbak: {} } }, 'fallback'],
+  ['spec.forward.serviceRef.prot', { forward: { serviceRef: { name: 'a', port: 1, prot: 2 } } }, 'port'],
+  ['spec.responses[1].when.header', { responses: [{ name: 'a' }, { name: 'b', when: { header: [] } }] }, 'headers'],
+  ['spec.weather', { weather: 1 }, undefined],
+])('suggests the field that %s is probably meant to be', (path, spec, field) => {
+  const suggestion = field === undefined ? '' : `: did you mean ${field}?`;
+  expect(parseProblems(endpoint({ json: { body: '{}' }, ...spec }))).toContainEqual({
+    path,
+    message: `unknown field "${path}"${suggestion}`,
+  });
+});
+
+it('suggests fields beside the spec', () => {
+  const object = { ...endpoint({ json: { body: '{}' } }), metadata: { name: 'a', lables: {} }, spce: {} };
+  expect(parseProblems(object)).toEqual([
+    { path: 'spce', message: 'unknown field "spce": did you mean spec?' },
+    { path: 'metadata.lables', message: 'unknown field "metadata.lables": did you mean labels?' },
+  ]);
+});
+
+it.each([
+  [
+    'json',
+    '{body: {a: 1}}',
+    'body',
+    'must be of type string: "object": put it in quotes, or write it as a block after |',
+  ],
+  ['json', '{body: [1]}', 'body', 'must be of type string: "array": put it in quotes, or write it as a block after |'],
+  ['json', '{body: 404}', 'body', 'must be of type string: "integer": put it in quotes'],
+  ['json', '{body: 1.5}', 'body', 'must be of type string: "number": put it in quotes'],
+  ['json', '{body: true}', 'body', 'must be of type string: "boolean": put it in quotes'],
+  [
+    'json',
+    '{body: "1", headers: [{name: x-a, value: 404}]}',
+    'headers[0].value',
+    'must be of type string: "integer": put it in quotes',
+  ],
+  ['json', '{body: "1", status: "404"}', 'status', 'must be of type integer: "string": remove the quotes'],
+  ['json', '{body: "1", status: "ok"}', 'status', 'must be of type integer: "string"'],
+])('says what to put in quotes in %s: %s', (block, yaml, field, message) => {
+  const { documents } = parseManifest(`${block}: ${yaml}`);
+  expect(parseProblems(endpoint(documents[0]?.value as object))).toContainEqual({
+    path: `spec.${block}.${field}`,
+    message,
+  });
 });
 
 it('explains the name of a field that YAML reads as a boolean', () => {

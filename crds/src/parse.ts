@@ -1,4 +1,4 @@
-import { API_GROUP, GROUP_VERSION, isRecord, KINDS, type Kind } from '@standin/contract';
+import { API_GROUP, didYouMean, GROUP_VERSION, isRecord, KINDS, type Kind } from '@standin/contract';
 import { z } from 'zod';
 import { NAME_LENGTH_MAX, SUBDOMAIN_PATTERN } from './fields.ts';
 import { DEFINITIONS } from './kinds.ts';
@@ -41,7 +41,9 @@ export const parseObject = (object: unknown): ParseResult => {
   const { spec: schema } = DEFINITIONS[kind];
   const spec = schema.safeParse(withoutNulls(object['spec'] ?? undefined, schema), { error: issueMessage });
   // This is not `push(...)`, because a malformed object can have more problems than a call can have arguments.
-  const problems = spec.success ? own : own.concat(misspelledFirst(spec.error.issues).flatMap(issueProblems));
+  const problems = spec.success
+    ? own
+    : own.concat(misspelledFirst(spec.error.issues).flatMap((issue) => issueProblems(issue, schema)));
   if (!spec.success || problems.length > 0) return failed(problems, spec.error?.issues.some(isUnknown));
   return { ok: true, value: { kind, spec: spec.data } as ParsedObject };
 };
@@ -106,7 +108,13 @@ const METADATA_FIELDS: readonly string[] = [
 const unknownFields = (object: Readonly<Record<string, unknown>>, known: readonly string[], parent = ''): Problem[] =>
   Object.keys(object)
     .filter((field) => !known.includes(field))
-    .map((field) => ({ path: parent + field, message: `unknown field "${parent}${field}"` }));
+    .map((field, index) => ({ path: parent + field, message: unknownField(parent + field, field, index, known) }));
+
+/** The fields of an object for which a name is suggested, because an object can have very many unknown fields. */
+const SUGGESTIONS_MAX = 20;
+
+const unknownField = (path: string, field: string, index: number, known: Iterable<string>): string =>
+  `unknown field "${path}"${index < SUGGESTIONS_MAX ? didYouMean(field, known) : ''}`;
 
 const SUBDOMAIN = new RegExp(`^${SUBDOMAIN_PATTERN}$`);
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/;
@@ -177,7 +185,7 @@ const issueMessage = (issue: RawIssue): string | undefined => {
     case 'invalid_type':
       return issue.input === undefined
         ? REQUIRED
-        : `must be of type ${TYPE_NAMES[issue.expected] ?? issue.expected}: "${typeName(issue.input)}"`;
+        : `must be of type ${TYPE_NAMES[issue.expected] ?? issue.expected}: "${typeName(issue.input)}"${quotesHint(issue.expected, issue.input)}`;
     case 'invalid_value':
       return issue.input === undefined ? REQUIRED : unsupported(issue.input, issue.values);
     case 'too_big':
@@ -190,6 +198,15 @@ const issueMessage = (issue: RawIssue): string | undefined => {
     default:
       return undefined;
   }
+};
+/** YAML reads text without quotes as a number, a boolean or an object, if it looks like one. */
+const quotesHint = (expected: string, input: unknown): string => {
+  const isText = typeof input === 'string';
+  if (expected === 'string' && !isText)
+    return isRecord(input) || Array.isArray(input)
+      ? ': put it in quotes, or write it as a block after |'
+      : ': put it in quotes';
+  return isText && TYPE_NAMES[expected] === 'integer' && /^-?\d+$/.test(input) ? ': remove the quotes' : '';
 };
 const REQUIRED = 'Required value';
 const TYPE_NAMES: Readonly<Record<string, string>> = { int: 'integer', number: 'integer' };
@@ -208,13 +225,24 @@ const unsupported = (value: unknown, values: readonly unknown[]): string => {
   return `Unsupported value: ${shown.length > 80 ? `${shown.slice(0, 80)}…` : shown}: supported values: ${listed}`;
 };
 
-const issueProblems = (issue: Issue): Problem[] => {
+const issueProblems = (issue: Issue, schema: z.core.$ZodType): Problem[] => {
   const path = `spec${joinPath(issue.path)}`;
   if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
-  return issue.keys.map((key) => ({
+  const known = fieldsAt(schema, issue.path);
+  return issue.keys.map((key, index) => ({
     path: `${path}.${key}`,
-    message: `unknown field "${path}.${key}"${key === 'true' ? ON_AS_TRUE : ''}`,
+    message: `${unknownField(`${path}.${key}`, key, index, known)}${key === 'true' ? ON_AS_TRUE : ''}`,
   }));
+};
+
+/** Returns the names of the fields of the object at a path. */
+const fieldsAt = (schema: z.core.$ZodType, path: readonly PropertyKey[]): readonly string[] => {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return fieldsAt(schema.unwrap(), path);
+  const [step, ...rest] = path;
+  if (schema instanceof z.ZodArray) return fieldsAt(schema.element, rest);
+  if (!(schema instanceof z.ZodObject)) return [];
+  const fields: ReadonlyMap<string, z.core.$ZodType> = new Map(Object.entries(schema.shape));
+  return step === undefined ? [...fields.keys()] : fieldsAt(fields.get(String(step)) ?? UNKNOWN_FIELD, rest);
 };
 
 /** kubectl reads YAML 1.1, in which an unquoted `on` is a boolean. */

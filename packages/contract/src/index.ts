@@ -20,6 +20,7 @@ export * from './list-text.ts';
 export * from './log-format.ts';
 export * from './log-table.ts';
 export * from './loopback.ts';
+export * from './nearest-name.ts';
 export * from './nested-values.ts';
 export * from './object-ref.ts';
 export * from './own-member.ts';
