@@ -1,5 +1,6 @@
 import {
   LIMITS,
+  nearestName,
   SIGNING_SECRET_LABEL,
   type CredentialConfig,
   type ObjectRef,
@@ -114,6 +115,15 @@ const usedSecret = (place: SecretPlace, state: SecretState | undefined): UsedSec
   const value = state.values.get(key) ?? { problem: 'does not exist' };
   const isUsable = 'id' in value && value.unusableFor?.includes(scheme) !== true;
   if (isUsable) return { id: value.id, shown: { name, key, version: state.version } };
+  const isMissing = !state.values.has(key);
+  const near =
+    isMissing && state.values.size <= LIMITS.comparedNamesMax ? nearestName(key, state.values.keys()) : undefined;
+  if (near !== undefined)
+    return fails(
+      'SecretInvalid',
+      `The data key ${key} of Secret ${name} does not exist: did you mean ${near}?`,
+      `${path}.key`,
+    );
   // Only StandardWebhooks requires a format.
   const problem = 'problem' in value ? value.problem : 'is not Base64, with or without whsec_ before it';
   return fails(

@@ -55,6 +55,8 @@ const upstreamProblems = (
 
 interface EndpointWorld {
   readonly project: Entry | undefined;
+  /** Suggests a Project of the namespace, if there is none with this name. Empty if there is none to suggest. */
+  readonly suggestion: string;
   /** Whether the arrangement of parameters in the Endpoint's slug is one that gateways match. See `Arrangements`. */
   readonly isArrangementAllowed: boolean;
   /** The Endpoint that has the place of this Project, method and shape of the path (see `entryClaim`). */
@@ -66,7 +68,7 @@ interface EndpointWorld {
 
 export const evaluateEndpoint = (
   entry: Entry,
-  { project, holder, isArrangementAllowed, serviceFault, secrets }: EndpointWorld,
+  { project, suggestion, holder, isArrangementAllowed, serviceFault, secrets }: EndpointWorld,
   settings: TranslateSettings,
 ): Evaluation => {
   const { ref, uid, generation, parsed, fault } = entry;
@@ -110,7 +112,9 @@ export const evaluateEndpoint = (
     generation,
     accepted: config === undefined || accepted.ok ? accepted : withSentence(accepted, REFUSED),
     resolvedRefs:
-      spec === undefined ? NOT_CHECKED : refsFinding(spec.projectRef.name, project, serviceFault ?? credential?.fault),
+      spec === undefined
+        ? NOT_CHECKED
+        : refsFinding(spec.projectRef.name, { project, suggestion }, serviceFault ?? credential?.fault),
     configKey: config && accepted.ok ? configKey(config) : undefined,
     status: {
       url: spec !== undefined && typeof projectUrl === 'string' ? projectUrl + spec.slug : undefined,
@@ -159,15 +163,17 @@ const sameShape = (spec: EndpointSpec | undefined, holder: Entry | undefined): s
     : ` with the slug ${other}, which differs only in the names of parameters`;
 };
 
-const refsFinding = (projectName: string, project: Entry | undefined, otherFault: Finding | undefined): Finding => {
-  const finding = projectFinding(projectName, project);
+type FoundProject = Pick<EndpointWorld, 'project' | 'suggestion'>;
+
+const refsFinding = (projectName: string, found: FoundProject, otherFault: Finding | undefined): Finding => {
+  const finding = projectFinding(projectName, found);
   return finding.ok ? (otherFault ?? finding) : finding;
 };
 
-const projectFinding = (name: string, project: Entry | undefined): Finding => {
+const projectFinding = (name: string, { project, suggestion }: FoundProject): Finding => {
   const path = 'spec.projectRef.name';
   if (project?.evaluation === undefined) {
-    return fails('ProjectNotFound', `There is no Project ${name} in this namespace: create it.`, path);
+    return fails('ProjectNotFound', `There is no Project ${name} in this namespace: ${suggestion}create it.`, path);
   }
   const fault = firstFault(project.evaluation);
   return fault === undefined

@@ -17,6 +17,8 @@ export const retentionInForce = (
 
 export interface ProjectContext {
   readonly account: Entry | undefined;
+  /** Suggests an Account of the namespace, if there is none with this name. Empty if there is none to suggest. */
+  readonly suggestion: string;
   /** Whether another Project has this Project's URI, or had it recently. */
   readonly isUriTaken: boolean;
   /** Whether the URI is free, but not recorded for this Project yet. */
@@ -28,7 +30,7 @@ export interface ProjectContext {
 /** Returns the verdict on a Project and its configuration. */
 export const evaluateProject = (
   entry: Entry,
-  { account, isUriTaken, isUnrecorded, isReserved }: ProjectContext,
+  { account, suggestion, isUriTaken, isUnrecorded, isReserved }: ProjectContext,
   settings: TranslateSettings,
 ): Evaluation => {
   const { ref, uid, generation, parsed, fault } = entry;
@@ -73,7 +75,7 @@ export const evaluateProject = (
   const verdict = {
     ...base,
     accepted,
-    resolvedRefs: accountFinding(spec.accountRef.name, account),
+    resolvedRefs: accountFinding(spec.accountRef.name, account, suggestion),
     configKey: config && configKey(config),
     // Another project's URL is not shown as this project's.
     status: accepted.ok ? { uri, url: `${settings.gatewayUrl}/${uri}`, retentionDays } : NOTHING_DERIVED,
@@ -105,7 +107,7 @@ const acceptedWith = (spec: ProjectSpec, retentionDays: number, where: string): 
 
 const uriFault = (
   uri: string,
-  { isReserved, isUriTaken, isUnrecorded }: Omit<ProjectContext, 'account'>,
+  { isReserved, isUriTaken, isUnrecorded }: Omit<ProjectContext, 'account' | 'suggestion'>,
 ): Finding | undefined => {
   if (isReserved) return uriReserved(uri);
   if (isUriTaken) return uriConflict(uri);
@@ -124,10 +126,10 @@ const uriReserved = (uri: string): Finding =>
     'spec.uri',
   );
 
-const accountFinding = (name: string, account: Entry | undefined): Finding => {
+const accountFinding = (name: string, account: Entry | undefined, suggestion: string): Finding => {
   const path = 'spec.accountRef.name';
   if (account?.evaluation === undefined) {
-    return fails('AccountNotFound', `There is no Account ${name} in this namespace: create it.`, path);
+    return fails('AccountNotFound', `There is no Account ${name} in this namespace: ${suggestion}create it.`, path);
   }
   const fault = firstFault(account.evaluation);
   return fault === undefined

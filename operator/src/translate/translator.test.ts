@@ -307,6 +307,51 @@ describe('an Endpoint with a mistake', () => {
   });
 });
 
+describe('a reference to an object that does not exist', () => {
+  const message = (translator: Translator, uid = 'Endpoint a'): string | undefined =>
+    translator.verdict(uid)?.resolvedRefs.message;
+  const missing = (name: string, hint = ''): string =>
+    `There is no Project ${name} in this namespace: ${hint}create it.`;
+
+  it('suggests an object of the namespace with a near name, as long as there is one', () => {
+    const translator = translatorOf(account, endpoint('a', { projectRef: { name: 'shopp' } }));
+    expect(message(translator)).toBe(missing('shopp'));
+    translator.put(project);
+    translator.flush();
+    expect(message(translator)).toBe(missing('shopp', 'did you mean shop? If not, '));
+    translator.remove(refOf(project), project.metadata.uid);
+    translator.flush();
+    expect(message(translator)).toBe(missing('shopp'));
+  });
+
+  it('suggests an Account', () => {
+    const translator = translatorOf(account, make('Project', 'a', { accountRef: { name: 'defualt' } }));
+    expect(message(translator, 'Project a')).toBe(
+      'There is no Account defualt in this namespace: did you mean default? If not, create it.',
+    );
+  });
+
+  it('suggests nothing of other namespaces, no other kind, and nothing if there are very many', () => {
+    const a = endpoint('a', { projectRef: { name: 'shopp' } });
+    const elsewhere = make('Project', 'shop', { accountRef: { name: 'default' } }, { namespace: 'b', uid: 'b' });
+    expect(message(translatorOf(account, elsewhere, make('Account', 'shop', {}), a))).toBe(missing('shopp'));
+    const many = Array.from({ length: LIMITS.comparedNamesMax }, (_, index) =>
+      make('Project', `p${index}`, { accountRef: { name: 'default' } }),
+    );
+    expect(message(translatorOf(account, project, ...many, a))).toBe(missing('shopp'));
+    expect(message(translatorOf(account, project, ...many.slice(1), a))).toContain('did you mean shop?');
+  });
+
+  it('suggests a data key of a Secret', () => {
+    const allowed = make('Account', 'default', { signatures: 'Allowed' });
+    const translator = translatorOf(allowed, project, endpoint('a', { credential: CREDENTIAL }));
+    const values = new Map([['curent', { id: '1' }]]);
+    translator.setSecret('default', 'github', { kind: 'found', isLabelled: true, version: '1', values });
+    translator.flush();
+    expect(message(translator)).toBe('The data key current of Secret github does not exist: did you mean curent?');
+  });
+});
+
 describe('an object that was deleted and created again', () => {
   it('is a different object, even if its removal was not reported', () => {
     const translator = createTranslator(account, project, endpoint('a'));
@@ -599,7 +644,8 @@ const signedBy = (...names: string[]) => {
 };
 
 describe('for any sequence of changes', () => {
-  const NAMES = ['a', 'b'] as const;
+  // Near names, so that one is suggested for the other.
+  const NAMES = ['name', 'nam'] as const;
   const name = fc.constantFrom(...NAMES);
   const second = fc.integer({ min: 0, max: 3 });
   const spec: Readonly<Record<ConfigKind, fc.Arbitrary<object>>> = {
@@ -627,10 +673,10 @@ describe('for any sequence of changes', () => {
       forward: fc.constantFrom(
         { url: 'http://a.example' },
         { url: 'http://10.0.0.1' },
-        { serviceRef: { name: 'a', port: 80 } },
-        { serviceRef: { name: 'b', port: 80 } },
+        { serviceRef: { name: 'name', port: 80 } },
+        { serviceRef: { name: 'nam', port: 80 } },
       ),
-      credential: fc.constantFrom(undefined, signedBy('a'), signedBy('a', 'b')),
+      credential: fc.constantFrom(undefined, signedBy('name'), signedBy('name', 'nam')),
     }),
   };
   const key = fc.constantFrom<KeyState>(

@@ -3,6 +3,8 @@ import {
   configKey,
   CONFIG_KINDS,
   isConfigKind,
+  LIMITS,
+  nearestName,
   objectKey,
   objectRef,
   type ConfigKey,
@@ -37,6 +39,8 @@ import type {
 } from './types.ts';
 
 const ROUTE = 'route ';
+/** The objects of a kind in a namespace. */
+const placeKey = ({ kind, namespace }: Pick<ObjectRef, 'kind' | 'namespace'>): string => `${kind} ${namespace}`;
 const PENDING: KeyState = { kind: 'pending' };
 const isConfig = (object: ResourceObject): object is ConfigResource => isConfigKind(object.kind);
 /** Of the Projects that may not have a URI, a record of it changes only those of one namespace. */
@@ -70,6 +74,10 @@ export class Translator implements ServiceListener {
   readonly #byUid = new Map<string, Entry>();
   /** The entries by the key of the object that they refer to. */
   readonly #children = new Groups<Entry>();
+  /** The Accounts and Projects by `placeKey`, whose names are suggested. */
+  readonly #parents = new Groups<Entry>();
+  /** The entries that refer to an Account or a Project that does not exist, by the `placeKey` of those that do. */
+  readonly #orphans = new Groups<Entry>();
   readonly #services = new Services();
   /** Undefined if claims are not recorded, so that the oldest claimant has each claim. */
   #holders: Holders | undefined;
@@ -118,7 +126,10 @@ export class Translator implements ServiceListener {
       entry.evaluation = known.evaluation;
       entry.isTaken = known.isTaken;
       this.#detach(known);
-    } else if (known !== undefined) this.remove(ref, known.uid);
+    } else {
+      if (known !== undefined) this.remove(ref, known.uid);
+      this.#touch(this.#orphans.get(placeKey(ref)));
+    }
     this.#attach(entry);
   }
 
@@ -129,6 +140,7 @@ export class Translator implements ServiceListener {
     this.#detach(entry);
     this.#keys.delete(uid);
     this.#touch(this.#children.get(objectKey(ref)));
+    this.#touch(this.#orphans.get(placeKey(ref)));
     if (entry.evaluation?.config !== undefined) this.#next.set(configKey(entry.evaluation.config), undefined);
   }
 
@@ -302,6 +314,7 @@ export class Translator implements ServiceListener {
   #attach(entry: Entry): void {
     this.#entries.set(objectKey(entry.ref), entry);
     this.#byUid.set(entry.uid, entry);
+    if (entry.ref.kind !== 'Endpoint') this.#parents.add(placeKey(entry.ref), entry);
     for (const key of referredKeys(entry)) this.#children.add(key, entry);
     this.#dirty[entry.ref.kind].add(entry);
     this.#reservations.add(entry);
@@ -314,6 +327,9 @@ export class Translator implements ServiceListener {
   #detach(entry: Entry): void {
     this.#entries.delete(objectKey(entry.ref));
     this.#byUid.delete(entry.uid);
+    this.#parents.delete(placeKey(entry.ref), entry);
+    const parent = parentRef(entry);
+    if (parent !== undefined) this.#orphans.delete(placeKey(parent), entry);
     for (const key of referredKeys(entry)) this.#children.delete(key, entry);
     this.#unclaim(entry);
     const claim = entry.ref.kind === 'Project' ? entryClaim(entry, PENDING) : undefined;
@@ -471,6 +487,7 @@ export class Translator implements ServiceListener {
           entry,
           {
             account: this.#parent(entry),
+            suggestion: this.#suggestParent(entry),
             isUriTaken: isOthers,
             isUnrecorded,
             isReserved: entry.isTaken,
@@ -482,6 +499,7 @@ export class Translator implements ServiceListener {
           entry,
           {
             project: this.#parent(entry),
+            suggestion: this.#suggestParent(entry),
             holder,
             isArrangementAllowed: this.#arrangements.allows(entry),
             serviceFault: this.#entryServiceFault(entry),
@@ -511,6 +529,25 @@ export class Translator implements ServiceListener {
   #parent(entry: Entry): Entry | undefined {
     const parent = parentRef(entry);
     return parent && this.#entries.get(objectKey(parent));
+  }
+
+  /** Suggests an object for one that the entry refers to and that does not exist. Only those of its own namespace are known to its users. */
+  #suggestParent(entry: Entry): string {
+    const parent = parentRef(entry);
+    if (parent === undefined) return '';
+    const key = placeKey(parent);
+    if (this.#entries.has(objectKey(parent))) {
+      this.#orphans.delete(key, entry);
+      return '';
+    }
+    this.#orphans.add(key, entry);
+    const candidates = this.#parents.get(key);
+    if (candidates.size > LIMITS.comparedNamesMax) return '';
+    const near = nearestName(
+      parent.name,
+      [...candidates].map(({ ref }) => ref.name),
+    );
+    return near === undefined ? '' : `did you mean ${near}? If not, `;
   }
 
   #entryServiceFault(entry: Entry): Finding | undefined {

@@ -195,6 +195,8 @@ export const LIMITS = {
   identityLengthMax: 64,
   /** Identities that one question of the dashboard to the operator may contain. The question is then at most 200 kB. */
   identitiesAskedMax: 500,
+  /** Names of a namespace that are compared with one that does not exist, so that a near one can be suggested. Of more, none are. */
+  comparedNamesMax: 50,
   /** The API server accepts 32,768 characters, but people do not read longer messages than this. */
   conditionMessageLengthMax: 1_000,
 

@@ -23,9 +23,8 @@ describe('the nearest name', () => {
     expect(nearestName(name, known)).toBe(expected);
   });
 
-  it('does not depend on the order of the names, and is none of very many', () => {
+  it('does not depend on the order of the names', () => {
     expect(nearestName('shop', ['stop', 'chop'])).toBe('chop');
-    expect(nearestName('shop', ['ship', ...Array.from({ length: 50 }, (_, index) => `a${index}`)])).toBeUndefined();
   });
 
   it('is suggested in a message', () => {

@@ -182,6 +182,9 @@ describe('an error', () => {
     ['request.path && true', 0, 'a condition must have the type bool, not string'],
     ['[1].exists(x, "a")', 3, 'a condition must have the type bool, not string'],
     ['nope(1)', 0, 'there is no function nope()'],
+    ['strng(1) == ""', 0, 'there is no function strng(): did you mean string()?'],
+    ['request.path.startWith("/")', 12, 'there is no function startWith(): did you mean startsWith()?'],
+    ['exist(request.path)', 0, 'there is no function exist(): did you mean exists()?'],
     [
       'request.path.matches("(")',
       21,

@@ -8,13 +8,13 @@ import {
   type CelType,
   type CelValue,
 } from '@bufbuild/cel';
-import { LIMITS } from '@standin/contract';
+import { didYouMean, LIMITS } from '@standin/contract';
 import { parseRegularExpression, type RegularExpression } from '../regular-expression.ts';
 import type { Budget } from '../budget.ts';
 import { compileAppend } from './compile-macro.ts';
 import { ExpressionError } from './expression-error.ts';
 import { fakeNames, fakeValue, isFakeName } from './fake.ts';
-import { chargedFunction, displayName, findOverloads, mismatchText } from './functions.ts';
+import { chargedFunction, displayName, findOverloads, functionNames, mismatchText } from './functions.ts';
 import {
   evaluateSteps,
   problemAt,
@@ -195,7 +195,10 @@ const comparison =
 /** Returns the type of a function's result. Throws an `ExpressionProblem` if no overload matches. */
 const functionResultType = ({ expr, name, target, args }: Operation, scope: Scope): CelType => {
   const overloads = findOverloads(name);
-  if (overloads.length === 0) throw problemAt(scope, expr, `there is no function ${displayName(name)}`);
+  if (overloads.length === 0) {
+    const near = didYouMean(name, functionNames());
+    throw problemAt(scope, expr, `there is no function ${displayName(name)}${near.replace(/\?$/, '()?')}`);
+  }
   const types = [...(target === undefined ? [] : [target]), ...args].map(({ type }) => type);
   const fitting = overloads.filter((one) => fits(one, types, target !== undefined));
   const [left = DYN, right = DYN] = types;

@@ -14,6 +14,14 @@ const { funcs } = celEnv({ funcs: [...strings, ...STRING_FUNCTIONS, ...TIME_FUNC
 /** Returns the functions, or the variants of an operator, with this name. Operators have names such as `_+_`. */
 export const findOverloads = (name: string): readonly CelFunc[] => [...(funcs.find(name) ?? [])];
 
+/** Functions that the parser turns into loops or tests. */
+const MACROS = ['has', 'all', 'exists', 'exists_one', 'filter', 'map'];
+
+/** The names of all functions, without operators. */
+export const functionNames = (): readonly string[] => [
+  ...new Set([...MACROS, ...[...funcs].map(({ name }) => name).filter((name) => /^[a-z]/i.test(name))]),
+];
+
 /** Calls a function of one argument without charging for it. Returns undefined if the function cannot be applied. */
 export const convertValue = (name: string, value: CelValue): CelValue | undefined => {
   const result = funcs.find(name)?.call(0, undefined, [value]);
