@@ -7,7 +7,7 @@ export {
 } from './custom-resource-definition.ts';
 export { durationMs } from './duration.ts';
 export { DEFINITIONS } from './kinds.ts';
-export { parseManifest, pathSteps } from './manifest.ts';
+export { decodeManifest, ManifestEncodingError, parseManifest, pathSteps } from './manifest.ts';
 export type { Manifest, ManifestDocument, ManifestProblem } from './manifest.ts';
 export { jsonMockConfig, responseConfigs } from './mock-configs.ts';
 export { checkUpdate, parseObject } from './parse.ts';

@@ -1,5 +1,5 @@
 import { expect, describe, it } from 'vitest';
-import { parseManifest } from './manifest.ts';
+import { decodeManifest, ManifestEncodingError, parseManifest } from './manifest.ts';
 
 const parsedValue = (yaml: string): unknown => parseManifest(yaml).documents[0]?.value;
 
@@ -99,5 +99,31 @@ describe('parseManifest', () => {
 
   it('does not change a block of text', () => {
     expect(parsedValue('body: |\n  {\n    "a": 1.0\n  }\n')).toEqual({ body: '{\n  "a": 1.0\n}\n' });
+  });
+});
+
+describe('the text of a file', () => {
+  it.each(['', 'a: \u{1f600}\n', '\ufeffa: 1', 'a: \ufffd'])('is read if it is UTF-8: %j', (text) => {
+    expect(decodeManifest(Buffer.from(text))).toBe(text);
+  });
+
+  it.each([
+    ['Latin-1', Buffer.from('a: 1\nb: caf\xe9\nc: 2\n', 'latin1'), 2],
+    ['UTF-16 with a byte order mark', Buffer.from('\ufeffa: 1\n', 'utf16le'), 1],
+    ['a sequence that is cut off', Buffer.from('a: 1\nb: 2\n\u20ac').subarray(0, -1), 3],
+    ['an overlong sequence', Buffer.from([0x0a, 0xc0, 0x80]), 2],
+    ['a surrogate', Buffer.from([0x0a, 0x0a, 0xed, 0xa0, 0x80]), 3],
+    [
+      'a character that cannot be read after one that stands for it',
+      Buffer.concat([Buffer.from('\ufffd\n'), Buffer.from([0xff])]),
+      2,
+    ],
+  ])('is an error with its line if it is not UTF-8: %s', (_, bytes, line) => {
+    expect(() => decodeManifest(bytes)).toThrow(new ManifestEncodingError(line));
+    try {
+      decodeManifest(bytes);
+    } catch (error) {
+      expect((error as ManifestEncodingError).line).toBe(line);
+    }
   });
 });

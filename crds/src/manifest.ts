@@ -35,6 +35,30 @@ const customTags = (tags: Tags): Tags =>
 
 const YAML_OPTIONS = { version: '1.1', customTags, prettyErrors: false, logLevel: 'error' } as const;
 
+/** The error for a file that is not text. */
+export class ManifestEncodingError extends Error {
+  override readonly name = 'ManifestEncodingError';
+  /** The line of the first byte that cannot be read. Starts at 1. */
+  readonly line: number;
+
+  constructor(line: number) {
+    super('is not UTF-8: save the file in this encoding');
+    this.line = line;
+  }
+}
+
+/** Returns the text of a file. Throws `ManifestEncodingError`, because text with replacement characters would be served. */
+export const decodeManifest = (bytes: Uint8Array): string => {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    const readable = new TextEncoder().encode(new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes));
+    const first = bytes.findIndex((byte, index) => byte !== readable[index]);
+    throw new ManifestEncodingError(bytes.subarray(0, first).filter((byte) => byte === LINE_FEED).length + 1);
+  }
+};
+const LINE_FEED = 0x0a;
+
 /**
  * Reads the documents in a YAML stream as kubectl does. Leaves out empty documents and returns each item in a `List` as a
  * separate document. Never throws.

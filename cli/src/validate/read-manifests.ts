@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import type { ManifestFile } from '@standin/operator';
 import { fileErrorText, PlainError } from '../plain-error.ts';
 
@@ -16,9 +16,9 @@ export const readManifests = async (paths: readonly string[]): Promise<ManifestF
 };
 
 const readPath = async (name: string): Promise<ManifestFile[]> => {
-  if (name === '-') return [{ name: 'standard input', text: await text(process.stdin) }];
+  if (name === '-') return [await toManifestFile('standard input', () => buffer(process.stdin))];
   try {
-    if (!(await stat(name)).isDirectory()) return [{ name, text: await readFile(name, 'utf8') }];
+    if (!(await stat(name)).isDirectory()) return [await toManifestFile(name, () => readFile(name))];
     return await readFolder(name);
   } catch (error) {
     if (error instanceof PlainError) throw error;
@@ -40,5 +40,16 @@ const readFolder = async (name: string): Promise<ManifestFile[]> => {
   }
   if (files.length === 0)
     throw new PlainError(`${name} contains no manifests (files that end in .yaml, .yml or .json)`, { exitCode: 2 });
-  return Promise.all(files.map(async ({ file }) => ({ name: path.join(name, file), text: await folder.read(file) })));
+  return Promise.all(files.map(({ file }) => toManifestFile(path.join(name, file), () => folder.read(file))));
+};
+
+const toManifestFile = async (name: string, read: () => Promise<Buffer | string>): Promise<ManifestFile> => {
+  const { decodeManifest, ManifestEncodingError } = await import('@standin/crds');
+  try {
+    const content = await read();
+    return { name, text: typeof content === 'string' ? content : decodeManifest(content) };
+  } catch (error) {
+    if (!(error instanceof ManifestEncodingError)) throw error;
+    return { name, text: '', problem: { line: error.line, message: error.message } };
+  }
 };

@@ -271,6 +271,24 @@ describe('a directory of manifests', () => {
     await until('no problem', () => problems.length === 0);
   });
 
+  it('keeps the last version of a file that is not UTF-8, and reports the line', async () => {
+    await writeFile(join(dir, 'a.yaml'), endpoint('a'));
+    await start();
+    await writeFile(join(dir, 'a.yaml'), Buffer.from(endpoint('a', '/caf\xe9'), 'latin1'));
+    await until('the problem', () => problems.length === 1);
+    expect(problems).toEqual([
+      {
+        where: 'a.yaml:6',
+        message:
+          'is not UTF-8: save the file in this encoding; 1 object(s) keep their last valid version until this is fixed',
+      },
+    ]);
+    expect([...objects.values()].map(objectSlug)).toEqual(['/a']);
+    await writeFile(join(dir, 'a.yaml'), endpoint('a', '/café'));
+    await until('the new version', () => [...objects.values()].map(objectSlug)[0] === '/café');
+    expect(problems).toEqual([]);
+  });
+
   it('notices new folders and their content', async () => {
     await start();
     for (let index = 0; index < 5; index++) {

@@ -1,4 +1,5 @@
 import type { Kind } from '@standin/contract';
+import { ManifestEncodingError } from '@standin/crds';
 import { FolderGoneError, MANIFEST_FILES_MAX, type Fingerprint, type ManifestFolder } from './manifest-folder.ts';
 import { readManifest, type ManifestObject } from './manifest-objects.ts';
 import { ManifestTree, type DesiredTree } from './manifest-tree.ts';
@@ -235,7 +236,11 @@ export class FolderReader {
         this.note(file);
         return false;
       }
-      this.#tree.putUnreadable(file, `cannot be read: ${code ?? message}`);
+      const problem =
+        error instanceof ManifestEncodingError
+          ? { where: `${file}:${error.line}`, message }
+          : { where: file, message: `cannot be read: ${code ?? message}` };
+      this.#tree.putUnreadable(file, problem);
     }
     return true;
   }

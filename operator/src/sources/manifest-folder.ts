@@ -2,6 +2,7 @@ import type { BigIntStats } from 'node:fs';
 import { open, readdir, stat } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 import { SourceError } from '@standin/contract';
+import { decodeManifest } from '@standin/crds';
 
 const EXTENSIONS = ['.yaml', '.yml', '.json'];
 /** Directories that users edit are smaller than this limit. A larger directory is probably the wrong one. */
@@ -110,13 +111,13 @@ export class ManifestFolder {
     return stats?.isFile() === true ? fileFingerprint(stats) : undefined;
   }
 
-  /** Resolves with the file's text. Rejects with the file system's error, or if the file is far too large. */
+  /** Resolves with the file's text. Rejects with the file system's error, with `ManifestEncodingError`, or if the file is far too large. */
   async read(file: string): Promise<string> {
     const handle = await open(join(this.path, file), 'r');
     try {
       const { size } = await handle.stat();
       if (size > FILE_BYTES_MAX) throw new Error(`larger than ${FILE_BYTES_MAX} bytes`);
-      return await handle.readFile('utf8');
+      return decodeManifest(await handle.readFile());
     } finally {
       await handle.close();
     }

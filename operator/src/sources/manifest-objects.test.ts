@@ -26,7 +26,7 @@ describe('readManifest', () => {
     [
       'apiVersion: standin.dev/v1alpha1\nkind: Endpiont\n',
       'f.yaml:2',
-      'unknown kind "Endpiont" (standin.dev/v1alpha1); the kinds are Account, Project and Endpoint',
+      'unknown kind "Endpiont" (standin.dev/v1alpha1); the kinds are Account, Project and Endpoint: did you mean Endpoint?',
     ],
     [
       '\napiVersion: apps/v1\nkind: Deployment\n',
@@ -72,6 +72,17 @@ describe('readManifest', () => {
     expect(problems).toHaveLength(1);
     expect(problems[0]?.message).toBe(message);
     expect(Math.abs(Number(problems[0]?.where.split(':')[1]) - line)).toBeLessThanOrEqual(1);
+  });
+
+  it('reports all mistakes of a document', () => {
+    const metadata = '{name: 1, namespace: 2, labels: {a: 1}, annotations: {b: true}}';
+    const text = `${endpoint('a').replace('{name: a}', metadata)}---\napiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: 1\nstringData: {a: 1}\n`;
+    const { problems } = readManifest(text, 'f.yaml');
+    expect(problems.map(({ message }) => message.split(' ', 1)[0])).toEqual([
+      ...['metadata.name', 'metadata.namespace', 'metadata.labels', 'metadata.annotations'],
+      ...['spec.projectRef:', 'spec.displayName:', 'spec.method:', 'spec.action:'],
+      ...['data', 'stringData'],
+    ]);
   });
 
   it('ignores an invalid document without affecting others', () => {
@@ -126,6 +137,35 @@ describe('ManifestTree', () => {
     expect(tree.desired().problems).toEqual([]);
   });
 
+  it.each([
+    ['a kind that does not exist', 'kind: Endpoint', 'kind: Endpont'],
+    ['another version', 'standin.dev/v1alpha1', 'standin.dev/v1'],
+    ['a name that is no text', 'name: b', 'name: 404'],
+    ['labels that are no texts', 'name: b', 'name: b, labels: {a: 1}'],
+    ['a document that is a list', 'apiVersion:', '- apiVersion:'],
+  ])('keeps the object of a document with %s', (_, right, wrong) => {
+    const tree = new ManifestTree();
+    tree.put('a.yaml', read('a.yaml', `${endpoint('a')}---\n${endpoint('b')}`));
+    const mistaken = wrong.startsWith('- ') ? '- a\n' : endpoint('b').replace(right, wrong);
+    tree.put('a.yaml', read('a.yaml', `${endpoint('a', '/new')}---\n${mistaken}`));
+    const { objects, problems } = tree.desired();
+    expect([...objects.values()].map(({ key, spec }) => [key, spec])).toEqual([
+      ['Endpoint/default/a', { slug: '/new' }],
+      ['Endpoint/default/b', { slug: '/a' }],
+    ]);
+    expect(problems[0]?.message).toMatch(/; 1 object\(s\) keep their last valid version until this is fixed$/);
+    tree.put('a.yaml', read('a.yaml', endpoint('a', '/new')));
+    expect(keys(tree)).toEqual(['Endpoint/default/a']);
+  });
+
+  it('removes an object beside one of another kind', () => {
+    const tree = new ManifestTree();
+    const other = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n';
+    tree.put('a.yaml', read('a.yaml', `${endpoint('a')}---\n${other}`));
+    tree.put('a.yaml', read('a.yaml', other));
+    expect(keys(tree)).toEqual([]);
+  });
+
   it('uses the first of two files with the same object, and the second one after the first is removed', () => {
     const tree = new ManifestTree();
     tree.put('b.yaml', read('b.yaml', endpoint('x', '/b')));
@@ -142,7 +182,7 @@ describe('ManifestTree', () => {
   it('keeps the objects of an unreadable file', () => {
     const tree = new ManifestTree();
     tree.put('a.yaml', read('a.yaml', endpoint('a')));
-    tree.putUnreadable('a.yaml', 'cannot be read: EACCES');
+    tree.putUnreadable('a.yaml', { where: 'a.yaml', message: 'cannot be read: EACCES' });
     expect(keys(tree)).toEqual(['Endpoint/default/a']);
     expect(tree.desired().problems[0]?.message).toMatch(
       /^cannot be read: EACCES; \d+ object\(s\) keep their last valid version/,

@@ -2,6 +2,7 @@ import {
   API_GROUP,
   CONFIG_KINDS,
   DEFAULT_NAMESPACE,
+  didYouMean,
   GROUP_VERSION,
   KINDS,
   isConfigKind,
@@ -12,7 +13,7 @@ import {
   type ObjectMeta,
   type SourceProblem,
 } from '@standin/contract';
-import { parseManifest, type ManifestDocument } from '@standin/crds';
+import { parseManifest, parseObject, pathSteps, type ManifestDocument } from '@standin/crds';
 
 /** An object as written in its file, without the fields that the source itself keeps (uid, generation, …). */
 export interface ManifestObject {
@@ -36,7 +37,7 @@ export interface ManifestContent {
   readonly objects: readonly ManifestObject[];
   readonly secrets: readonly ManifestSecret[];
   readonly problems: readonly SourceProblem[];
-  /** Whether part of the file is not YAML, so that its content is unknown. */
+  /** Whether part of the file cannot be read, so that the objects in it are unknown. The first problem is then about this part. */
   readonly broken: boolean;
 }
 
@@ -60,80 +61,91 @@ const readTextMap = (value: unknown): Readonly<Record<string, string>> | undefin
 interface Fault {
   readonly path: readonly string[];
   readonly message: string;
+  /** Whether the document is complete, but of a kind that does not belong here. */
+  readonly isForeign?: true;
 }
 
-const isFault = (value: object): value is Fault => 'message' in value && 'path' in value;
+/** Returned instead of a value that has at least one fault. */
+type Faults = readonly Fault[];
 
-const readMetadata = (metadata: unknown): ManifestObject['metadata'] | Fault => {
-  if (!isRecord(metadata)) return { path: ['metadata'], message: 'metadata must be a mapping with a name' };
+const isFaulty = (value: object): value is Faults => Array.isArray(value);
+
+const readMetadata = (metadata: unknown): ManifestObject['metadata'] | Faults => {
+  if (!isRecord(metadata)) return [{ path: ['metadata'], message: 'metadata must be a mapping with a name' }];
   const { name } = metadata;
   // kubectl reads an empty namespace as none.
   const namespace = metadata['namespace'] === '' ? DEFAULT_NAMESPACE : (metadata['namespace'] ?? DEFAULT_NAMESPACE);
-  if (typeof name !== 'string' || name === '') {
-    return { path: ['metadata', 'name'], message: 'metadata.name must be text; put a number in quotes' };
-  }
-  if (typeof namespace !== 'string') {
-    return { path: ['metadata', 'namespace'], message: 'metadata.namespace must be text; put a number in quotes' };
-  }
-  const [labels, annotations] = [readTextMap(metadata['labels']), readTextMap(metadata['annotations'])];
-  for (const field of ['labels', 'annotations'] as const) {
-    if (readTextMap(metadata[field] ?? {}) !== undefined) continue;
-    return {
-      path: ['metadata', field],
-      message: `metadata.${field} must be a map of strings to strings; put numbers and booleans in quotes`,
-    };
-  }
+  const labels = readTextMap(metadata['labels'] ?? {});
+  const annotations = readTextMap(metadata['annotations'] ?? {});
+  const faults: Fault[] = [];
+  const note = (field: string, message: string): void => {
+    faults.push({ path: ['metadata', field], message: `metadata.${field} ${message}` });
+  };
+  if (typeof name !== 'string' || name === '') note('name', 'must be text; put a number in quotes');
+  if (typeof namespace !== 'string') note('namespace', 'must be text; put a number in quotes');
+  const notTexts = 'must be a map of strings to strings; put numbers and booleans in quotes';
+  if (labels === undefined) note('labels', notTexts);
+  if (annotations === undefined) note('annotations', notTexts);
+  if (typeof name !== 'string' || typeof namespace !== 'string' || faults.length > 0) return faults;
   return {
     name,
     namespace,
-    ...(labels && { labels }),
-    ...(annotations && { annotations }),
+    ...(labels !== undefined && isRecord(metadata['labels']) && { labels }),
+    ...(annotations !== undefined && isRecord(metadata['annotations']) && { annotations }),
   };
 };
 
-const readSecret = (value: Fields, where: string): ManifestSecret | Fault => {
+const readSecret = (value: Fields, where: string): ManifestSecret | Faults => {
   const metadata = readMetadata(value['metadata']);
-  if (isFault(metadata)) return metadata;
+  const faults: Fault[] = isFaulty(metadata) ? [...metadata] : [];
   const entries = new Map<string, Buffer>();
   for (const [field, encoding] of [
     ['data', 'base64'],
     ['stringData', 'utf8'],
   ] as const) {
     const map = readTextMap(value[field] ?? {});
-    if (map === undefined) {
-      return {
+    if (map === undefined)
+      faults.push({
         path: [field],
         message: `${field} of a Secret must be a map of strings to strings; put numbers in quotes`,
-      };
-    }
-    for (const [key, text] of Object.entries(map)) entries.set(key, Buffer.from(text, encoding));
+      });
+    for (const [key, text] of Object.entries(map ?? {})) entries.set(key, Buffer.from(text, encoding));
   }
+  if (isFaulty(metadata) || faults.length > 0) return faults;
   return { key: manifestKey({ kind: 'Secret', ...metadata }), where, labels: metadata.labels, data: entries };
 };
 
 /** The known top-level fields. A status in a manifest is ignored, because it was probably copied from `kubectl get -o yaml`. */
 const ROOT_FIELDS = new Set(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
 
-const readObject = (value: Fields, where: string, kinds: readonly Kind[]): ManifestObject | Fault => {
+const readObject = (value: Fields, where: string, kinds: readonly Kind[]): ManifestObject | Faults => {
   const { apiVersion, kind, metadata: rawMetadata, spec } = value;
   const known = KINDS.find((candidate) => candidate === kind);
   if (apiVersion !== GROUP_VERSION) {
     const isOurs = known !== undefined || (typeof apiVersion === 'string' && apiVersion.startsWith(`${API_GROUP}/`));
-    return isOurs
-      ? { path: ['apiVersion'], message: `apiVersion must be ${GROUP_VERSION}` }
-      : {
-          path: ['kind'],
-          message: `${describe(apiVersion, kind)} is not a Standin kind; Standin reads ${listText([...kinds, 'Secret'])} objects`,
-        };
+    if (isOurs) return [{ path: ['apiVersion'], message: `apiVersion must be ${GROUP_VERSION}` }];
+    const message = `${describe(apiVersion, kind)} is not a Standin kind; Standin reads ${listText([...kinds, 'Secret'])} objects`;
+    return [{ path: ['kind'], message, isForeign: true }];
   }
   if (known === undefined) {
-    return { path: ['kind'], message: `unknown ${describe(apiVersion, kind)}; the kinds are ${listText(kinds)}` };
+    const near = typeof kind === 'string' ? didYouMean(kind, kinds) : '';
+    return [
+      { path: ['kind'], message: `unknown ${describe(apiVersion, kind)}; the kinds are ${listText(kinds)}${near}` },
+    ];
   }
-  if (!kinds.includes(known)) return { path: ['kind'], message: misplaced(known) };
+  if (!kinds.includes(known)) return [{ path: ['kind'], message: misplaced(known), isForeign: true }];
   const metadata = readMetadata(rawMetadata);
-  if (isFault(metadata)) return metadata;
+  if (isFaulty(metadata)) return [...metadata, ...specFaults(value)];
   const unknownFields = Object.fromEntries(Object.entries(value).filter(([field]) => !ROOT_FIELDS.has(field)));
   return { key: manifestKey({ kind: known, ...metadata }), where, kind: known, metadata, spec, unknownFields };
+};
+
+/** Returns the errors of an object in its spec, which are otherwise found when it is translated. */
+const specFaults = (value: Fields): Faults => {
+  const parsed = parseObject(value);
+  if (parsed.ok || value['spec'] === undefined) return [];
+  const inSpec = parsed.problems.filter(({ path }) => path.startsWith('spec'));
+  return inSpec.map(({ path, message }) => ({ path: pathSteps(path).map(String), message: `${path}: ${message}` }));
 };
 
 /** The commands that create the one-time operations. */
@@ -156,17 +168,21 @@ const describe = (apiVersion: unknown, kind: unknown): string => {
 
 const isSecret = (value: Fields): boolean => value['apiVersion'] === 'v1' && value['kind'] === 'Secret';
 
-/** Parses a manifest file. Never throws. An invalid document is reported as a problem and does not affect the other documents. */
+/**
+ * Parses a manifest file. Never throws. An invalid document is reported as a problem and does not affect the other documents. The
+ * file is then broken, unless the document is of another kind: the object that the document is meant to be is not known.
+ */
 export const readManifest = (text: string, file: string, kinds: readonly Kind[] = CONFIG_KINDS): ManifestContent => {
   const manifest = parseManifest(text);
   const objects: ManifestObject[] = [];
   const secrets: ManifestSecret[] = [];
-  const problems: SourceProblem[] = manifest.problems.map(({ line, message }) => ({
+  const breaking: SourceProblem[] = manifest.problems.map(({ line, message }) => ({
     where: `${file}:${line}`,
     message: `not YAML: ${message}`,
   }));
-  const note = ({ path, message }: Fault, document: ManifestDocument): void => {
-    problems.push({ where: `${file}:${document.fieldLine(path)}`, message });
+  const foreign: SourceProblem[] = [];
+  const note = ({ path, message, isForeign }: Fault, document: ManifestDocument): void => {
+    (isForeign === true ? foreign : breaking).push({ where: `${file}:${document.fieldLine(path)}`, message });
   };
   for (const document of manifest.documents) {
     const { value, line } = document;
@@ -176,9 +192,9 @@ export const readManifest = (text: string, file: string, kinds: readonly Kind[] 
       continue;
     }
     const read = isSecret(value) ? readSecret(value, where) : readObject(value, where, kinds);
-    if (isFault(read)) note(read, document);
+    if (isFaulty(read)) for (const fault of read) note(fault, document);
     else if ('data' in read) secrets.push(read);
     else objects.push(read);
   }
-  return { objects, secrets, problems, broken: manifest.problems.length > 0 };
+  return { objects, secrets, problems: [...breaking, ...foreign], broken: breaking.length > 0 };
 };

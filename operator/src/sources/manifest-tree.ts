@@ -53,8 +53,8 @@ export class ManifestTree {
   }
 
   /** Records that an existing file cannot be read. Like a broken file, it keeps its last valid objects. */
-  putUnreadable(file: string, message: string): void {
-    this.put(file, { ...EMPTY_CONTENT, problems: [{ where: file, message }], broken: true });
+  putUnreadable(file: string, problem: SourceProblem): void {
+    this.put(file, { ...EMPTY_CONTENT, problems: [problem], broken: true });
   }
 
   /** Removes a file. Returns true if it existed. */

@@ -9,7 +9,7 @@ import {
   type ResourceObject,
   type SigningSecret,
 } from '@standin/contract';
-import { parseManifest, parseObject, pathSteps, type ManifestDocument } from '@standin/crds';
+import { parseManifest, parseObject, pathSteps, type ManifestDocument, type ManifestProblem } from '@standin/crds';
 import { z } from 'zod';
 import { apiKeyProblem, apiKeySha256 } from '../keys/api-key.ts';
 import { signingSecret } from '../sources/signing-secret.ts';
@@ -20,6 +20,8 @@ export interface ManifestFile {
   /** The file's name in the findings. */
   readonly name: string;
   readonly text: string;
+  /** Why the file cannot be read. Then the text is empty. */
+  readonly problem?: ManifestProblem;
 }
 
 export interface ManifestFinding {
@@ -101,8 +103,9 @@ interface Collected {
 }
 
 const readFiles = (files: readonly ManifestFile[], findings: ManifestFinding[]): Located[] =>
-  files.flatMap(({ name: file, text }) => {
+  files.flatMap(({ name: file, text, problem }) => {
     const { documents, problems } = parseManifest(text);
+    if (problem !== undefined) findings.push({ file, object: '', path: '', severity: 'error', ...problem });
     for (const { line, message } of problems) {
       findings.push({ file, line, object: '', path: '', message: `is not YAML: ${message}`, severity: 'error' });
     }
