@@ -18,6 +18,7 @@ export { regenerationWindow } from './regeneration-window.ts';
 export type { RegenerationWindow } from './regeneration-window.ts';
 export { shareRefusal } from './share-refusal.ts';
 export type { ShareSurroundings } from './share-refusal.ts';
+export { validEndpointParts } from './valid-parts.ts';
 export { writeYaml } from './write-yaml.ts';
 export { yamlDocuments } from './yaml-documents.ts';
 export type { AccountSpec, AccountStatus } from './v1alpha1/account.ts';

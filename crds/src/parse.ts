@@ -58,7 +58,7 @@ export const checkUpdate = <K extends Kind>(kind: K, before: Specs[K], after: Sp
  * Removes the null fields that the schema has, because the API server treats such a field (an empty `plan:` in YAML) as missing. A
  * null field that the schema does not have is an unknown field.
  */
-const withoutNulls = (value: unknown, schema: z.core.$ZodType): unknown => {
+export const withoutNulls = (value: unknown, schema: z.core.$ZodType): unknown => {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return withoutNulls(value, schema.unwrap());
   if (schema instanceof z.ZodArray && Array.isArray(value))
     return value.map((item) => withoutNulls(item, schema.element));

@@ -46,6 +46,30 @@ describe('notices of objects', () => {
     return { shown, status, notices };
   };
 
+  test('all conditions that say what to correct are reported', () => {
+    const { shown, notices } = setUp();
+    const condition = (type: Condition['type'], reason: ConditionReason, message: string): Condition => ({
+      type,
+      status: 'False',
+      reason,
+      message,
+      observedGeneration: 1,
+      lastTransitionTime: '',
+    });
+    const report = (resolvedRefs: Condition): void => {
+      const accepted = condition('Accepted', 'Invalid', 'spec.json.body: is not JSON.');
+      const conditions = [accepted, resolvedRefs, condition('Ready', 'Invalid', accepted.message)];
+      notices.onStatus({ uid: 'u', ref, conditions, ready: false, wrote: true });
+    };
+    report(condition('ResolvedRefs', 'ProjectNotFound', 'There is no Project shopp.'));
+    report(condition('ResolvedRefs', 'Invalid', 'Not checked.'));
+    report(condition('ResolvedRefs', 'ProjectNotReady', 'Its project is not ready.'));
+    expect(shown).toEqual([
+      'not ready a.yaml:1 spec.json.body: is not JSON. There is no Project shopp.',
+      'not ready a.yaml:1 spec.json.body: is not JSON.',
+    ]);
+  });
+
   test('each change is reported once, but temporary states and problems with other objects are not', () => {
     const { shown, status } = setUp();
     status('NotProgrammed', 'on its way');

@@ -26,7 +26,8 @@ export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message
     onStatus: ({ uid, ref, ready, conditions, url, wrote }: StatusWritten): void => {
       const condition = conditions.find(({ type }) => type === 'Ready');
       if (condition === undefined || (!ready && NOT_REPORTED.has(condition.reason))) return;
-      const { observedGeneration, message } = condition;
+      const { observedGeneration } = condition;
+      const message = ready ? condition.message : allProblems(conditions, condition.message);
       const state = ready ? `ready ${observedGeneration}` : message;
       const isNew = states.get(uid) !== state;
       states.set(uid, state);
@@ -45,6 +46,17 @@ export const objectNotices = (output: DevOutput, where: (ref: ObjectRef, message
       output.notice({ object: objectKey(objectRef(object)), where: '', state: 'gone', message: '' });
     },
   };
+};
+
+/** Returns the messages of the conditions that say what to correct. Ready has only the first of them. */
+const allProblems = (conditions: StatusWritten['conditions'], first: string): string => {
+  const messages = conditions
+    .filter(({ type, status, reason }) => {
+      const isProblem = (type === 'Accepted' || type === 'ResolvedRefs') && status === 'False';
+      return isProblem && !NOT_REPORTED.has(reason) && !(type === 'ResolvedRefs' && reason === 'Invalid');
+    })
+    .map(({ message }) => message);
+  return [...new Set([first, ...messages])].join(' ');
 };
 
 /** Matches a field such as `spec.json.headers[0]` at the beginning of a message. */

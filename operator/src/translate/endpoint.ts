@@ -15,7 +15,7 @@ import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 type ActionConfig = EndpointConfig['action'];
 
-const hasActiveMock = ({ action, forward }: EndpointSpec): boolean =>
+const hasActiveMock = ({ action, forward }: Partial<EndpointSpec>): boolean =>
   action === 'JSON' || forward?.fallback !== undefined;
 
 /** Returns the problem with the parameters of a slug. */
@@ -24,23 +24,44 @@ export const slugProblem = (slug: string): Problem | undefined => {
   return parsed?.ok === false ? { path: 'spec.slug', message: parsed.message } : undefined;
 };
 
-/** Checks the rules that a schema cannot express. Checks only the blocks that are active, because the other one may be a draft. */
-export const endpointProblems = (spec: EndpointSpec, settings: TranslateSettings): readonly Problem[] => {
-  const slug = hasParameters(spec.slug) ? parsePathPattern(spec.slug) : undefined;
-  if (slug?.ok === false) return [{ path: 'spec.slug', message: slug.message }];
+/**
+ * Checks the rules that a schema cannot express. Checks only the blocks that are active, because the other one may be a draft.
+ *
+ * @param spec a spec, or the parts of it that do not violate the schema
+ * @param slugText the slug as it is written
+ */
+export const endpointProblems = (
+  spec: Partial<EndpointSpec>,
+  settings: TranslateSettings,
+  slugText = spec.slug ?? '',
+): readonly Problem[] => {
+  const inSlug = slugProblem(spec.slug ?? '');
+  const pattern = inSlug === undefined ? parsedPattern(spec.slug ?? '') : undefined;
+  const parameters = pattern === undefined ? namesInBraces(slugText) : parameterNames(pattern);
   const isJsonActive = hasActiveMock(spec);
   const tooMany = expressionSizeProblems(spec.responses, isJsonActive ? spec.json : undefined);
-  if (tooMany.length > 0) return tooMany;
-  const parameters = slug === undefined ? [] : parameterNames(slug.pattern);
   return [
-    ...responseProblems(spec, parameters),
-    ...(isJsonActive ? mockProblems('spec.json', spec.json ?? {}, parameters) : []),
-    ...(spec.action === 'Forward' ? upstreamProblems(spec, slug?.pattern, settings) : []),
+    ...(inSlug === undefined ? [] : [inSlug]),
+    ...tooMany,
+    // What is too large together is not compiled, because that could take seconds.
+    ...(tooMany.length > 0 ? [] : responseProblems({ ...spec, slug: slugText }, parameters)),
+    ...(isJsonActive && tooMany.length === 0 ? mockProblems('spec.json', spec.json ?? {}, parameters) : []),
+    ...(spec.action === 'Forward' ? upstreamProblems(spec, pattern, settings) : []),
   ];
 };
 
+const parsedPattern = (slug: string): PathPattern | undefined => {
+  const parsed = hasParameters(slug) ? parsePathPattern(slug) : undefined;
+  return parsed?.ok === true ? parsed.pattern : undefined;
+};
+
+/** Returns the names that a slug is probably meant to have, so that no mistake is reported as another one, too. */
+const namesInBraces = (slug: string): readonly string[] => [
+  ...new Set([...slug.matchAll(/\{([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name = '']) => name)),
+];
+
 const upstreamProblems = (
-  { forward }: EndpointSpec,
+  { forward }: Partial<EndpointSpec>,
   pattern: PathPattern | undefined,
   settings: TranslateSettings,
 ): readonly Problem[] => {

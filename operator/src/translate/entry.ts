@@ -1,5 +1,5 @@
 import { GROUP_VERSION, isRecord } from '@standin/contract';
-import { parseObject, projectUri, type Problem } from '@standin/crds';
+import { parseObject, projectUri, validEndpointParts, type Problem } from '@standin/crds';
 import {
   hasParameters,
   parsePathPattern,
@@ -71,7 +71,9 @@ const readSpec = (object: ConfigResource, settings: TranslateSettings): ReadSpec
   try {
     const result = parseObject(object);
     const parsed = result.ok ? (result.value as ParsedConfig) : parseRoute(object);
-    const problems = result.ok ? semanticProblems(result.value as ParsedConfig, settings) : result.problems;
+    const problems = result.ok
+      ? semanticProblems(result.value as ParsedConfig, settings)
+      : [...result.problems, ...furtherProblems(object, result.problems, settings)];
     if (problems.length === 0) return { parsed, fault: undefined, keepsPlace: false };
     const keepsPlace = parsed?.kind === 'Endpoint' && slugProblem(parsed.spec.slug) === undefined;
     return {
@@ -101,6 +103,19 @@ const parseRoute = ({ kind, spec }: ConfigResource): ParsedConfig | undefined =>
 
 const semanticProblems = (parsed: ParsedConfig, settings: TranslateSettings): readonly Problem[] =>
   parsed.kind === 'Endpoint' ? endpointProblems(parsed.spec, settings) : [];
+
+/** Finds mistakes in the parts of an object that do not violate the schema, so that all of them can be corrected together. */
+const furtherProblems = (
+  { kind, spec }: ConfigResource,
+  known: readonly Problem[],
+  settings: TranslateSettings,
+): readonly Problem[] => {
+  if (kind !== 'Endpoint' || !isRecord(spec)) return [];
+  const { slug } = spec;
+  const paths = new Set(known.map(({ path }) => path));
+  const found = endpointProblems(validEndpointParts(spec), settings, typeof slug === 'string' ? slug : '');
+  return found.filter(({ path }) => !paths.has(path));
+};
 
 /** Returns the claim to something unique: an API key, a project URI, or a method and path in a project. */
 export const entryClaim = ({ ref, uid, parsed, fault, keepsPlace }: Entry, key: KeyState): string | undefined => {

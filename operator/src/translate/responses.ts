@@ -15,7 +15,7 @@ type Headers = readonly { readonly name: string; readonly value: string }[];
 
 /** Checks the rules that a schema cannot express. */
 export const responseProblems = (
-  { slug, responses = [], json }: EndpointSpec,
+  { slug = '', responses = [], json }: Partial<Pick<EndpointSpec, 'slug' | 'responses' | 'json'>>,
   parameters: readonly string[],
 ): readonly Problem[] => {
   const bytes = responses.reduce(

@@ -160,6 +160,46 @@ it('a problem is reported once, and not for the objects that refer to it', () =>
   ]);
 });
 
+it('all problems of an object are reported, each with its line', () => {
+  const text = endpoint(
+    [
+      '  slug: /v1/{id}',
+      '  method: GET',
+      '  action: JSON',
+      '  colour: red',
+      '  json: {body: "{"}',
+      '  responses:',
+      '  - {name: a, status: 99, template: CEL, body: "${path.nope}"}',
+      '  - {name: b, body: {a: 1}}',
+      '  - {name: c, body: "[", headers: [{name: "a b", value: c}]}',
+      '  - {name: d, when: {headers: [{name: x, type: RegularExpression, value: "("}]}, body: "]"}',
+      '  forward: {url: "http://10.0.0.1", timeout: 1h}',
+      '',
+    ].join('\n'),
+  ).replace('{name: shop}', '{name: shopp}');
+  const expected = [
+    '6 error Endpoint default/orders spec.projectRef.name: There is no Project shopp in this namespace: did you mean shop?',
+    '11 error Endpoint default/orders spec.colour: unknown field "spec.colour"',
+    '12 error Endpoint default/orders spec.json.body: is not a JSON document',
+    '14 error Endpoint default/orders spec.responses[0].status: should be greater than or equal to 200',
+    '14 error Endpoint default/orders spec.responses[0].body: has an error in ${path.nope} at line 1, column 7',
+    '15 error Endpoint default/orders spec.responses[1].body: must be of type string: "object": put it in quotes',
+    '16 error Endpoint default/orders spec.responses[2].headers[0].name: must be an HTTP token',
+    '17 error Endpoint default/orders spec.responses[3].body: is not a JSON document',
+    '17 error Endpoint default/orders spec.responses[3].when.headers[0].value: is not a regular expression',
+    '18 error Endpoint default/orders spec.forward.timeout: must be',
+  ];
+  const lines = validate([text]).map((finding) => shown(finding).replace('0.yaml:', ''));
+  expect(lines.map((line, index) => line.slice(0, expected[index]?.length))).toEqual(expected);
+});
+
+it('a file that is not text is reported with its line', () => {
+  const problem = { line: 3, message: 'is not UTF-8' };
+  expect(validateManifests([{ name: 'a.yaml', text: '', problem }], SETTINGS).map(shown)).toEqual([
+    'a.yaml:3 error  : is not UTF-8',
+  ]);
+});
+
 it('a missing reference is a warning if the files are only a part of the cluster’s objects', () => {
   const files = [{ name: 'a.yaml', text: endpoint(MOCK) }];
   expect(validateManifests(files, SETTINGS)).toMatchObject([{ severity: 'error', path: 'spec.projectRef.name' }]);

@@ -9,11 +9,18 @@ import {
   type ResourceObject,
   type SigningSecret,
 } from '@standin/contract';
-import { parseManifest, parseObject, pathSteps, type ManifestDocument, type ManifestProblem } from '@standin/crds';
+import {
+  parseManifest,
+  parseObject,
+  pathSteps,
+  type ManifestDocument,
+  type ManifestProblem,
+  type Problem,
+} from '@standin/crds';
 import { z } from 'zod';
 import { apiKeyProblem, apiKeySha256 } from '../keys/api-key.ts';
 import { signingSecret } from '../sources/signing-secret.ts';
-import { translate, type Finding, type KeyState, type TranslateSettings, type Verdict } from '../translate/index.ts';
+import { translate, type KeyState, type TranslateSettings, type Verdict } from '../translate/index.ts';
 import { secretStates } from './signing-secrets-in-files.ts';
 
 export interface ManifestFile {
@@ -88,8 +95,8 @@ interface Located {
 
 interface LocatedObject extends Located {
   readonly object: ResourceObject;
-  /** Whether the findings already contain the problems of the object itself. */
-  readonly isReported: boolean;
+  /** The problems of the object itself that the findings already contain. */
+  readonly reported: readonly Problem[];
 }
 
 interface Collected {
@@ -149,7 +156,11 @@ const collect = (located: Located, { seen, keys, secrets, findings }: Collected)
     found('metadata.name', `is already defined in ${first.file}:${first.document.line}: rename one of them`);
     return;
   }
-  seen.set(uid, { ...located, object: resourceObject(read.data, uid, seen.size), isReported: !parsed.ok });
+  seen.set(uid, {
+    ...located,
+    object: resourceObject(read.data, uid, seen.size),
+    reported: parsed.ok ? [] : parsed.problems,
+  });
 };
 
 /** Returns the object with metadata as the API server would set it. Objects in later documents count as newer. */
@@ -228,24 +239,28 @@ const CONSEQUENCES: ReadonlySet<ConditionReason> = new Set(['AccountNotReady', '
 
 const verdictFindings = (
   { uid, accepted, resolvedRefs }: Verdict,
-  { file, document, isReported }: LocatedObject,
+  { file, document, reported }: LocatedObject,
   missing: ManifestFinding['severity'],
 ): ManifestFinding[] => {
-  const toFinding = ({ reason, message, path = '' }: Finding): ManifestFinding => ({
+  const known = new Set(reported.map(({ path, message }) => `${path} ${message}`));
+  const at = ({ path, message }: Problem, severity: ManifestFinding['severity']): ManifestFinding => ({
     file,
     line: document.fieldLine(pathSteps(path)),
     object: uid,
     path,
-    // A finding with one problem begins with its path. Here, the path is a separate field.
-    message: message.startsWith(`${path}: `) ? message.slice(path.length + 2).replace(/\.$/, '') : message,
-    severity: MISSING.has(reason) ? missing : 'error',
+    message,
+    severity,
   });
-  const findings = isReported ? [] : [accepted, resolvedRefs];
-  const { note } = accepted;
+  // The references of an invalid object may not be checked.
+  const findings = [accepted, ...(resolvedRefs.reason === 'Invalid' ? [] : [resolvedRefs])].filter(
+    ({ ok, reason }) => !ok && !CONSEQUENCES.has(reason),
+  );
   return [
-    ...findings.filter(({ ok, reason }) => !ok && !CONSEQUENCES.has(reason)).map(toFinding),
-    ...(note === undefined
-      ? []
-      : [{ file, line: document.fieldLine(pathSteps(note.path)), object: uid, ...note, severity: 'warning' as const }]),
+    ...findings.flatMap(({ reason, message, path = '', problems = [{ path, message }] }) =>
+      problems
+        .filter((problem) => !known.has(`${problem.path} ${problem.message}`))
+        .map((problem) => at(problem, MISSING.has(reason) ? missing : 'error')),
+    ),
+    ...(accepted.note === undefined ? [] : [at(accepted.note, 'warning')]),
   ];
 };
