@@ -178,10 +178,10 @@ test(
     });
     expect(message).toContain('unknown field "spec.responses"');
     expect(message).toContain('If it is written for a newer version of Standin, upgrade the operator.');
-    await untilAnswers('/plans', '503 not_ready');
+    await untilAnswers('/plans', '503 endpoint_not_accepted');
     await untilAnswers('/other', 'any');
     await watching.stop();
-    expect([...seen].filter((answer) => answer !== 'gold' && answer !== '503 not_ready')).toEqual([]);
+    expect([...seen].filter((answer) => answer !== 'gold' && answer !== '503 endpoint_not_accepted')).toEqual([]);
   },
 );
 

@@ -213,7 +213,7 @@ describe('the main use case', () => {
     );
     expect(message).toContain('spec.json.body');
     expect(await kubectl('get', 'events', '--field-selector', 'type=Warning')).toContain('Invalid');
-    expect((await call(0, '/v1/broken')).status).toBe(404);
+    await eventually('503', () => call(0, '/v1/broken'), { accept: ({ status }) => status === 503 });
     expect((await call(0, '/v1/orders')).status).toBe(200);
   });
 

@@ -35,6 +35,9 @@ const becomes = (dev: DevRun, slug: string, accept: (answer: CallResult) => bool
     intervalMs: 10,
   });
 
+const isNotAccepted = ({ status, rejected }: CallResult): boolean =>
+  status === 503 && rejected === 'endpoint_not_accepted';
+
 const objectEvent = (dev: DevRun, name: string, state: string): Promise<Record<string, unknown>> =>
   dev.process.waitForEvent(
     `${name} ${state}`,
@@ -204,6 +207,24 @@ describe('standin dev', () => {
     await becomes(dev, '/switch', ({ body }) => body === '{"mock": true}');
   });
 
+  test('an endpoint with a mistake keeps its path, so that no less specific one responds', async () => {
+    const [wide, own] = [inManifests(dev, 'wide.json'), inManifests(dev, 'own.json')];
+    const spec = { ...mock('"own"'), slug: '/mistakes/1' };
+    await writeFile(wide, endpoint('wide', { ...mock('"wide"'), slug: '/mistakes/{id}' }));
+    for (const mistake of [{ json: { body: '{' } }, { json: { body: {} } }, { colour: 'red' }, { action: 'Weather' }]) {
+      await writeFile(own, endpoint('own', spec));
+      await becomes(dev, '/mistakes/1', ({ body }) => body === '"own"');
+      await writeFile(own, endpoint('own', { ...spec, ...mistake }));
+      const answer = await becomes(dev, '/mistakes/1', ({ body }) => body !== '"own"');
+      expect([mistake, answer.status, answer.rejected]).toEqual([mistake, 503, 'endpoint_not_accepted']);
+    }
+    expect(await call(dev, '/mistakes/2')).toMatchObject({ status: 200, body: '"wide"' });
+    await rm(own);
+    await becomes(dev, '/mistakes/1', ({ body }) => body === '"wide"');
+    await rm(wide);
+    await objectEvent(dev, 'Endpoint default/wide', 'gone');
+  });
+
   test('a metadata address is rejected with its line in the manifest', async () => {
     const file = inManifests(dev, 'metadata.json');
     await writeFile(file, endpoint('metadata', forward('http://169.254.169.254/latest/meta-data')));
@@ -212,7 +233,7 @@ describe('standin dev', () => {
       where: `${file}:1`,
       message: expect.stringMatching(/^spec\.forward\.url: .*metadata/) as string,
     });
-    expect((await call(dev, '/metadata')).status).toBe(404);
+    await becomes(dev, '/metadata', isNotAccepted);
     await rm(file);
     await objectEvent(dev, 'Endpoint default/metadata', 'gone');
   });
@@ -226,7 +247,7 @@ describe('standin dev', () => {
       await writeFile(file, endpoint('clickhouse', forward(`http://${host}:${new URL(clickhouse.url).port}/ping`)));
       const notice = await objectEvent(dev, 'Endpoint default/clickhouse', 'not ready');
       expect(notice['message']).toMatch(/^spec\.forward\.url: .* is a component of Standin/);
-      expect((await call(dev, '/clickhouse')).status).toBe(404);
+      await becomes(dev, '/clickhouse', isNotAccepted);
       await rm(file);
       await objectEvent(dev, 'Endpoint default/clickhouse', 'gone');
     }
@@ -363,7 +384,7 @@ describe('standin dev with text output', () => {
         where: `${path.join(folders.manifests, `${name}.json`)}:1`,
         message: expect.stringMatching(/^spec\.forward\.url: .* is a (private|loopback) address/) as string,
       });
-      expect((await call(dev, `/${name}`)).rejected).toBe('endpoint_not_found');
+      await becomes(dev, `/${name}`, isNotAccepted);
     }
     expect((await call(dev, '/v1/orders')).status).toBe(201);
     await dev.process.kill();
