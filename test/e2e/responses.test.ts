@@ -153,7 +153,7 @@ describe('responses with conditions', () => {
     expect(await answers()).toEqual(['other', 'gold', 'other', 'gold']);
     await respond({ ...gold, body: '{' });
     expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toContain('spec.responses[0].body');
-    await eventually('no answers', answers, { accept: (seen) => seen.every((one) => one === 404) });
+    await eventually('no answers', answers, { accept: (seen) => seen.every((one) => one === 503) });
     await respond(gold);
     await tenant.untilReason('Endpoint', 'plans', 'Ready');
     expect(await answers()).toEqual(['action', 'gold', 'action', 'gold']);
@@ -165,7 +165,7 @@ describe('responses with conditions', () => {
       when: { headers: [{ name: 'x-plan', type: 'RegularExpression', value }] },
     });
     await respond(matching('(?=g)old'));
-    expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toBe(
+    expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toContain(
       'spec.responses[0].when.headers[0].value: has (?= at character 1: RE2 has no look-around; add another condition instead.',
     );
     await respond(matching('g.*|silver'));

@@ -9,7 +9,7 @@ import {
 import { formatRefusedLine, formatSummaryLine } from '../../../cli/src/logs/format-entry.ts';
 import { formatManifestFindings } from '../../../cli/src/validate/validate-command.ts';
 import { printable } from '../../../packages/contract/src/printable.ts';
-import { parseManifest } from '../../../crds/src/manifest.ts';
+import { decodeManifest, parseManifest } from '../../../crds/src/manifest.ts';
 import { parseObject } from '../../../crds/src/parse.ts';
 import { parseDurationField } from '../../../crds/src/duration.ts';
 import { canonicalJson, mergePatch } from '../../../operator/src/sources/merge-patch.ts';
@@ -132,6 +132,19 @@ const labelledManifest = (text: string): string =>
     .map((_, index) => `    k${index}: x\n`)
     .join('')}spec: {a: 1}\n`;
 
+/** Each character of the input is a byte. */
+const decodeOrRefuse = (input: string): unknown => {
+  try {
+    return decodeManifest(Buffer.from(input, 'latin1'));
+  } catch (error) {
+    return error;
+  }
+};
+const BYTES: Generators = {
+  'bytes that are not UTF-8': repeated('\xff\n'),
+  'one byte that is not UTF-8 at the end': framed('', repeated('\n'), '\xff'),
+};
+
 export const MANIFESTS: readonly GrowthEntry[] = [
   {
     of: 'crds/src/manifest.ts#parseManifest',
@@ -142,6 +155,7 @@ export const MANIFESTS: readonly GrowthEntry[] = [
     cpuMsMax: YAML_MS,
   },
   { of: 'crds/src/manifest.ts#parseManifest', limit: MANIFEST / 4, run: parseManifest, cpuMsMax: YAML_MS },
+  { of: 'crds/src/manifest.ts#decodeManifest', limit: MANIFEST, run: decodeOrRefuse, near: BYTES },
   {
     of: 'operator/src/sources/manifest-objects.ts#readManifest',
     limit: MANIFEST / 4,
