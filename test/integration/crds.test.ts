@@ -52,21 +52,26 @@ const dryRunRefusal = async (body: Manifest): Promise<Refusal | undefined> => {
   }
 };
 
-/** Converts a message about a length to the API server's wording. */
+/** What our messages advise beyond those of the API server. */
+const ADVICE = /: (?:did you mean \S+\?|put it in quotes(?:, or write it as a block after \|)?|remove the quotes)$/;
+
+/** Converts a message to the API server's wording, which differs for lengths. */
 const inServerWords = (message: string): string =>
-  message.replace('must not be empty', 'should be at least 1 chars long').replace('characters long', 'chars long');
+  message
+    .replace(ADVICE, '')
+    .replace('must not be empty', 'should be at least 1 chars long')
+    .replace('characters long', 'chars long');
 
 /**
  * Returns whether the API server reports the problem. If an object is given where none is allowed, the API server reports an
  * unknown field of the object instead.
  */
 const hasProblem = ({ message, details }: Refusal, problem: Problem): boolean => {
-  if (problem.message.startsWith('unknown field')) return message.includes(problem.message);
-  if (problem.message.endsWith(': "object"') && message.includes(`unknown field "${problem.path}.`)) return true;
+  const words = inServerWords(problem.message);
+  if (words.startsWith('unknown field')) return message.includes(words);
+  if (words.endsWith(': "object"') && message.includes(`unknown field "${problem.path}.`)) return true;
   const causes = details?.causes ?? [];
-  return causes.some(
-    ({ field, message: text }) => field === problem.path && text.includes(inServerWords(problem.message)),
-  );
+  return causes.some(({ field, message: text }) => field === problem.path && text.includes(words));
 };
 
 /** Returns the messages of all CEL rules in the committed CRDs. */
