@@ -4,6 +4,7 @@ import { validateManifests } from '@standin/operator';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { translateSettings, operatorSettings } from '../operator/src/settings.ts';
+import { CONTENT_FUNCTIONS } from '../packages/responses/src/cel/content-functions.ts';
 import { ROOT } from './suite/source-files.ts';
 
 const SETTINGS = translateSettings(operatorSettings.parse({ egress: { allow: ['127.0.0.0/8'] } }));
@@ -39,6 +40,14 @@ describe('docs/guides/responses.md', () => {
     };
     const object = { apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint', metadata: { name: 'example' }, spec };
     expect(validationProblems('snippet', stringify(object, { version: '1.1' }))).toEqual([]);
+  });
+
+  test('lists the functions that CEL does not have', () => {
+    const table = read('docs/guides/responses.md')
+      .split('\n')
+      .filter((line) => line.startsWith('| `'));
+    const names = [...CONTENT_FUNCTIONS.map(({ name }) => name), 'formatTime', 'uuid', 'random', 'fake', 'default'];
+    for (const name of names) expect(table).toContainEqual(expect.stringContaining(`\`${name}(`));
   });
 
   test('has snippets', () => {

@@ -2,7 +2,7 @@ import type { JsonMockConfig } from '@standin/contract';
 import {
   ExpressionError,
   expressionsIn,
-  isJsonContent,
+  invalidSkeleton,
   parseMockTemplate,
   renderMock,
   type MockTemplate,
@@ -25,7 +25,8 @@ export class MockRenderer implements MockSource {
   constructor(config: JsonMockConfig) {
     const parsed = parseMockTemplate(config);
     if (!parsed.ok) throw new Error(parsed.problems.map(({ field, message }) => `${field}: ${message}`).join('; '));
-    if (config.body !== '' && isJsonContent(config.headers)) JSON.parse(parsed.template.body.skeleton);
+    const invalid = invalidSkeleton(config.headers, parsed.template.body);
+    if (invalid !== undefined) JSON.parse(invalid);
     for (const { name, value } of parsed.template.headers) checkHeader(name, value.texts.join(''));
     this.#config = config;
     this.#template = parsed.template;

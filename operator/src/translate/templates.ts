@@ -1,6 +1,7 @@
 import { LIMITS } from '@standin/contract';
 import type { EndpointSpec, Problem } from '@standin/crds';
 import {
+  invalidSkeleton,
   isJsonContent,
   mockTemplateMistakes,
   parseMockTemplate,
@@ -18,12 +19,13 @@ export const mockProblems = (
   parameters: readonly string[],
 ): readonly Problem[] => {
   const pairs = headers.map(({ name, value }) => [name, value] as const);
-  const isJson = body !== '' && isJsonContent(pairs);
-  if (template === undefined) return isJson ? jsonProblems(`${path}.body`, body) : [];
+  if (template === undefined) return body !== '' && isJsonContent(pairs) ? jsonProblems(`${path}.body`, body) : [];
   const parsed = parseMockTemplate({ headers: pairs, body });
   const problems = parsed.ok ? mockTemplateMistakes(parsed.template, parameters) : parsed.problems;
-  if (parsed.ok && problems.length === 0)
-    return isJson ? jsonProblems(`${path}.body`, parsed.template.body.skeleton, parsed.template.body) : [];
+  if (parsed.ok && problems.length === 0) {
+    const invalid = invalidSkeleton(pairs, parsed.template.body);
+    return invalid === undefined ? [] : jsonProblems(`${path}.body`, invalid, parsed.template.body);
+  }
   return problems.map(({ field, message }) => ({
     path: field === 'body' ? `${path}.body` : `${path}.headers[${field}].value`,
     message,

@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { HeaderPair } from '@standin/contract';
 import { ExpressionError } from './cel/expression-error.ts';
-import { mockTemplateMistakes, parseMockTemplate, renderMock, type RenderedMock } from './mock-template.ts';
+import {
+  invalidSkeleton,
+  mockTemplateMistakes,
+  parseMockTemplate,
+  renderMock,
+  type RenderedMock,
+} from './mock-template.ts';
 import { expressionsFor } from './request-expressions.testing.ts';
 import type { RequestExpressions } from './request-expressions.ts';
 
@@ -34,13 +40,14 @@ describe('in JSON', () => {
   test.each([
     ['{"id": "${path.id}", "n": ${request.json.n}}', '{"n": 1}', '{"id": "42", "n": 1}'],
     ['{"id": ${path.id}}', '', '{"id": "42"}'],
-    ['${request.json}', '[1, "a", null, {"b": 2.50}]', '[1,"a",null,{"b":2.5}]'],
+    ['${request.json}', '[1, "a", null, {"b": 2.50}]', '[1,"a",null,{"b":2.50}]'],
     ['"${request.json.a}"', '{"a": "\\"\\\\\\n\\u0000\\ud800é"}', '"\\"\\\\\\n\\u0000\\ud800é"'],
     ['{"${request.json.a}": 1}', '{"a": "\\"}"}', '{"\\"}": 1}'],
     ['{"a": ${request.json.a}}', '{"a": null}', '{"a": null}'],
     ['{"a": ${request.json.a}}', '{"a": 9223372036854775807}', '{"a": 9223372036854775807}'],
     ['{"a": ${request.json.a}}', '{"a": 18446744073709551615}', '{"a": 18446744073709551615}'],
-    ['{"a": ${request.json.a}}', '{"a": 1e2}', '{"a": 100}'],
+    ['{"a": ${request.json.a}}', '{"a": 1e2}', '{"a": 1e2}'],
+    ['{"a": ${request.json.a}}', '{"a": 1e400}', '{"a": 1e400}'],
     ['{"a": "${request.json.a}"}', '{"a": [1, "b"]}', '{"a": "[1,\\"b\\"]"}'],
     ['{"a": "${request.json.a} ${true} ${1.5}"}', '{"a": -7}', '{"a": "-7 true 1.5"}'],
     ['{"a": "$${path.id}"}', '', '{"a": "${path.id}"}'],
@@ -54,7 +61,6 @@ describe('in JSON', () => {
     ['{"a": "${request.json.a}"}', '{"a": null}', 'body: ${request.json.a} at line 1, column 8: the value is null'],
     ['{"a":\n ${request.json.b}}', '{"a": 1}', 'body: ${request.json.b} at line 2, column 2: there is no field b'],
     ['{"a": ${request.json.a}}', 'x', 'body: ${request.json.a} at line 1, column 7: '],
-    ['{"a": ${request.json.a}}', '{"a": 1e400}', 'body: ${request.json.a} at line 1, column 7: '],
     ['{"a": ${1.0 / 0.0}}', '', 'body: ${1.0 / 0.0} at line 1, column 7: Infinity is not a number in JSON'],
     ['{"a": ${1 / 0}}', '', 'body: ${1 / 0} at line 1, column 7: '],
     ['{"a": ${request.headers["x-api-key"]}}', '', 'there is no field x-api-key'],
@@ -62,6 +68,90 @@ describe('in JSON', () => {
     const headers: HeaderPair[] = [['x-api-key', 'sha256:01234567']];
     expect(renderBody(template, request({ json, headers }))).toContain(reason);
   });
+});
+
+describe('a number of the request is written as it was', () => {
+  test.each([
+    ['${request.json}', '12.50', '12.50'],
+    [
+      '${request.json}',
+      '[1.0, 2E5, -0, -0.0, 0.10, 12345678901234567890123]',
+      '[1.0,2E5,-0,-0.0,0.10,12345678901234567890123]',
+    ],
+    ['["${request.json.a}"]', '{"a": 12.50}', '["12.50"]'],
+    ['[${request.json["a"][1]}]', '{"a": [1.50, 12.50]}', '[12.50]'],
+    ['[${request.json.a.b > 1.0 ? request.json.a.b : 0.0}]', '{"a": {"b": 12.50}}', '[12.50]'],
+    ['[${default(request.json.a, 1)}]', '{"a": 12.50}', '[12.50]'],
+    ['[${default(request.json.b, 1)}]', '{"a": 12.50}', '[1]'],
+    ['[${parseJson(request.json.a).b}]', '{"a": "{\\"b\\": 12.50}"}', '[12.50]'],
+    ['${[request.json.a, {"b": request.json.a}]}', '{"a": 12.50}', '[12.50,{"b":12.50}]'],
+    ['${request.json.map(x, x)}', '[1.50, 2.50]', '[1.50,2.50]'],
+    ['${request.json.filter(x, x > 2.0)}', '[1.50, 2.50]', '[2.50]'],
+    ['${request.json.map(x, {"p": x.p})}', '[{"p": 1.50}, {"p": 2}]', '[{"p":1.50},{"p":2}]'],
+    // A result is another number.
+    ['[${request.json.a + 0.0}]', '{"a": 12.50}', '[12.5]'],
+    ['[${request.json.a > 1.0 ? 12.5 : 0.0}]', '{"a": 12.50}', '[12.5]'],
+    ['[${double("12.5")}, ${request.json.a}]', '{"a": 12.50}', '[12.5, 12.50]'],
+    ['["${string(request.json.a)}"]', '{"a": 12.50}', '["12.5"]'],
+    ['[${request.json.a}]', '{"a": 12.50, "a": 3}', '[3]'],
+    ['[${request.json.map(x, x + 1.0)[0]}, ${request.json[0]}]', '[1.50]', '[2.5, 1.50]'],
+  ])('%s with the body %s makes %s', (template, json, expected) => {
+    expect(renderBody(template, request({ json }))).toBe(expected);
+  });
+
+  test('in text and in a header', () => {
+    const json = '{"a": 12.50}';
+    expect(renderBody('<a>${request.json.a}</a>', request({ json }), TEXT)).toBe('<a>12.50</a>');
+    expect(render({ headers: [['x-a', '${request.json.a}']], body: '' }, request({ json }))).toEqual({
+      headers: [['x-a', '12.50']],
+      body: '',
+    });
+  });
+
+  test('for all numbers of JSON', () => {
+    const digits = fc.stringMatching(/^[0-9]{1,25}$/);
+    const part = (prefix: string) => fc.option(digits, { nil: '' }).map((text) => (text === '' ? '' : prefix + text));
+    const number = fc
+      .tuple(fc.constantFrom('', '-'), fc.stringMatching(/^(?:0|[1-9][0-9]{0,25})$/), part('.'), part('e'), part('E-'))
+      .map(([sign, whole, fraction, large, small]) => `${sign}${whole}${fraction}${large === '' ? small : large}`);
+    const echo = renderer({ body: '{"a": ${request.json.a}, "b": ${request.json}}' });
+    fc.assert(
+      fc.property(number, (text) => {
+        const made = echo(request({ json: `{"a": ${text}}` }));
+        expect(typeof made === 'string' ? made : made.body).toBe(`{"a": ${text}, "b": {"a":${text}}}`);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+describe('in lines of JSON', () => {
+  const NDJSON: readonly HeaderPair[] = [['content-type', 'application/x-ndjson; charset=utf-8']];
+  const json = '{"a": "\\"\\n", "b": [1.50]}';
+
+  test.each([
+    ['{"a": "${request.json.a}"}\n{"b": ${request.json.b}}\n', '{"a": "\\"\\n"}\n{"b": [1.50]}\n'],
+    ['${request.json}\n\n${\n request.json.a\n}', '{"a":"\\"\\n","b":[1.50]}\n\n"\\"\\n"'],
+  ])('%j is rendered with escapes', (template, expected) => {
+    expect(renderBody(template, request({ json }), NDJSON)).toBe(expected);
+  });
+
+  test.each(['application/ndjson', 'application/jsonl', 'application/x-jsonlines'])('of the type %s, too', (type) => {
+    expect(renderBody('"${request.json.a}"', request({ json }), [['Content-Type', type]])).toBe('"\\"\\n"');
+  });
+});
+
+test.each<[string, string, string | undefined]>([
+  ['application/json', '{"a": ${path.id}}', undefined],
+  ['application/json', '{"a": ${path.id}\n}}', '{"a": []        \n}}'],
+  ['application/x-ndjson', '{"a": ${path.id}}\n\n${\npath.id}', undefined],
+  ['application/x-ndjson', '{"a": "${path.id}"}\n{"a": x}\n1', '                   \n{"a": x}'],
+  ['application/x-ndjson', '{"a":\n1}', '{"a":'],
+  ['text/plain', '{"a"', undefined],
+])('for the type %s, the template %j has the invalid text %j', (type, body, expected) => {
+  const headers: readonly HeaderPair[] = [['content-type', type]];
+  const parsed = parseMockTemplate({ headers, body });
+  expect(parsed.ok && invalidSkeleton(headers, parsed.template.body)).toBe(expected);
 });
 
 describe('in other text', () => {

@@ -27,6 +27,49 @@ export const isJsonContent = (headers: readonly HeaderPair[]): boolean =>
 
 const JSON_TYPE = /^[^;]*[/+]json[ \t]*(;|$)/i;
 
+/** Returns whether the content type is JSON with a document in each line. There is no registered type. */
+const isJsonLines = (headers: readonly HeaderPair[]): boolean =>
+  headers.some(([name, value]) => name.toLowerCase() === 'content-type' && JSON_LINES_TYPE.test(value));
+
+const JSON_LINES_TYPE = /^[ \t]*application\/(x-)?(ndjson|jsonl|jsonlines|ldjson)[ \t]*(;|$)/i;
+
+/**
+ * Returns the skeleton of a body's template if it is not JSON, although its content type is. For lines of JSON, returns the first line that is
+ * not JSON, after whitespace, so that positions are those in the template.
+ */
+export const invalidSkeleton = (headers: readonly HeaderPair[], body: Template): string | undefined => {
+  if (isJsonContent(headers)) return body.source === '' || isJson(body.skeleton) ? undefined : body.skeleton;
+  if (!isJsonLines(headers)) return undefined;
+  const text = withoutBreaksInSlots(body);
+  let start = 0;
+  for (const line of text.split('\n')) {
+    if (line.trim() !== '' && !isJson(line)) return text.slice(0, start).replaceAll(/[^\n]/g, ' ') + line;
+    start += line.length + 1;
+  }
+  return undefined;
+};
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** An expression can have several lines, but what it inserts into JSON has none. */
+const withoutBreaksInSlots = ({ skeleton, slots }: Template): string => {
+  const parts: string[] = [];
+  let end = 0;
+  for (const { source, index, isInString } of slots) {
+    if (isInString) continue;
+    parts.push(skeleton.slice(end, index), skeleton.slice(index, index + source.length).replaceAll('\n', ' '));
+    end = index + source.length;
+  }
+  return parts.join('') + skeleton.slice(end);
+};
+
 /** Finds the expressions in the templates of a mock, without checking them. */
 export const parseMockTemplate = ({
   headers,
@@ -46,7 +89,7 @@ export const parseMockTemplate = ({
   for (const [index, { name, value }] of values.entries())
     if (name.toLowerCase() === 'content-type' && value.slots.length > 0)
       problems.push({ field: index, message: 'must not have expressions, because it decides how values are encoded' });
-  const template = parse(body, isJsonContent(headers) ? 'json' : 'text', 'body');
+  const template = parse(body, isJsonContent(headers) || isJsonLines(headers) ? 'json' : 'text', 'body');
   return problems.length > 0 ? { ok: false, problems } : { ok: true, template: { headers: values, body: template } };
 };
 

@@ -2,6 +2,7 @@ import { LIMITS, type DelayConfig, type JsonMockConfig, type ResponseConfig } fr
 import { ExpressionError } from './cel/expression-error.ts';
 import { delayUs } from './delay.ts';
 import {
+  invalidSkeleton,
   isJsonContent,
   mockTemplateMistakes,
   parseMockTemplate,
@@ -68,8 +69,9 @@ export const planResponse = (mock: MockConfig, { requestId, ...options }: PlanOp
 };
 
 const verbatim = (mock: MockConfig): RenderedMock | Failure => {
-  const { headers, body, bodyEncoding } = mock;
-  return (bodyEncoding === 'base64' ? undefined : jsonMistake(mock, body)) ?? { headers, body };
+  const { headers, body, bodyEncoding = 'utf8' } = mock;
+  const isChecked = body !== '' && bodyEncoding === 'utf8' && isJsonContent(headers);
+  return (isChecked ? jsonMistake(body) : undefined) ?? { headers, body };
 };
 
 const rendered = (
@@ -87,7 +89,8 @@ const rendered = (
     const reasons = problems.map(({ field, message }) => `${fieldName(field)} ${message}`);
     return { kind: 'Invalid', reason: reasons.join('; ') };
   }
-  const mistake = jsonMistake(mock, parsed.template.body.skeleton);
+  const invalid = invalidSkeleton(mock.headers, parsed.template.body);
+  const mistake = invalid === undefined ? undefined : jsonMistake(invalid);
   if (mistake !== undefined) return mistake;
   const made = renderMock(parsed.template, expressions);
   return made instanceof ExpressionError ? { kind: 'TemplateFailed', reason: made.message } : made;
@@ -100,8 +103,7 @@ const expressionsLength = ({ headers, body }: MockConfig): number =>
     .reduce((sum, { source }) => sum + source.length, 0);
 
 /** @param text the body, or the skeleton of its template */
-const jsonMistake = ({ headers, body }: MockConfig, text: string): Failure | undefined => {
-  if (body === '' || !isJsonContent(headers)) return undefined;
+const jsonMistake = (text: string): Failure | undefined => {
   try {
     JSON.parse(text);
     return undefined;

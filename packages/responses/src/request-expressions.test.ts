@@ -86,7 +86,7 @@ describe('an expression', () => {
   test.each([
     ['request.json.total > 10.0', 'true'],
     ['request.json.items.exists(i, i.sku == "b")', 'true'],
-    ['request.json.items.filter(i, i.n > 1)', '[{"sku":"b","n":2.5}]'],
+    ['request.json.items.filter(i, i.n > 1)', '[{"sku":"b","n":2.50}]'],
     ['request.json.items.map(i, i.n > 1, i.sku)', '["b"]'],
     ['request.json.items.exists_one(i, i.n > 0)', 'false'],
     ['request.json.items.all(i, i.price > 1)', 'error: there is no field price'],

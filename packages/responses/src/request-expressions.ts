@@ -3,10 +3,11 @@ import { celMap, CelScalar, listType, mapType, objectType, type CelType, type Ce
 import { LIMITS } from '@standin/contract';
 import { Budget } from './budget.ts';
 import { compileExpression, evaluate, type Expression, type SyntaxTree } from './cel/compile-expression.ts';
-import { ExpressionError, ExpressionProblem } from './cel/expression-error.ts';
+import { AbsentError, ExpressionError, ExpressionProblem } from './cel/expression-error.ts';
 import { convertValue } from './cel/functions.ts';
 import { RandomSequence } from './cel/random-sequence.ts';
 import { readJson } from './cel/read-json.ts';
+import { isNumber } from './cel/program.ts';
 import { withRun, type Run } from './cel/run.ts';
 import { formValues, type RequestFacts } from './request-facts.ts';
 
@@ -81,10 +82,11 @@ const EXCERPT_LENGTH = 120;
 /** Evaluates the expressions of a response for one request. All of them share one budget and one sequence of random values. */
 export class RequestExpressions implements Run {
   readonly budget = new Budget();
+  written: string | undefined;
   #random: RandomSequence | undefined;
   readonly facts: RequestFacts;
   readonly #input: ExpressionInput;
-  readonly #values = new Map<string, CelValue | ExpressionError>();
+  readonly #values = new Map<string, CelValue | AbsentError>();
 
   constructor(facts: RequestFacts, input: ExpressionInput) {
     this.facts = facts;
@@ -106,12 +108,16 @@ export class RequestExpressions implements Run {
   }
 
   /** Returns the value of a variable, or why it is absent. Each variable is computed when an expression needs it. */
-  variable(name: string): CelValue | ExpressionError {
+  variable(name: string): CelValue | AbsentError {
     let value = this.#values.get(name);
     if (value === undefined) {
-      value = this.#make(name);
+      const made = this.#make(name);
+      value = made instanceof ExpressionError ? new AbsentError(made.message) : made;
       this.#values.set(name, value);
     }
+    // Only a body that is nothing but a number.
+    const body = name === 'request.json' && isNumber(value) ? this.variable('request.body') : undefined;
+    this.written = typeof body === 'string' ? body.trim() : undefined;
     return value;
   }
 

@@ -63,7 +63,7 @@ export const renderTemplate = (
   let [text = ''] = texts;
   for (const [index, slot] of slots.entries()) {
     const value = slot.expression.valueFor(expressions);
-    const encoded = value instanceof ExpressionError ? value : encode(value, kind, slot.isInString, expressions.budget);
+    const encoded = value instanceof ExpressionError ? value : encode(value, kind, slot.isInString, expressions);
     if (encoded instanceof ExpressionError)
       return new ExpressionError(
         `${quoted(slot)} at ${positionIn(source, slot.index - '${'.length)}: ${encoded.message}`,
@@ -80,11 +80,11 @@ const encode = (
   value: Parameters<typeof celToText>[0],
   kind: TemplateKind,
   isInString: boolean,
-  budget: RequestExpressions['budget'],
+  { budget, written }: RequestExpressions,
 ): string | ExpressionError => {
-  if (kind === 'json' && !isInString) return celToJson(value, budget);
+  if (kind === 'json' && !isInString) return celToJson(value, budget, written);
   if (value === null) return IS_NULL;
-  const text = celToText(value, budget);
+  const text = celToText(value, budget, written);
   if (text instanceof ExpressionError) return text;
   if (kind === 'json') return jsonContents(text, budget);
   if (kind === 'text') return text.isWellFormed() ? text : NOT_UTF8;

@@ -4,6 +4,7 @@ import { mockTemplateMistakes, parseMockTemplate } from '../../../packages/respo
 import { parsePathPattern } from '../../../packages/responses/src/path-pattern.ts';
 import { parseRegularExpression } from '../../../packages/responses/src/regular-expression.ts';
 import { readJson } from '../../../packages/responses/src/cel/read-json.ts';
+import { parseTimeLayout } from '../../../packages/responses/src/cel/time-layout.ts';
 import { parseExpression } from '../../../packages/responses/src/request-expressions.ts';
 import { expressionsFor } from '../../../packages/responses/src/request-expressions.testing.ts';
 import { parseTemplateText } from '../../../packages/responses/src/template-text.ts';
@@ -48,6 +49,22 @@ export const RESPONSES: readonly GrowthEntry[] = [
         distinct((index) => `"${'\\u0041'.repeat(30)}${index}":1,`),
         '"a":1}',
       ),
+    },
+  },
+  {
+    of: 'packages/responses/src/cel/time-layout.ts#parseTimeLayout',
+    limit: LIMITS.expressionTextLengthMax,
+    run: (text) => {
+      try {
+        return parseTimeLayout(text);
+      } catch (error) {
+        return error;
+      }
+    },
+    near: {
+      letters: repeated('yyyy'),
+      'quoted quotes': framed("'", repeated("''")),
+      'unclosed quotes': repeated("'a''"),
     },
   },
   {

@@ -10,9 +10,8 @@ import {
 } from '@bufbuild/cel';
 import { didYouMean, LIMITS } from '@standin/contract';
 import { parseRegularExpression, type RegularExpression } from '../regular-expression.ts';
-import type { Budget } from '../budget.ts';
 import { compileAppend } from './compile-macro.ts';
-import { ExpressionError } from './expression-error.ts';
+import { AbsentError, ExpressionError } from './expression-error.ts';
 import { fakeNames, fakeValue, isFakeName } from './fake.ts';
 import { chargedFunction, displayName, findOverloads, functionNames, mismatchText } from './functions.ts';
 import {
@@ -26,7 +25,10 @@ import {
   type Scope,
   type Step,
 } from './program.ts';
+import { numberTexts } from './number-texts.ts';
 import { RandomSequence } from './random-sequence.ts';
+import type { Run } from './run.ts';
+import { checkTimeZone, parseTimeLayout } from './time-layout.ts';
 import { equals, isKey, keyText, valueAt } from './value-functions.ts';
 
 const { BOOL, DYN, INT, STRING, UINT } = CelScalar;
@@ -45,6 +47,8 @@ export const compileCall = (expr: Expr, call: Part<'callExpr'>, scope: Scope): C
   if (append !== undefined) return append;
   if (call.function === 'matches') return compileMatches(expr, call, scope);
   if (call.function === 'fake') return compileFake(expr, call, scope);
+  if (call.function === 'default') return compileDefault(expr, call, scope);
+  if (call.function === 'formatTime') checkFormatTime(call, scope);
   const namespaced = `${qualifiedName(call.target, scope) ?? ''}.${call.function}`;
   const isNamespaced = findOverloads(namespaced).length > 0;
   const operation: Operation = {
@@ -130,6 +134,35 @@ const compileConditional = (operation: Operation, scope: Scope): Compiled => {
   };
 };
 
+/** Only an absent value is replaced, so that a mistake in an expression is not hidden. */
+const compileDefault = (expr: Expr, { target, args }: Part<'callExpr'>, scope: Scope): Compiled => {
+  if (target !== undefined || args.length !== 2)
+    throw problemAt(scope, expr, "default() needs two arguments, such as default(request.json.note, '')");
+  const [wanted, other] = [scope.compile(args[0], scope), scope.compile(args[1], scope)];
+  return {
+    type: wanted.type.name === other.type.name ? wanted.type : DYN,
+    step: (frame) => {
+      const value = wanted.step(frame);
+      return value instanceof AbsentError ? other.step(frame) : value;
+    },
+  };
+};
+
+/** Reports a layout or a time zone that is a literal and has an error before the first request. */
+const checkFormatTime = ({ args: [, layout, zone] }: Part<'callExpr'>, scope: Scope): void => {
+  for (const [arg, check] of [
+    [layout, parseTimeLayout],
+    [zone, checkTimeZone],
+  ] as const) {
+    const text = literalText(arg);
+    try {
+      if (text !== undefined) check(text);
+    } catch (error) {
+      throw problemAt(scope, arg ?? { id: 0n }, (error as Error).message);
+    }
+  }
+};
+
 const compileIndex = (operation: Operation, scope: Scope): Compiled => {
   const [{ type } = { type: DYN }, key] = operation.args;
   if (type.kind !== 'list' && type.kind !== 'map' && !isDyn(type))
@@ -143,23 +176,25 @@ const compileIndex = (operation: Operation, scope: Scope): Compiled => {
       const values = evaluateSteps(steps, frame);
       if (values instanceof ExpressionError) return values;
       const [from = null, at = null] = values;
-      return indexedValue(from, at, frame.run.budget);
+      return indexedValue(from, at, frame.run);
     },
   };
 };
 
-const indexedValue = (container: CelValue, key: CelValue, budget: Budget): Result => {
+const indexedValue = (container: CelValue, key: CelValue, run: Run): Result => {
   if (isCelMap(container)) {
     if (!isKey(key)) return new ExpressionError(`a value of type ${celType(key).name} cannot be a key of a map`);
-    const value = valueAt(container, key, budget);
-    return value === undefined ? new ExpressionError(`there is no field ${keyText(key)}`) : value;
+    const value = valueAt(container, key, run.budget);
+    run.written = numberTexts(container)?.get(key);
+    return value === undefined ? new AbsentError(`there is no field ${keyText(key)}`) : value;
   }
-  if (!isCelList(container)) return new ExpressionError(`a value of type ${celType(container).name} has no items`);
+  if (!isCelList(container)) return new AbsentError(`a value of type ${celType(container).name} has no items`);
   const index = isCelUint(key) ? key.value : key;
   const at = typeof index === 'bigint' || typeof index === 'number' ? Number(index) : NaN;
   if (!Number.isInteger(at)) return new ExpressionError(`a value of type ${celType(key).name} cannot be an index`);
   const item = container.get(at);
-  return item === undefined ? new ExpressionError(`there is no item ${at} in a list of ${container.size}`) : item;
+  run.written = numberTexts(container)?.get(at);
+  return item === undefined ? new AbsentError(`there is no item ${at} in a list of ${container.size}`) : item;
 };
 
 const compileFunction = (operation: Operation, scope: Scope): Compiled => {
@@ -177,7 +212,9 @@ const compileFunction = (operation: Operation, scope: Scope): Compiled => {
       const value = target?.step(frame);
       if (value instanceof ExpressionError) return value;
       const values = evaluateSteps(steps, frame);
-      return values instanceof ExpressionError ? values : call({ target: value, values }, frame.run);
+      if (values instanceof ExpressionError) return values;
+      frame.run.written = undefined;
+      return call({ target: value, values }, frame.run);
     },
   };
 };
@@ -275,6 +312,7 @@ const compileFake = (expr: Expr, { target, args }: Part<'callExpr'>, scope: Scop
     type: sample === 'string' ? STRING : sample === 'boolean' ? BOOL : DYN,
     step: ({ run }) => {
       run.budget.charge(FAKE_UNITS);
+      run.written = undefined;
       const value = fakeValue(name, run.random);
       return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value;
     },

@@ -127,7 +127,7 @@ export const evaluate = ({ units, step }: Expression, run: Run): Result => {
   try {
     return withRun(run, () => {
       run.budget.charge(units);
-      return step({ run, locals: [], lists: [] });
+      return step({ run, locals: [], texts: [], lists: [] });
     });
   } catch (error) {
     if (error instanceof BudgetExhausted) return OUT_OF_BUDGET;

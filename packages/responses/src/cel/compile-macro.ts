@@ -1,6 +1,7 @@
 import { celList, CelScalar, celType, isCelList, isCelMap, type CelType, type CelValue } from '@bufbuild/cel';
 import { ExpressionError } from './expression-error.ts';
-import { problemAt, STEP_UNITS, type Compiled, type Expr, type Part, type Scope } from './program.ts';
+import { keepNumberTexts, numberTexts, withNumberText } from './number-texts.ts';
+import { isNumber, problemAt, STEP_UNITS, type Compiled, type Expr, type Part, type Scope } from './program.ts';
 
 const { BOOL, DYN } = CelScalar;
 
@@ -33,12 +34,15 @@ export const compileMacro = (expr: Expr, loop: Part<'comprehensionExpr'>, scope:
       const from = range.step(frame);
       if (from instanceof ExpressionError) return from;
       const items = rangeItems(from);
+      const texts = isCelList(from) ? numberTexts(from) : undefined;
+      let index = 0;
       if (items === undefined) return new ExpressionError(`a value of type ${celType(from).name} has no items`);
       frame.lists[resultSlot] = [];
       frame.locals[resultSlot] = isList(initial.type) ? celList(frame.lists[resultSlot]) : initial.step(frame);
       for (const item of items) {
         frame.run.budget.charge(unitsPerItem);
         frame.locals[itemSlot] = item;
+        frame.texts[itemSlot] = texts?.get(index++);
         if (condition(frame) !== true) break;
         const next = repeated(frame);
         // Only a later item of all() or exists() can absorb the error.
@@ -78,8 +82,13 @@ export const compileAppend = ({ function: name, args }: Part<'callExpr'>, scope:
     step: (frame) => {
       const value = item(frame);
       if (value instanceof ExpressionError) return value;
-      frame.lists[local.slot]?.push(value);
-      return frame.locals[local.slot] ?? null;
+      const items = frame.lists[local.slot];
+      const built = frame.locals[local.slot] ?? null;
+      const text = isNumber(value) ? frame.run.written : undefined;
+      if (text !== undefined && items !== undefined && !(built instanceof ExpressionError) && isCelList(built))
+        keepNumberTexts(built, withNumberText(numberTexts(built), items.length, text));
+      items?.push(value);
+      return built;
     },
   };
 };

@@ -9,6 +9,7 @@ import {
   listType,
   mapType,
   objectType,
+  type CelMap,
   type CelType,
   type CelUint,
   type CelValue,
@@ -16,7 +17,8 @@ import {
 import { listText } from '@standin/contract';
 import { compileCall } from './compile-call.ts';
 import { compileMacro } from './compile-macro.ts';
-import { ExpressionError } from './expression-error.ts';
+import { AbsentError, ExpressionError } from './expression-error.ts';
+import { keepNumberTexts, numberTexts, withNumberText, type NumberTexts } from './number-texts.ts';
 import {
   evaluateSteps,
   problemAt,
@@ -67,7 +69,13 @@ export const compile = (expr: Expr | undefined, scope: Scope): Compiled => {
   }
 };
 
-const constant = (value: CelValue): Compiled => ({ type: celType(value), step: () => value });
+const constant = (value: CelValue): Compiled => ({
+  type: celType(value),
+  step: ({ run }) => {
+    run.written = undefined;
+    return value;
+  },
+});
 
 const constantValue = (expr: Expr, { constantKind }: Part<'constExpr'>, scope: Scope): CelValue => {
   switch (constantKind.case) {
@@ -110,7 +118,14 @@ const checkBytes = (expr: Expr, scope: Scope): void => {
 
 const compileName = (expr: Expr, name: string, scope: Scope): Compiled => {
   const local = scope.locals.get(name);
-  if (local !== undefined) return { type: local.type, step: ({ locals }) => locals[local.slot] ?? null };
+  if (local !== undefined)
+    return {
+      type: local.type,
+      step: ({ run, locals, texts }) => {
+        run.written = texts[local.slot];
+        return locals[local.slot] ?? null;
+      },
+    };
   return compileGlobal(name.replace(/^\./, ''), scope) ?? refuseName(expr, name, scope);
 };
 
@@ -148,14 +163,16 @@ const compileField = (expr: Expr, { operand, field, testOnly }: Part<'selectExpr
   const read = (frame: Frame): Result | undefined => {
     const map = step(frame);
     if (map instanceof ExpressionError) return map;
-    return isCelMap(map) ? map.get(field) : new ExpressionError(`a value of type ${celType(map).name} has no fields`);
+    if (!isCelMap(map)) return new AbsentError(`a value of type ${celType(map).name} has no fields`);
+    frame.run.written = numberTexts(map)?.get(field);
+    return map.get(field);
   };
   if (!testOnly)
     return {
       type: type.kind === 'map' ? type.value : DYN,
       step: (frame) => {
         const value = read(frame);
-        return value === undefined ? new ExpressionError(`there is no field ${field}`) : value;
+        return value === undefined ? new AbsentError(`there is no field ${field}`) : value;
       },
     };
   return {
@@ -172,8 +189,9 @@ const compileList = ({ elements }: Part<'listExpr'>, scope: Scope): Compiled => 
   return {
     type: LIST,
     step: (frame) => {
-      const items = evaluateSteps(steps, frame);
-      return items instanceof ExpressionError ? items : celList(items);
+      const texts: (string | undefined)[] = [];
+      const items = evaluateSteps(steps, frame, texts);
+      return items instanceof ExpressionError ? items : keepNumberTexts(celList(items), textsByKey(texts));
     },
   };
 };
@@ -192,13 +210,24 @@ const compileMap = (expr: Expr, { entries, messageName }: Part<'structExpr'>, sc
     step: (frame) => {
       const names = evaluateSteps(keys, frame);
       if (names instanceof ExpressionError) return names;
-      const values = evaluateSteps(steps, frame);
-      return values instanceof ExpressionError ? values : buildMap(names, values);
+      const texts: (string | undefined)[] = [];
+      const values = evaluateSteps(steps, frame, texts);
+      if (values instanceof ExpressionError) return values;
+      const map = buildMap(names, values);
+      return isCelMap(map) ? keepNumberTexts(map, textsByKey(texts, names)) : map;
     },
   };
 };
 
-const buildMap = (keys: readonly CelValue[], values: readonly CelValue[]): Result => {
+/** @param keys the keys of a map. Default: the indexes */
+const textsByKey = (texts: readonly (string | undefined)[], keys?: readonly CelValue[]): NumberTexts | undefined => {
+  let kept: NumberTexts | undefined;
+  for (const [index, text] of texts.entries())
+    if (text !== undefined) kept = withNumberText(kept, keys === undefined ? index : keys[index], text);
+  return kept;
+};
+
+const buildMap = (keys: readonly CelValue[], values: readonly CelValue[]): CelMap | ExpressionError => {
   const entries = new Map<bigint | string | boolean | CelUint, CelValue>();
   // Numbers of different types are the same key.
   const known = new Set<CelValue>();

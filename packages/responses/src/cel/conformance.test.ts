@@ -7,7 +7,7 @@ import { getConformanceSuite } from '@bufbuild/cel-spec/testdata/tests.js';
 import { describe, expect, test } from 'vitest';
 import { Budget } from '../budget.ts';
 import { compileExpression, evaluate, type SyntaxTree } from './compile-expression.ts';
-import { ExpressionError, ExpressionProblem } from './expression-error.ts';
+import { AbsentError, ExpressionError, ExpressionProblem } from './expression-error.ts';
 import { RandomSequence } from './random-sequence.ts';
 
 const MESSAGES = 'there are no messages and enums of protobuf';
@@ -143,8 +143,9 @@ const resultText = ({ original: { expr, bindings, typeEnv } }: Case): string => 
     const expression = compileExpression(expr, { variables, macrosMax: Infinity, tree });
     const value = evaluate(expression, {
       budget: new Budget(),
+      written: undefined,
       random: new RandomSequence(''),
-      variable: (name) => values.get(name) ?? (values.has(name) ? null : new ExpressionError('absent')),
+      variable: (name) => values.get(name) ?? (values.has(name) ? null : new AbsentError('absent')),
     });
     return value instanceof ExpressionError ? `error` : comparableText(value);
   } catch (error) {

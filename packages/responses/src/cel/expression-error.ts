@@ -11,6 +11,9 @@ export class ExpressionError {
   }
 }
 
+/** The value is absent: a field, an item or a variable that this request does not have. Only `default()` tells it from other errors. */
+export class AbsentError extends ExpressionError {}
+
 export const OUT_OF_BUDGET = new ExpressionError(
   'the conditions and templates of the endpoint take too long for this request',
 );

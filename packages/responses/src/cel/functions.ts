@@ -2,6 +2,7 @@ import { celEnv, celType, isCelError, type CelFunc, type CelType, type CelValue 
 import { strings } from '@bufbuild/cel/ext';
 import { LIMITS } from '@standin/contract';
 import type { Budget } from '../budget.ts';
+import { CONTENT_FUNCTIONS } from './content-functions.ts';
 import { ExpressionError } from './expression-error.ts';
 import type { Run } from './run.ts';
 import { STRING_FUNCTIONS, TOO_LONG } from './string-functions.ts';
@@ -9,7 +10,9 @@ import { TIME_FUNCTIONS } from './time-functions.ts';
 import { chargeContent, VALUE_FUNCTIONS } from './value-functions.ts';
 
 /** Later functions replace earlier ones with the same types. */
-const { funcs } = celEnv({ funcs: [...strings, ...STRING_FUNCTIONS, ...TIME_FUNCTIONS, ...VALUE_FUNCTIONS] });
+const { funcs } = celEnv({
+  funcs: [...strings, ...STRING_FUNCTIONS, ...TIME_FUNCTIONS, ...VALUE_FUNCTIONS, ...CONTENT_FUNCTIONS],
+});
 
 /** Returns the functions, or the variants of an operator, with this name. Operators have names such as `_+_`. */
 export const findOverloads = (name: string): readonly CelFunc[] => [...(funcs.find(name) ?? [])];
@@ -40,6 +43,8 @@ const CALL_UNITS = 200;
 const ERROR_UNITS = 1_000;
 /** A time is read or written. */
 const CONVERSION_UNITS = 300;
+/** A layout of the longest length is read and written. */
+const LAYOUT_UNITS = 2_000;
 /** Creates an `Intl` object. */
 const INTL_UNITS = 10_000;
 
@@ -66,6 +71,11 @@ const chargeTimeZone: Charge = (call, budget) => {
   perCharacter(1)(call, budget);
 };
 
+const chargeFormatTime: Charge = (call, budget) => {
+  budget.charge(LAYOUT_UNITS + (call.values.length > 2 ? INTL_UNITS : 0));
+  perCharacter(1)(call, budget);
+};
+
 /** The functions that take longer than reading their strings once. Functions of our own charge for lists and maps. */
 const CHARGES: ReadonlyMap<string, Charge> = new Map<string, Charge>([
   ...['lowerAscii', 'upperAscii', 'strings.quote'].map((name) => [name, perCharacter(4)] as const),
@@ -78,6 +88,9 @@ const CHARGES: ReadonlyMap<string, Charge> = new Map<string, Charge>([
   ...['getDayOfYear', 'getSeconds', 'getMinutes', 'getHours', 'getMilliseconds'].map(
     (name) => [name, chargeTimeZone] as const,
   ),
+  ['formatTime', chargeFormatTime],
+  ...['escapeXml', 'escapeHtml'].map((name) => [name, perCharacter(6)] as const),
+  ['base64', perCharacter(1)],
   ['join', ({ target }, budget) => (target === undefined ? undefined : chargeContent(target, budget))],
 ]);
 

@@ -167,6 +167,35 @@ const EXPRESSIONS: readonly (readonly [name: string, source: string, body: Buffe
     json('1'.repeat(1_000_000)),
   ],
   ['a map of integer keys', `request.json.l.map(x, {x: 1}).size() > 0`, json({ l: NUMBERS })],
+  [
+    'JSON in texts',
+    `request.json.l.all(x, parseJson(request.json.a) == 1 || true)`,
+    json({ l: NUMBERS, a: `[${'1,'.repeat(9_000)}1]` }),
+  ],
+  ['escapes of XML', many(25, `escapeXml(request.json) != ''`, ' && '), json('<'.repeat(900 * KI))],
+  [
+    'escapes of HTML',
+    `request.json.l.all(x, escapeHtml(request.json.a) != '')`,
+    json({ l: NUMBERS, a: '"'.repeat(100 * KI) }),
+  ],
+  ['text without escapes', many(25, `escapeXml(request.body) != ''`, ' && '), Buffer.alloc(KI * KI, 'a')],
+  ['base64', `request.json.l.all(x, base64(request.json.a) != '')`, json({ l: NUMBERS, a: A })],
+  [
+    'layouts of times',
+    `request.json.l.all(x, formatTime(now, "${'yyyy-MM-dd'.repeat(9)}") != '')`,
+    json({ l: NUMBERS }),
+  ],
+  [
+    'layouts with a time zone',
+    `request.json.l.all(x, formatTime(now, 'HH', 'Asia/Tokyo') != '')`,
+    json({ l: NUMBERS }),
+  ],
+  ['defaults', `request.json.l.all(x, ${many(40, 'default(x.a,1)==1', ' && ')})`, json({ l: NUMBERS })],
+  [
+    'numbers as they were written',
+    `request.json.l.map(x, [x.p, x.p]).size() > 0`,
+    json({ l: NUMBERS.map(() => ({ p: 1e50 })) }),
+  ],
   ['random values', 'request.json.l.map(x, uuid()).size() > 0', json({ l: NUMBERS })],
 ];
 
@@ -225,6 +254,7 @@ test.each([
   ['comparisons', many(340, 'x', '<=')],
   ['fields', `request.json${'.a'.repeat(500)}`],
   ['regular expressions', many(20, 'request.body.matches("(?i)[a-z]{900}")', '||')],
+  ['times', many(28, 'formatTime(now,"HH","Asia/Tokyo")', '+')],
   ['a long regular expression', `request.body.matches("${'a'.repeat(900)}")`],
   ['Unicode classes', `request.body.matches("${'\\\\pL'.repeat(200)}")`],
 ])('an expression of many %s is compiled in a bounded time', (_name, source) => {

@@ -14,6 +14,8 @@ export interface Frame {
   readonly run: Run;
   /** The variables of macros, by slot. */
   readonly locals: Result[];
+  /** How the numbers in `locals` are written, by slot. */
+  readonly texts: (string | undefined)[];
   /** The items of the lists that macros build, by slot. */
   readonly lists: CelValue[][];
 }
@@ -71,12 +73,22 @@ export const qualifiedName = (expr: Expr | undefined, { locals }: Scope): string
   return [part.exprKind.value.name.replace(/^\./, ''), ...names].join('.');
 };
 
-export const evaluateSteps = (steps: readonly Step[], frame: Frame): CelValue[] | ExpressionError => {
+/** Only values of these types have a text in `Run.written`. */
+export const isNumber = (value: Result): value is number | bigint =>
+  typeof value === 'number' || typeof value === 'bigint';
+
+/** @param texts gets how each value is written, if it is a number. See `Run.written`. */
+export const evaluateSteps = (
+  steps: readonly Step[],
+  frame: Frame,
+  texts?: (string | undefined)[],
+): CelValue[] | ExpressionError => {
   const values: CelValue[] = [];
   for (const step of steps) {
     const value = step(frame);
     if (value instanceof ExpressionError) return value;
     values.push(value);
+    texts?.push(isNumber(value) ? frame.run.written : undefined);
   }
   return values;
 };

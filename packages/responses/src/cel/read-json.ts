@@ -2,6 +2,7 @@ import { celList, celMap, celUint, type CelValue } from '@bufbuild/cel';
 import { LIMITS, ownMember } from '@standin/contract';
 import type { Budget } from '../budget.ts';
 import { ExpressionError } from './expression-error.ts';
+import { keepNumberTexts, withNumberText, type NumberTexts } from './number-texts.ts';
 
 const SPACE = /[ \t\n\r]*/y;
 const PLAIN_STRING = /"([ !#-[\]-\uffff]*)"/y;
@@ -19,38 +20,36 @@ const ESCAPED_CHARACTERS_PER_UNIT = 2;
 /** The digits of the largest 64-bit integer, and a sign. */
 const INTEGER_LENGTH_MAX = 20;
 
-const NOT_JSON = new ExpressionError('the body is not a JSON document');
-const TOO_MANY = new ExpressionError(`the body has more than ${LIMITS.expressionJsonNodesMax} JSON values`);
-const TOO_DEEP = new ExpressionError(`the body has more than ${LIMITS.expressionJsonNestingMax} levels of JSON`);
+// These phrases follow the name of the text.
+const NOT_JSON = 'is not a JSON document';
+const TOO_MANY = `has more than ${LIMITS.expressionJsonNodesMax} JSON values`;
+const TOO_DEEP = `has more than ${LIMITS.expressionJsonNestingMax} levels of JSON`;
 
 /**
  * Returns the value of a JSON document (RFC 8259), or why it has none. `JSON.parse` would round 64-bit integers, sort keys that
  * are numbers, and not end early. Of members with the same name, the last one counts. Throws `BudgetExhausted`.
+ *
+ * @param name what messages call the text
  */
-export const readJson = (text: string, budget: Budget): CelValue | ExpressionError => {
+export const readJson = (text: string, budget: Budget, name = 'the body'): CelValue | ExpressionError => {
   budget.chargeText(text.length);
   const reader = new JsonReader(text, budget);
   try {
     return reader.document();
   } catch (error) {
-    if (error instanceof Fault) return error.reason;
+    if (error instanceof Fault) return new ExpressionError(`${name} ${error.message}`);
     throw error;
   }
 };
 
-class Fault extends Error {
-  readonly reason: ExpressionError;
-
-  constructor(reason: ExpressionError) {
-    super(reason.message);
-    this.reason = reason;
-  }
-}
+class Fault extends Error {}
 
 class JsonReader {
   readonly #text: string;
   readonly #budget: Budget;
   #at = 0;
+  /** How the number that was read last was written, if its text is to be kept. */
+  #written: string | undefined;
   #nodes = 0;
 
   constructor(text: string, budget: Budget) {
@@ -96,11 +95,14 @@ class JsonReader {
     if (word !== null) return ownMember(WORDS, word[0]) ?? null;
     const number = this.#skip(NUMBER);
     if (number === null) throw new Fault(NOT_JSON);
-    return jsonNumber(number);
+    const value = jsonNumber(number);
+    if (typeof value === 'number' || number[0] === '-0') [this.#written] = number;
+    return value;
   }
 
   #object(depth: number): CelValue {
     const members = new Map<string, CelValue>();
+    let texts: NumberTexts | undefined;
     if (this.#take('}')) return celMap(members);
     do {
       this.#budget.charge(MEMBER_UNITS);
@@ -108,18 +110,26 @@ class JsonReader {
       const name = this.#string();
       this.#demand(':');
       members.set(name, this.#value(depth));
+      texts?.delete(name);
+      if (this.#written !== undefined) texts = withNumberText(texts, name, this.#written);
+      this.#written = undefined;
     } while (this.#take(','));
     this.#demand('}');
-    return celMap(members);
+    return keepNumberTexts(celMap(members), texts);
   }
 
   #array(depth: number): CelValue {
     const items: CelValue[] = [];
+    let texts: NumberTexts | undefined;
     if (this.#take(']')) return celList(items);
-    do items.push(this.#value(depth));
-    while (this.#take(','));
+    do {
+      const value = this.#value(depth);
+      if (this.#written !== undefined) texts = withNumberText(texts, items.length, this.#written);
+      this.#written = undefined;
+      items.push(value);
+    } while (this.#take(','));
     this.#demand(']');
-    return celList(items);
+    return keepNumberTexts(celList(items), texts);
   }
 
   #string(): string {

@@ -1,14 +1,19 @@
 import { celEnv, isCelError, parse, plan, type CelValue } from '@bufbuild/cel';
 import type { Budget } from '../budget.ts';
-import type { ExpressionError } from './expression-error.ts';
+import type { AbsentError } from './expression-error.ts';
 import type { RandomSequence } from './random-sequence.ts';
 
 /** What expressions that are evaluated for one request share. */
 export interface Run {
   readonly budget: Budget;
   readonly random: RandomSequence;
-  /** Returns the value of a declared variable, or the reason why it is absent. */
-  variable(name: string): CelValue | ExpressionError;
+  /**
+   * How the number that the last step returned is written in the request, such as `12.50`. Undefined if it is written nowhere, or in the same
+   * way as `String()` writes it. Each step that makes or reads a value sets it.
+   */
+  written: string | undefined;
+  /** Returns the value of a declared variable, or the reason why it is absent. Sets `written`. */
+  variable(name: string): CelValue | AbsentError;
 }
 
 let current: Run | undefined;

@@ -1,6 +1,7 @@
 import { celFunc, celMethod, CelScalar, objectType, type CelFunc, type CelValue } from '@bufbuild/cel';
 import { create } from '@bufbuild/protobuf';
 import { DurationSchema, TimestampSchema, type Duration, type Timestamp } from '@bufbuild/protobuf/wkt';
+import { dayOfYear, parseTimeLayout, zoneOffsetMs } from './time-layout.ts';
 
 const { INT, STRING } = CelScalar;
 const TIMESTAMP = objectType(TimestampSchema);
@@ -69,35 +70,19 @@ const parseCelDuration = (text: string): Duration => {
   return durationIn(text.startsWith('-') ? -nanos : nanos);
 };
 
-const FIXED_ZONE = /^([+-]?)([01]\d|2[0-3]):([0-5]\d)$/;
-const ZONE_OFFSET = /^GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/;
-
-/** Returns how far the clocks of a time zone are ahead of UTC at a time, in milliseconds. */
-const offsetMs = (zone: string, date: Date): number => {
-  const [, sign, hours, minutes, seconds = 0] =
-    FIXED_ZONE.exec(zone) ?? ZONE_OFFSET.exec(offsetName(zone, date) ?? '') ?? [];
-  if (hours === undefined) return 0;
-  const ms = ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1_000;
-  return sign === '-' ? -ms : ms;
-};
-
-/** Returns for example `GMT+02:00`. */
-const offsetName = (timeZone: string, date: Date): string | undefined => {
-  // Intl would take other offsets, too.
-  if (/^[+-]/.test(timeZone)) throw new Error('the offset of the time zone is not like +02:00');
-  const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
-  return format.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value;
-};
-
 /** Returns a date whose fields in UTC are those that clocks in the time zone show. */
 const dateIn = ({ message: { seconds, nanos } }: CelTimestamp, zone: string): Date => {
   const date = new Date(Number(seconds) * 1_000 + Math.floor(nanos / 1_000_000));
-  return new Date(date.getTime() + (zone === 'UTC' ? 0 : offsetMs(zone, date)));
+  return new Date(date.getTime() + (zone === 'UTC' ? 0 : zoneOffsetMs(zone, date)));
 };
 
-const DAY_MS = 86_400_000;
-
-const dayOfYear = (date: Date): number => (date.getTime() - new Date(date).setUTCMonth(0, 1)) / DAY_MS;
+/** @param zone a time zone. Default: UTC */
+const formatTime = (time: CelTimestamp, layout: string, zone?: string): string => {
+  const write = parseTimeLayout(layout);
+  const date = dateIn(time, zone ?? 'UTC');
+  const offsetMs = zone === undefined ? undefined : date.getTime() - dateIn(time, 'UTC').getTime();
+  return write({ date, nanos: time.message.nanos, offsetMs });
+};
 
 const calendarFunctions = (name: string, readField: (date: Date) => number): CelFunc[] => [
   celMethod(name, TIMESTAMP, [], INT, function () {
@@ -110,6 +95,8 @@ const calendarFunctions = (name: string, readField: (date: Date) => number): Cel
 
 /** Functions that the library makes depend on the time zone of the process, or that accept more, or count in other units, than CEL does. */
 export const TIME_FUNCTIONS: CelFunc[] = [
+  celFunc('formatTime', [TIMESTAMP, STRING], STRING, (time, layout) => formatTime(time, layout)),
+  celFunc('formatTime', [TIMESTAMP, STRING, STRING], STRING, formatTime),
   celFunc('timestamp', [STRING], TIMESTAMP, parseCelTimestamp),
   celFunc('timestamp', [INT], TIMESTAMP, (seconds) => timestampAt(seconds)),
   celFunc('duration', [STRING], DURATION, parseCelDuration),

@@ -3,13 +3,17 @@ import { LIMITS } from '@standin/contract';
 import { Budget, BudgetExhausted } from '../budget.ts';
 import { ExpressionError, OUT_OF_BUDGET } from './expression-error.ts';
 import { convertValue } from './functions.ts';
+import { numberTexts } from './number-texts.ts';
+import { isNumber } from './program.ts';
 import { keyText } from './value-functions.ts';
 
 /**
- * Returns a value as JSON. Strings and 64-bit integers are exact. Other numbers are the shortest text that is read as the same
- * double. Timestamps and durations are strings as in protobuf, and bytes are base64.
+ * Returns a value as JSON. Strings and 64-bit integers are exact. Numbers of a JSON document are written as they were, and other ones as the
+ * shortest text that is read as the same double. Timestamps and durations are strings as in protobuf, and bytes are base64.
+ *
+ * @param written see `Run.written`
  */
-export const celToJson = (value: CelValue, budget = new Budget()): string | ExpressionError => {
+export const celToJson = (value: CelValue, budget = new Budget(), written?: string): string | ExpressionError => {
   const parts: string[] = [];
   let length = 0;
   // Values can contain the same list several times, so the text can be much longer than they are.
@@ -20,7 +24,7 @@ export const celToJson = (value: CelValue, budget = new Budget()): string | Expr
     length += text.length;
     return length <= LIMITS.expressionTextLengthMax;
   };
-  return withinBudget(() => write(value, { add, budget }) ?? parts.join(''));
+  return withinBudget(() => write(value, { add, budget }, written) ?? parts.join(''));
 };
 
 /** Returns the contents of a JSON string, without its quotes. */
@@ -50,9 +54,16 @@ const [SURROGATE_UNITS, ESCAPE_UNITS, PLAIN_UNITS] = [6, 2, 0.25];
 /** To write one part of a value. */
 const WRITE_UNITS = 6;
 
-/** Returns a string as it is, null, lists and maps as JSON, and other values as the function `string()` does. */
-export const celToText = (value: CelValue, budget?: Budget): string | ExpressionError =>
-  value === null || isCelList(value) || isCelMap(value) ? celToJson(value, budget) : scalarText(value);
+/**
+ * Returns a string as it is, a number of a JSON document as it was written, null, lists and maps as JSON, and other values as the function
+ * `string()` does.
+ *
+ * @param written see `Run.written`
+ */
+export const celToText = (value: CelValue, budget?: Budget, written?: string): string | ExpressionError => {
+  if (value === null || isCelList(value) || isCelMap(value)) return celToJson(value, budget);
+  return isNumber(value) && written !== undefined ? written : scalarText(value);
+};
 
 interface Writer {
   /** Adds a string. Returns false if the result is too long. */
@@ -62,16 +73,26 @@ interface Writer {
 
 const TOO_LONG = new ExpressionError(`the value has more than ${LIMITS.expressionTextLengthMax} characters of JSON`);
 
-const write = (value: CelValue, writer: Writer): ExpressionError | undefined => {
-  if (isCelList(value)) return writeAll(value, ['[', ']'], writer, write);
-  if (isCelMap(value)) return repeatedName(value) ?? writeAll(value, ['{', '}'], writer, writeMember);
-  const text = scalarJson(value, writer.budget);
+const write = (value: CelValue, writer: Writer, written: string | undefined): ExpressionError | undefined => {
+  if (isCelList(value)) {
+    const texts = numberTexts(value);
+    let index = 0;
+    return writeAll(value, ['[', ']'], writer, (item) => write(item, writer, texts?.get(index++)));
+  }
+  if (isCelMap(value)) {
+    const texts = numberTexts(value);
+    return (
+      repeatedName(value) ??
+      writeAll(value, ['{', '}'], writer, (member) => writeMember(member, writer, texts?.get(member[0])))
+    );
+  }
+  const text = isNumber(value) && written !== undefined ? written : scalarJson(value, writer.budget);
   if (text instanceof ExpressionError) return text;
   return writer.add(text) ? undefined : TOO_LONG;
 };
 
-const writeMember = ([key, value]: Member, writer: Writer): ExpressionError | undefined =>
-  writer.add(`${jsonString(keyText(key), writer.budget)}:`) ? write(value, writer) : TOO_LONG;
+const writeMember = ([key, value]: Member, writer: Writer, written: string | undefined): ExpressionError | undefined =>
+  writer.add(`${jsonString(keyText(key), writer.budget)}:`) ? write(value, writer, written) : TOO_LONG;
 
 type Member = CelMap extends Iterable<infer M> ? M : never;
 
@@ -87,11 +108,11 @@ const writeAll = <T>(
   items: Iterable<T>,
   [open, close]: readonly [string, string],
   writer: Writer,
-  writeItem: (item: T, writer: Writer) => ExpressionError | undefined,
+  writeItem: (item: T) => ExpressionError | undefined,
 ): ExpressionError | undefined => {
   let separator = open;
   for (const item of items) {
-    const error = writer.add(separator) ? writeItem(item, writer) : TOO_LONG;
+    const error = writer.add(separator) ? writeItem(item) : TOO_LONG;
     if (error !== undefined) return error;
     separator = ',';
   }
