@@ -37,13 +37,6 @@ interface Mock {
 
 const mockRules: readonly Rule<Mock>[] = [
   {
-    cel: `${BODYLESS} || (has(self.body) && self.body != '')`,
-    holds: ({ body = '', status }) => BODYLESS_STATUSES.includes(status) || body !== '',
-    message: 'must be a JSON document; for a response without a body, set status to 204',
-    field: 'body',
-    required: true,
-  },
-  {
     cel: `!(${BODYLESS}) || !has(self.body) || self.body == ''`,
     holds: ({ body = '', status }) => !BODYLESS_STATUSES.includes(status) || body === '',
     message: 'must be omitted: a response with status 204, 205 or 304 has no body (RFC 9110)',
@@ -69,7 +62,7 @@ export const json = withRules(
       .optional()
       .describe(
         'The response body: a JSON document as text, for example {"id": 1001}, or any text if headers has another content-type. It is returned verbatim: spaces, key order, 1.0 and large integers are preserved. ' +
-          'Omit it if status is 204, 205 or 304.',
+          'Omit it for a response without a body.',
       ),
     status: integer(200, 599).default(200).describe('HTTP status of the response, for example 201.'),
     headers: z
@@ -200,13 +193,6 @@ const isBodyless = ({ status = STATUS_DEFAULT }: Body): boolean => BODYLESS_STAT
 
 const bodyRules: readonly Rule<Body>[] = [
   {
-    cel: `${BODYLESS_ITEM} || has(self.body) || has(self.bodyBase64)`,
-    holds: (self) => isBodyless(self) || (self.body ?? self.bodyBase64) !== undefined,
-    message: 'is required, as body or as bodyBase64; for a response without a body, set status to 204',
-    field: 'body',
-    required: true,
-  },
-  {
     cel: '!has(self.body) || !has(self.bodyBase64)',
     holds: ({ body, bodyBase64 }) => body === undefined || bodyBase64 === undefined,
     message: 'must be omitted if bodyBase64 is set',
@@ -219,8 +205,8 @@ const bodyRules: readonly Rule<Body>[] = [
     field: 'bodyBase64',
   },
   {
-    cel: `!${BODYLESS_ITEM} || (!has(self.body) && !has(self.bodyBase64))`,
-    holds: (self) => !isBodyless(self) || (self.body ?? self.bodyBase64) === undefined,
+    cel: `!${BODYLESS_ITEM} || ((!has(self.body) || self.body == '') && !has(self.bodyBase64))`,
+    holds: (self) => !isBodyless(self) || ((self.body ?? '') === '' && self.bodyBase64 === undefined),
     message: 'must be a status whose response can have a body, or body and bodyBase64 must be omitted (RFC 9110)',
     field: 'status',
   },
@@ -252,7 +238,7 @@ const response = withRules(
       ),
     body: text({ max: LIMITS.responseBodiesBytesMax })
       .optional()
-      .describe('The response body as text, for example {"plan": "gold"}. It is returned verbatim, in UTF-8.'),
+      .describe('The response body as text, for example {"plan": "gold"}. It is returned verbatim, in UTF-8. Omit it for a response without a body.'),
     // The API server's limit for the cost of rules does not allow a pattern for text of this length.
     bodyBase64: text({ max: Math.ceil(LIMITS.responseBodiesBytesMax / 3) * 4 })
       .optional()

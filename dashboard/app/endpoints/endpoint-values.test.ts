@@ -89,6 +89,12 @@ it.each([
   expect(toEndpoint(values, identity).spec).toEqual(before);
 });
 
+it('the form keeps an empty body', () => {
+  const before = spec({ json: { status: 202, body: '' } });
+  const values = readEndpointValues(submitted(toEndpointValues('create-order', before)));
+  expect(toEndpoint(values, { ...identity, spec: before }).spec).toEqual(before);
+});
+
 const CREDENTIALS: Readonly<Record<SignatureScheme, object>> = {
   GitHub: {},
   Shopify: {},

@@ -21,7 +21,7 @@ import {
   readResponses,
   responseFields,
   toResponseValues,
-  savedText,
+  toBody,
   toHeaders,
   toResponses,
   type ResponseValues,
@@ -127,7 +127,7 @@ const toMock = (values: EndpointValues, saved: Saved): Record<string, unknown> |
   return {
     ...optional('status', numberOrText(status)),
     ...(headers.length > 0 && { headers: toHeaders(headers, saved['headers']) }),
-    ...optional('body', savedText(body, saved['body'])),
+    ...toBody(body, saved),
     ...optional('template', values['spec.json.template']),
     ...toDelay(values.delay, saved['delay']),
     ...others,

@@ -36,7 +36,7 @@ export const MockFields = ({ values, fieldErrors }: FieldsProps) => {
       />
       <Field
         label="Body"
-        hint="A JSON document, or any text if a header sets another content-type. Whitespace, key order and number formats are preserved. Leave it empty for status 204, 205 or 304."
+        hint="A JSON document, or any text if a header sets another content-type. Whitespace, key order and number formats are preserved. Leave it empty for a response without a body."
         errors={[...fieldErrors('spec.json.body'), ...fieldErrors('spec.json')]}
       >
         <CodeEditor

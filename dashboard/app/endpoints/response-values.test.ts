@@ -55,6 +55,8 @@ describe('the form preserves', () => {
     ['a response to every request', [{ name: 'all', body: '{}' }]],
     ['an empty body', [{ name: 'empty', body: '' }]],
     ['a missing body', [{ name: 'none', status: 204 }]],
+    ['a missing body with another status', [{ name: 'none', status: 202 }]],
+    ['an empty body of a response without one', [{ name: 'none', status: 204, body: '' }]],
     ['content that is not text', [{ name: 'png', headers: GOLD.headers, bodyBase64: 'iVBORw0KGgo=' }]],
     ['line breaks and spaces', [{ name: 'crlf', body: ' {\r\n}\r\n\n' }]],
     ['an empty value', [{ ...GOLD, when: { headers: [{ name: 'a', value: '' }] } }]],

@@ -131,9 +131,6 @@ export const responseFieldPath = (responses: readonly ResponseValues[], path: st
       },
     );
 
-/** RFC 9110: responses with these statuses never have a body. */
-const BODYLESS_STATUSES: readonly string[] = ['204', '205', '304'];
-
 /** The fields that the form edits. Others are kept. */
 const EDITED = ['name', 'when', 'status', 'headers', 'body', 'bodyBase64', 'template', 'delay'] as const;
 const EDITED_CONDITIONS = [...CONDITION_LISTS, 'cel'] as const;
@@ -182,12 +179,13 @@ const savedExpression = (cel: string, saved: unknown): string => {
   return lineFeeds(saved).trim() === cel ? saved : restoreLines(cel, saved.trim());
 };
 
+/** Returns the field `body`. An empty text is the same as no body, so it is kept only if it was saved. */
+export const toBody = (body: string, saved: Saved): Record<string, unknown> =>
+  body === '' && saved['body'] !== '' ? {} : { body: savedText(body, saved['body']) };
+
 /** Returns `body` or `bodyBase64`. */
-const toContent = ({ body, status }: ResponseValues, saved: Saved): Record<string, unknown> => {
-  if (body === '' && saved['bodyBase64'] !== undefined) return { bodyBase64: saved['bodyBase64'] };
-  if (body === '' && BODYLESS_STATUSES.includes(status)) return {};
-  return { body: savedText(body, saved['body']) };
-};
+const toContent = ({ body }: ResponseValues, saved: Saved): Record<string, unknown> =>
+  body === '' && saved['bodyBase64'] !== undefined ? { bodyBase64: saved['bodyBase64'] } : toBody(body, saved);
 
 /** Converts the form's responses to `spec.responses`. `saved` is this field as written. */
 export const toResponses = (responses: readonly ResponseValues[], saved: unknown): Record<string, unknown>[] => {
