@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'packages/egress': ['@standin/contract'],
   'packages/kube': ['@standin/contract'],
   'packages/process': ['@standin/contract'],
-  'packages/responses': ['@standin/contract'],
+  'packages/responses': ['@standin/contract', '@standin/exchange'],
   'packages/signatures': ['@standin/contract'],
   crds: ['@standin/contract'],
   operator: ['@standin/crds', ...PACKAGES],

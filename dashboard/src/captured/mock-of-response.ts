@@ -1,8 +1,8 @@
 import { LIMITS, type HeaderPair } from '@standin/contract';
 import { stripHopByHop } from '@standin/egress';
 import { bodyAsBuffer, type LogEntry } from '@standin/exchange';
+import { contentCodings, decodeContent } from '@standin/exchange/decode';
 import { decodeUtf8 } from '@standin/exchange/formats';
-import { contentCodings, decodeContent } from '../diff/decode-content.ts';
 
 /** `spec.json`, or the part of a response with conditions that is returned. Only the latter can have `bodyBase64`. */
 export interface MockSpec {
@@ -70,11 +70,12 @@ const mockableBytes = ({ response }: LogEntry): Bytes => {
       reason: `A mock needs the whole response, but only part of this response is stored. Its full size is ${kilobytes(bodyBytes)}`,
     };
   const codings = contentCodings(headers);
-  const bytes = decodeContent(headers, bodyAsBuffer(response), LIMITS.mockBodyBytesMax);
-  if (bytes === undefined)
+  const content = decodeContent(codings, bodyAsBuffer(response), LIMITS.mockBodyBytesMax);
+  if (content.kind !== 'decoded')
     return {
       reason: `This response is compressed (${codings.join(', ')}) and cannot be decompressed within the limit of ${max}`,
     };
+  const { bytes } = content;
   if (bytes.length > LIMITS.mockBodyBytesMax)
     return { reason: `A mock body must not exceed ${max}, but the body of this response is larger` };
   return { bytes };

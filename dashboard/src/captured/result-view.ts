@@ -1,8 +1,8 @@
 import { formatTime, type HeaderPair, type LogRow } from '@standin/contract';
 import { bodyAsBuffer } from '@standin/exchange';
+import { contentCodings, decodeContent } from '@standin/exchange/decode';
 import type { ReplayedExchange } from '@standin/logstore';
 import type { ComparedResponse, ResponseDiff } from '../diff/response-diff.ts';
-import { decodeContent } from '../diff/decode-content.ts';
 import { diffResponses } from '../diff/diff-responses.ts';
 
 /** Maximum number of body bytes to show on the page. The diff does not have this limit. */
@@ -35,7 +35,8 @@ const decodedText = (
   headers: readonly HeaderPair[],
   body: Uint8Array,
 ): { text: string; isCut: boolean } | undefined => {
-  const decoded = decodeContent(headers, body, SHOWN_BYTES_MAX * 16) ?? body;
+  const content = decodeContent(contentCodings(headers), body, SHOWN_BYTES_MAX * 16);
+  const decoded = content.kind === 'decoded' ? content.bytes : body;
   const isCut = decoded.length > SHOWN_BYTES_MAX;
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   try {

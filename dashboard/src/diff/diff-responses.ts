@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
+import { contentCodings, decodeContent } from '@standin/exchange/decode';
 import { decodeUtf8 } from '@standin/exchange/formats';
 import type { ComparedResponse, ResponseDiff, BodyDiff, BytesView } from './response-diff.ts';
-import { decodeContent } from './decode-content.ts';
 import { diffHeaders } from './diff-headers.ts';
 import { diffJson } from './diff-json.ts';
 import { diffLines } from './diff-lines.ts';
@@ -25,6 +25,11 @@ const bytesView = ({ body, bodyBytes, truncated }: ComparedResponse): BytesView 
 
 const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
+const decodedBody = ({ headers, body }: ComparedResponse): Uint8Array | undefined => {
+  const content = decodeContent(contentCodings(headers), body, COMPARED_BYTES_MAX);
+  return content.kind === 'decoded' ? content.bytes : undefined;
+};
+
 const diffBodies = (before: ComparedResponse, after: ComparedResponse): BodyDiff => {
   const asBytes = (why: string): BodyDiff => ({
     kind: 'bytes',
@@ -34,7 +39,7 @@ const diffBodies = (before: ComparedResponse, after: ComparedResponse): BodyDiff
   });
   if (before.truncated || after.truncated) return asBytes('Only the beginning of at least one body is stored.');
   if (isSameBytes(before.body, after.body)) return { kind: 'same', bytes: after.bodyBytes };
-  const [old, now] = [before, after].map(({ headers, body }) => decodeContent(headers, body, COMPARED_BYTES_MAX));
+  const [old, now] = [before, after].map(decodedBody);
   if (old === undefined || now === undefined) return asBytes('At least one body cannot be decompressed.');
   if (isSameBytes(old, now)) return { kind: 'same', bytes: now.length };
   if (Math.max(old.length, now.length) > COMPARED_BYTES_MAX)

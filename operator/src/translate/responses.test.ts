@@ -1,3 +1,4 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { LIMITS } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
 import type { EndpointSpec } from '@standin/crds';
@@ -50,4 +51,53 @@ it('an empty value is possible only for the rest of a path', () => {
   const found = (slug: string) => responseProblems({ slug, responses } as EndpointSpec, ['id']);
   expect(found('/a/{id...}')).toEqual([]);
   expect(found('/a/{id}')).toMatchObject([{ path: 'spec.responses[0].when.pathParams[0].value' }]);
+});
+
+describe('compressed content in base64', () => {
+  const response = (coding: string, bytes: Uint8Array, type = 'application/json') => ({
+    responses: [
+      {
+        name: 'compressed',
+        headers: [
+          { name: 'Content-Type', value: type },
+          { name: 'Content-Encoding', value: coding },
+        ],
+        bodyBase64: Buffer.from(bytes).toString('base64'),
+      },
+    ],
+  });
+  const json = Buffer.from('{"id": 1}');
+
+  it.each<[string, object]>([
+    ['gzip', response('gzip', gzipSync(json))],
+    ['deflate', response('deflate', deflateSync(json))],
+    ['deflate without a header', response('deflate', deflateRawSync(json))],
+    ['br after gzip', response('gzip, br', brotliCompressSync(gzipSync(json)))],
+    ['zstd', response('zstd', zstdCompressSync(json))],
+    ['an unknown coding', response('x-own', Buffer.from([0xff]))],
+    // It is sent as it is, and would take long to decode.
+    ['a bomb', response('gzip', gzipSync(Buffer.alloc(20 * 1024 * 1024)))],
+    ['content that is not JSON', response('gzip', Buffer.from('{'), 'text/plain')],
+  ])('is accepted: %s', (_, spec) => {
+    expect(problems(spec)).toEqual([]);
+  });
+
+  it.each<[string, object, string]>([
+    [
+      'other bytes',
+      response('gzip', json),
+      'is not gzip, which content-encoding in headers names: compress it, or remove the header',
+    ],
+    ['a part', response('br', brotliCompressSync(json).subarray(0, 8)), 'is not br, which'],
+    ['text that is not JSON', response('gzip', gzipSync('{')), 'is not a JSON document: '],
+    [
+      'bytes that are not text',
+      response('zstd', zstdCompressSync(Buffer.from([0xff]))),
+      'is not UTF-8, which JSON must be',
+    ],
+  ])('is refused: %s', (_, spec, message) => {
+    expect(problems(spec)).toEqual([
+      { path: 'spec.responses[0].bodyBase64', message: expect.stringContaining(message) as string },
+    ]);
+  });
 });

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { LIMITS } from '@standin/contract';
 import type { EndpointSpec, Problem } from '@standin/crds';
+import { contentCodings, decodeContent } from '@standin/exchange/decode';
 import {
   describeMistake,
   isJsonContent,
@@ -116,11 +117,24 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 
 const base64Problems = (path: string, base64: string, headers: Headers = []): readonly Problem[] => {
   if (!BASE64.test(base64)) return [{ path, message: 'must be base64 (RFC 4648, with padding, on one line)' }];
-  if (!isJsonContent(headers.map(({ name, value }) => [name, value]))) return [];
-  const bytes = Buffer.from(base64, 'base64');
+  const pairs = headers.map(({ name, value }) => [name, value] as const);
+  if (!isJsonContent(pairs)) return [];
+  const sent = Buffer.from(base64, 'base64');
+  if (sent.length === 0) return [];
+  const content = decodeContent(contentCodings(pairs), sent, LIMITS.expressionTextLengthMax);
+  if (content.kind === 'invalid')
+    return [
+      {
+        path,
+        message: `is not ${content.coding}, which content-encoding in headers names: compress it, or remove the header`,
+      },
+    ];
+  // What is not known or too large to decode is sent without a check.
+  if (content.kind !== 'decoded') return [];
+  const bytes = Buffer.from(content.bytes);
   if (!isUtf8(bytes))
     return [{ path, message: 'is not UTF-8, which JSON must be: set another content-type in headers' }];
-  return bytes.length === 0 ? [] : jsonProblems(path, bytes.toString());
+  return jsonProblems(path, bytes.toString());
 };
 
 const contentTypes = (headers: Headers = []): Headers =>

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { LIMITS } from '@standin/contract';
-import { contentCodings, decodeContent } from '../../../dashboard/src/diff/decode-content.ts';
+import { contentCodings, decodeContent } from '../../../packages/exchange/src/decode/decode-content.ts';
 import { COMPARED_BYTES_MAX, diffResponses } from '../../../dashboard/src/diff/diff-responses.ts';
 import { diffHeaders } from '../../../dashboard/src/diff/diff-headers.ts';
 import { diffJson } from '../../../dashboard/src/diff/diff-json.ts';
@@ -171,18 +171,18 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     near: LINES,
   },
   {
-    of: 'dashboard/src/diff/decode-content.ts#contentCodings',
+    of: 'packages/exchange/src/decode/decode-content.ts#contentCodings',
     limit: LIMITS.upstreamHeadBytesMax,
     run: (text) => contentCodings([['content-encoding', text]]),
     near: { codings: repeated('gzip,') },
   },
   {
-    of: 'dashboard/src/diff/decode-content.ts#decodeContent',
+    of: 'packages/exchange/src/decode/decode-content.ts#decodeContent',
     // The limit applies to the decompressed size, which can be a thousand times the transferred size.
     limit: LIMITS.responseCaptureBytesMax / 4,
     near: BYTES,
     nearOnly: true,
-    run: (text) => decodeContent([['content-encoding', 'gzip, gzip']], gzipSync(gzipSync(text)), COMPARED_BYTES_MAX),
+    run: (text) => decodeContent(['gzip', 'gzip'], gzipSync(gzipSync(text)), COMPARED_BYTES_MAX),
   },
   {
     of: 'dashboard/src/captured/mock-of-response.ts#mockOfResponse',

@@ -1,19 +1,44 @@
-import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
+import {
+  brotliDecompressSync,
+  constants,
+  gunzipSync,
+  inflateRawSync,
+  inflateSync,
+  zstdDecompressSync,
+  type ZlibOptions,
+} from 'node:zlib';
 import type { HeaderPair } from '@standin/contract';
 import { ownMember } from '@standin/contract';
 
-type Decompress = (bytes: Uint8Array, options: { maxOutputLength: number }) => Buffer;
+type Decompress = (bytes: Uint8Array, options: Pick<ZlibOptions, 'maxOutputLength'>) => Buffer;
+
+/** RFC 9659: a larger window is not allowed in this content coding. It would also take up to 128 MiB of memory. */
+const ZSTD_WINDOW_LOG_MAX = 23;
+
+/** RFC 1950: the method, and a header that is a multiple of 31. */
+const hasZlibHeader = ([first = 0, second = 0]: Uint8Array): boolean =>
+  (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0;
 
 /** Decoders by content coding (RFC 9110 section 8.4.1, RFC 7932, RFC 8878). */
 const DECODERS: Readonly<Record<string, Decompress>> = {
   gzip: gunzipSync,
   'x-gzip': gunzipSync,
-  deflate: inflateSync,
+  // RFC 9110 notes that some programs send the data without the zlib header.
+  deflate: (bytes, options) => (hasZlibHeader(bytes) ? inflateSync(bytes, options) : inflateRawSync(bytes, options)),
   br: brotliDecompressSync,
-  zstd: zstdDecompressSync,
+  zstd: (bytes, options) =>
+    zstdDecompressSync(bytes, { ...options, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX } }),
 };
 /** More codings are not used in practice, and each one could be a decompression bomb. */
 const CODINGS_MAX = 2;
+
+export type DecodedContent =
+  | { readonly kind: 'decoded'; readonly bytes: Uint8Array }
+  /** There are too many codings, or an unknown one. */
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'tooLarge' }
+  /** The bytes do not match a coding. */
+  | { readonly kind: 'invalid'; readonly coding: string };
 
 /** Returns the content codings of a message in the order in which they were applied. */
 export const contentCodings = (headers: readonly HeaderPair[]): string[] =>
@@ -24,23 +49,31 @@ export const contentCodings = (headers: readonly HeaderPair[]): string[] =>
     .filter((coding) => coding !== '' && coding !== 'identity');
 
 /**
- * Removes the content codings from a body. Returns undefined if there are too many codings, a coding is unknown, the bytes do not
- * match it, or the decompressed bytes would exceed `bytesMax`. Returns a body without codings unchanged, even if it is longer.
+ * Removes the content codings from a body.
+ *
+ * @param bytesMax the maximum length of what each coding decodes to. A body without codings can be longer
+ * @param onBytes is told how many bytes each coding has read and written, at most, after it has been removed or has failed
  */
 export const decodeContent = (
-  headers: readonly HeaderPair[],
+  codings: readonly string[],
   body: Uint8Array,
   bytesMax: number,
-): Uint8Array | undefined => {
-  const codings = contentCodings(headers);
-  if (codings.length > CODINGS_MAX) return undefined;
-  try {
-    return codings.reduceRight<Uint8Array>((bytes, coding) => {
-      const decompress = ownMember(DECODERS, coding);
-      if (decompress === undefined) throw new TypeError(`unknown content coding ${coding}`);
-      return decompress(bytes, { maxOutputLength: bytesMax });
-    }, body);
-  } catch {
-    return undefined;
+  onBytes: (count: number) => void = () => undefined,
+): DecodedContent => {
+  if (codings.length > CODINGS_MAX) return { kind: 'unknown' };
+  let bytes = body;
+  for (const coding of codings.toReversed()) {
+    const decompress = ownMember(DECODERS, coding);
+    if (decompress === undefined) return { kind: 'unknown' };
+    const length = bytes.length;
+    try {
+      bytes = decompress(bytes, { maxOutputLength: bytesMax });
+    } catch (error) {
+      onBytes(length + bytesMax);
+      const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
+      return isTooLarge ? { kind: 'tooLarge' } : { kind: 'invalid', coding };
+    }
+    onBytes(length + bytes.length);
   }
+  return { kind: 'decoded', bytes };
 };
