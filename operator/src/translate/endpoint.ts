@@ -10,7 +10,7 @@ import {
 import { evaluateCredential, permissionFault, type SecretStates } from './credential.ts';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title, withSentence } from './findings.ts';
 import { responseProblems } from './responses.ts';
-import { mockProblems, expressionSizeProblems, verbatimExpression } from './templates.ts';
+import { absentHeader, mockProblems, expressionSizeProblems, verbatimExpression } from './templates.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 type ActionConfig = EndpointConfig['action'];
@@ -148,13 +148,13 @@ export const evaluateEndpoint = (
 
 const REFUSED = 'Until the Endpoint is corrected, its requests get 503.';
 
-/** A response that is probably meant to be a template is no reason to refuse the Endpoint. */
+/** What is probably a mistake, but has a meaning, is no reason to refuse the Endpoint. */
 const acceptedWith = (spec: EndpointSpec): Finding => {
   const mocks = [
     ...(spec.responses ?? []).map((response, index) => [`spec.responses[${index}]`, response] as const),
     ...(hasActiveMock(spec) ? [['spec.json', spec.json ?? {}] as const] : []),
   ];
-  const [note] = mocks.flatMap(([path, mock]) => verbatimExpression(path, mock) ?? []);
+  const [note] = mocks.flatMap(([path, mock]) => verbatimExpression(path, mock) ?? absentHeader(path, mock) ?? []);
   if (note === undefined) return ACCEPTED;
   return { ...holds('Accepted', `${ACCEPTED.message} ${note.path} ${note.message}.`), note };
 };

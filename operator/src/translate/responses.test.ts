@@ -3,6 +3,7 @@ import { LIMITS } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
 import type { EndpointSpec } from '@standin/crds';
 import { responseProblems } from './responses.ts';
+import { absentHeader } from './templates.ts';
 
 const MAX = LIMITS.responseBodiesBytesMax;
 const binary = (bytes: number) => ({
@@ -99,5 +100,40 @@ describe('compressed content in base64', () => {
     expect(problems(spec)).toEqual([
       { path: 'spec.responses[0].bodyBase64', message: expect.stringContaining(message) as string },
     ]);
+  });
+});
+
+describe('a header name with capitals in an expression', () => {
+  const response = (cel: string) => ({ name: 'a', when: { cel }, body: '{}' });
+
+  it.each([
+    [`request.headers['X-Plan'] == 'gold'`, 'X-Plan'],
+    [`request.headersAll["X-Plan"][0] == 'gold'`, 'X-Plan'],
+    [`has(request.headers.Plan)`, 'Plan'],
+    [`default(request.headers['Accept'], '') == 'a'`, 'Accept'],
+    [`'X-Plan' in request.headers`, 'X-Plan'],
+  ])('is pointed out: %s', (cel, name) => {
+    expect(absentHeader('spec.responses[0]', response(cel))).toEqual({
+      path: 'spec.responses[0].when.cel',
+      message: `reads the header ${name}, which is always absent, because header names in expressions are in lower case: write ${name.toLowerCase()}`,
+    });
+  });
+
+  it.each([
+    `request.headers['x-plan'] == 'Gold'`,
+    `request.query['X-Plan'] == 'a'`,
+    `request.headers.exists(name, name == 'X')`,
+    `request.headers.plan == 'X' && 'X' in request.query`,
+  ])('is not found in %s', (cel) => {
+    expect(absentHeader('spec.json', response(cel))).toBeUndefined();
+  });
+
+  it('is pointed out in templates', () => {
+    const text = "${request.headers['X-Plan']}";
+    expect(absentHeader('spec.json', { body: `"${text}"`, template: 'CEL' })).toMatchObject({ path: 'spec.json.body' });
+    expect(absentHeader('spec.json', { headers: [{ name: 'a', value: text }], template: 'CEL' })).toMatchObject({
+      path: 'spec.json.headers[0].value',
+    });
+    expect(absentHeader('spec.json', { body: text })).toBeUndefined();
   });
 });

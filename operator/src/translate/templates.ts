@@ -50,6 +50,33 @@ export const verbatimExpression = (path: string, { headers = [], body = '', temp
   return undefined;
 };
 
+/** A part of an expression that reads a header by a name with capitals. */
+const CAPITALS =
+  /request\.headers(?:All)?\s*(?:\[\s*(["'])([\w-]*[A-Z][\w-]*)\1|\.\s*(\w*[A-Z]\w*))|(["'])([\w-]*[A-Z][\w-]*)\4\s+in\s+request\.headers/;
+
+/** Returns an expression of a response that reads a header by a name that no request has, because names are in lower case. */
+export const absentHeader = (
+  path: string,
+  {
+    when,
+    headers = [],
+    body = '',
+    template,
+  }: Mock & { readonly when?: { readonly cel?: string | undefined } | undefined },
+): Problem | undefined => {
+  const texts =
+    template === undefined
+      ? []
+      : [[`${path}.body`, body], ...headers.map(({ value }, index) => [`${path}.headers[${index}].value`, value])];
+  for (const [field = '', text = ''] of [[`${path}.when.cel`, when?.cel ?? ''], ...texts]) {
+    const [, , index, name = index, , wanted = name] = CAPITALS.exec(text) ?? [];
+    if (wanted === undefined) continue;
+    const message = `reads the header ${wanted}, which is always absent, because header names in expressions are in lower case: write ${wanted.toLowerCase()}`;
+    return { path: field, message };
+  }
+  return undefined;
+};
+
 /** Finds an error in a JSON document. For a template, `text` is its skeleton. */
 export const jsonProblems = (path: string, text: string, template?: Template): readonly Problem[] => {
   const fault = jsonFault(text);

@@ -67,6 +67,11 @@ describe('validation', () => {
       '0.yaml:13 warning Endpoint default/orders spec.responses[0].headers[0].value: contains ${ request.body }, which is returned as it is written: to replace it, set spec.responses[0].template to CEL',
     ],
     [
+      'a header name that no request has',
+      endpoint(`${MOCK}  responses:\n  - {name: a, when: {cel: "request.headers['X-Plan'] == 'gold'"}, body: "{}"}\n`),
+      '0.yaml:13 warning Endpoint default/orders spec.responses[0].when.cel: reads the header X-Plan, which is always absent, because header names in expressions are in lower case: write x-plan',
+    ],
+    [
       'an unknown field without a value',
       endpoint(`${MOCK}  slgu:\n`),
       '0.yaml:12 error Endpoint default/orders spec.slgu: unknown field "spec.slgu"',

@@ -122,8 +122,6 @@ export const LIMITS = {
   responseUnitsMax: 1_500_000,
   /** The estimated instructions of all regular expressions of an Endpoint in total. Compiling them takes up to 20 ms. */
   regularExpressionsSizeMax: 2_000,
-  /** The total length, in characters, of the values that a regular expression is compared with. Longer values do not match. */
-  matchedValuesLengthMax: 1_024,
   expressionLengthMax: 1_024,
   /** All expressions of an Endpoint in total, in conditions and templates. The parser takes up to 5 µs for a character. */
   expressionsLengthMax: 8_192,
@@ -138,10 +136,8 @@ export const LIMITS = {
   /** Characters of a string, or bytes, that an expression reads or creates. */
   expressionTextLengthMax: 1024 * 1024,
   /** Values in a JSON body that expressions can read. */
-  expressionJsonNodesMax: 10_000,
+  expressionJsonNodesMax: 30_000,
   expressionJsonNestingMax: 100,
-  /** Decoding a larger form can take more than 20 ms. */
-  expressionFormBytesMax: 64 * 1024,
   /** In all templates of an Endpoint in total. */
   templateExpressionsMax: 100,
   /** A rendered body. It consists of the template's text and the request's values. */

@@ -1,4 +1,4 @@
-import { LIMITS, type ResponseConfig, type ValueCondition } from '@standin/contract';
+import type { ResponseConfig, ValueCondition } from '@standin/contract';
 import { parseRegularExpression, type RegularExpression } from './regular-expression.ts';
 import { Budget, BudgetExhausted } from './budget.ts';
 import { CelCondition } from './cel-condition.ts';
@@ -109,14 +109,10 @@ const holds = (
       return values.includes(value ?? '');
     case 'RegularExpression':
       budget.charge(values.length);
-      return areMatchable(values) && values.some((one) => expression?.automaton.matches(one, budget));
+      return values.some((one) => expression?.automaton.matches(one, budget));
     case 'Present':
       return values.length > 0;
     case 'Absent':
       return values.length === 0;
   }
 };
-
-/** Returns whether values are short enough to be compared with a regular expression. */
-export const areMatchable = (values: readonly string[]): boolean =>
-  values.reduce((sum, { length }) => sum + length, 0) <= LIMITS.matchedValuesLengthMax;

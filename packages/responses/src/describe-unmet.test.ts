@@ -3,7 +3,7 @@ import { describeExpression, describeUnmet } from './describe-unmet.ts';
 
 const gold = { on: 'headers', name: 'x-plan', type: 'Exact', value: 'gold' } as const;
 
-test.each<[Omit<Parameters<typeof describeUnmet>[0], 'isTooLong' | 'isOutOfBudget'>, string]>([
+test.each<[Omit<Parameters<typeof describeUnmet>[0], 'isOutOfBudget'>, string]>([
   [{ ...gold, seen: ['free'], seenCount: 1 }, 'The header x-plan is "free". It must be "gold".'],
   [{ ...gold, seen: [], seenCount: 0 }, 'The header x-plan is missing. It must be "gold".'],
   [
@@ -31,7 +31,7 @@ test.each<[Omit<Parameters<typeof describeUnmet>[0], 'isTooLong' | 'isOutOfBudge
     String.raw`The path parameter id is "\n\u001b[2J\u202e". It must be "4\"2".`,
   ],
 ])('%j is described', (condition, text) => {
-  expect(describeUnmet({ ...condition, isTooLong: false, isOutOfBudget: false })).toBe(text);
+  expect(describeUnmet({ ...condition, isOutOfBudget: false })).toBe(text);
 });
 
 test.each([

@@ -1,12 +1,10 @@
-import { LIMITS, listText, printable, printableJson } from '@standin/contract';
+import { listText, printable, printableJson } from '@standin/contract';
 import { OUT_OF_BUDGET } from './cel/expression-error.ts';
 import type { CompiledValueCondition } from './conditions.ts';
 
 interface Described extends CompiledValueCondition {
   readonly seen: readonly string[];
   readonly seenCount: number;
-  /** Whether the values are too long for regular expressions. */
-  readonly isTooLong: boolean;
   /** See `UnmetCondition`. */
   readonly isOutOfBudget: boolean;
 }
@@ -19,16 +17,7 @@ const WHAT = { pathParams: 'path parameter', headers: 'header', queryParams: 'qu
  *
  * @param seen the first of `seenCount` values of the request
  */
-export const describeUnmet = ({
-  on,
-  name,
-  type,
-  value,
-  seen,
-  seenCount,
-  isTooLong,
-  isOutOfBudget,
-}: Described): string => {
+export const describeUnmet = ({ on, name, type, value, seen, seenCount, isOutOfBudget }: Described): string => {
   const what = `The ${WHAT[on]} ${name}`;
   if (isOutOfBudget) return `${what} was not compared: ${OUT_OF_BUDGET.message}.`;
   const more = seenCount > seen.length ? [`${seenCount - seen.length} more`] : [];
@@ -40,9 +29,7 @@ export const describeUnmet = ({
     case 'Exact':
       return `${what} ${state}. ${subject} must be ${quoted(value ?? '')}.`;
     case 'RegularExpression':
-      return isTooLong
-        ? `${what} has more than ${LIMITS.matchedValuesLengthMax} characters, which is too long for a regular expression.`
-        : `${what} ${state}. ${subject} must match ${quoted(value ?? '')}.`;
+      return `${what} ${state}. ${subject} must match ${quoted(value ?? '')}.`;
     case 'Present':
       return `${what} ${state}.`;
     case 'Absent':

@@ -8,13 +8,7 @@ import {
   type ValueCondition,
 } from '@standin/contract';
 import { Budget } from './budget.ts';
-import {
-  areMatchable,
-  compileConditions,
-  unmetConditions,
-  type CompiledCondition,
-  type UnmetCondition,
-} from './conditions.ts';
+import { compileConditions, unmetConditions, type CompiledCondition, type UnmetCondition } from './conditions.ts';
 import { describeExpression, describeUnmet } from './describe-unmet.ts';
 import { nearestPaths } from './nearest-paths.ts';
 import { hasParameters, parsePathPattern } from './path-pattern.ts';
@@ -265,7 +259,7 @@ const shorten = (unmet: UnmetCondition): ExplainedCondition => {
     seen: seen.slice(0, LIMITS.explainedValuesMax).map(shortText),
     seenCount: seen.length,
   };
-  return { ...short, message: describeUnmet({ ...short, isTooLong: !areMatchable(seen), isOutOfBudget }) };
+  return { ...short, message: describeUnmet({ ...short, isOutOfBudget }) };
 };
 
 const shortText = (text: string): string =>

@@ -1,6 +1,4 @@
-import { isUtf8 } from 'node:buffer';
 import { celMap, CelScalar, listType, mapType, objectType, type CelType, type CelValue } from '@bufbuild/cel';
-import { LIMITS } from '@standin/contract';
 import { Budget } from './budget.ts';
 import { compileExpression, evaluate, type Expression, type SyntaxTree } from './cel/compile-expression.ts';
 import { AbsentError, ExpressionError, ExpressionProblem } from './cel/expression-error.ts';
@@ -9,7 +7,8 @@ import { RandomSequence } from './cel/random-sequence.ts';
 import { readJson } from './cel/read-json.ts';
 import { isNumber } from './cel/program.ts';
 import { withRun, type Run } from './cel/run.ts';
-import { formValues, type RequestFacts } from './request-facts.ts';
+import { RequestBody } from './request-body.ts';
+import { valuesByName, type RequestFacts, type ValuesByName } from './request-facts.ts';
 
 const { DYN, STRING } = CelScalar;
 const TEXTS = mapType(STRING, STRING);
@@ -25,6 +24,8 @@ const VARIABLES: ReadonlyMap<string, CelType> = new Map<string, CelType>([
   ['request.body', STRING],
   ['request.json', DYN],
   ['request.form', TEXTS],
+  ['request.formAll', TEXT_LISTS],
+  ['request.cookies', TEXTS],
   ['project', STRING],
   ['endpoint', STRING],
   ['now', objectType('google.protobuf.Timestamp')],
@@ -86,11 +87,13 @@ export class RequestExpressions implements Run {
   #random: RandomSequence | undefined;
   readonly facts: RequestFacts;
   readonly #input: ExpressionInput;
+  readonly #body: RequestBody;
   readonly #values = new Map<string, CelValue | AbsentError>();
 
   constructor(facts: RequestFacts, input: ExpressionInput) {
     this.facts = facts;
     this.#input = input;
+    this.#body = new RequestBody(input.body, facts, this.budget);
   }
 
   get random(): RandomSequence {
@@ -137,14 +140,17 @@ export class RequestExpressions implements Run {
       case 'request.queryAll':
         return celMap(this.facts.queries());
       case 'request.body':
-        this.budget.chargeText(input.body.length);
-        return bodyAsUtf8(input.body);
+        return this.#body.text();
       case 'request.json': {
         const text = this.variable('request.body');
         return typeof text === 'string' ? readJson(text, this.budget) : text;
       }
       case 'request.form':
-        return this.#form();
+        return asMap(this.#body.form(), firstValues);
+      case 'request.formAll':
+        return asMap(this.#body.form(), celMap);
+      case 'request.cookies':
+        return firstValues(cookieValues(this.facts.header('cookie'), this.budget));
       case 'project':
         return input.project;
       case 'endpoint':
@@ -157,38 +163,30 @@ export class RequestExpressions implements Run {
         return this.facts.parameter(name.replace(/^path\./, ''))[0] ?? new ExpressionError(`${name} is absent`);
     }
   }
-
-  #form(): CelValue | ExpressionError {
-    const { body } = this.#input;
-    const max = LIMITS.expressionFormBytesMax;
-    const [type = ''] = this.facts.header('content-type');
-    if (!/^application\/x-www-form-urlencoded[ \t]*(?:;|$)/i.test(type))
-      return new ExpressionError('request.form is absent: the content-type is not application/x-www-form-urlencoded');
-    if (body.length > max) return new ExpressionError(`request.form is absent: the body has more than ${max} bytes`);
-    this.budget.charge(formUnits(body));
-    return firstValues(formValues(Buffer.from(body).toString('latin1')));
-  }
 }
 
-const firstValues = (values: ReadonlyMap<string, readonly string[]>): CelValue =>
+const asMap = (
+  values: ValuesByName | ExpressionError,
+  toMap: (values: ValuesByName) => CelValue,
+): CelValue | ExpressionError => (values instanceof ExpressionError ? values : toMap(values));
+
+const [COOKIE_UNITS, COOKIE_CHARACTER_UNITS] = [50, 1];
+
+/** As Go does, removes quotes and decodes nothing. */
+const cookieValues = (headers: readonly string[], budget: Budget): ValuesByName => {
+  const pairs: [name: string, value: string][] = [];
+  for (const pair of headers.flatMap((header) => header.split(';'))) {
+    budget.charge(COOKIE_UNITS + pair.length * COOKIE_CHARACTER_UNITS);
+    const at = pair.indexOf('=');
+    const name = pair.slice(0, Math.max(0, at)).trim();
+    const value = pair.slice(at + 1).trim();
+    if (name !== '') pairs.push([name, /^".*"$/.test(value) ? value.slice(1, -1) : value]);
+  }
+  return valuesByName(pairs);
+};
+
+const firstValues = (values: ValuesByName): CelValue =>
   celMap(new Map([...values].map(([name, [first = '']]) => [name, first])));
-
-const AMPERSAND = 0x26;
-// What decoding a form charges: for a value, for a byte that is not ASCII, and for any other byte.
-const [FIELD_UNITS, HIGH_BYTE_UNITS, BYTE_UNITS] = [50, 15, 1];
-
-const formUnits = (body: Uint8Array): number => {
-  let units = FIELD_UNITS;
-  for (const byte of body) units += byte === AMPERSAND ? FIELD_UNITS : byte > 0x7f ? HIGH_BYTE_UNITS : BYTE_UNITS;
-  return units;
-};
-
-const bodyAsUtf8 = (body: Uint8Array): string | ExpressionError => {
-  const max = LIMITS.expressionTextLengthMax;
-  if (body.length > max) return new ExpressionError(`request.body is absent: the body has more than ${max} bytes`);
-  if (!isUtf8(body)) return new ExpressionError('request.body is absent: the body is not UTF-8');
-  return Buffer.from(body.buffer, body.byteOffset, body.length).toString();
-};
 
 const celTimestamp = (us: number): CelValue | ExpressionError => {
   const seconds = new Date(Math.floor(us / 1_000_000) * 1_000).toISOString().slice(0, 19);

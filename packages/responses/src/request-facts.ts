@@ -10,7 +10,7 @@ export interface ConditionInput {
 }
 
 /** In the order of the request. */
-type ValuesByName = ReadonlyMap<string, readonly string[]>;
+export type ValuesByName = ReadonlyMap<string, readonly string[]>;
 
 const NONE: readonly string[] = [];
 
@@ -44,7 +44,7 @@ export class RequestFacts {
 
   /** Names are in lower case. */
   headers(): ValuesByName {
-    this.#headers ??= grouped(
+    this.#headers ??= valuesByName(
       this.#input.headers
         .map(([key, value]) => [key.toLowerCase(), value] as const)
         .filter(([key]) => key !== KEY_HEADER),
@@ -64,13 +64,13 @@ export class RequestFacts {
 }
 
 /** Decodes `application/x-www-form-urlencoded` (latin1, as received). */
-export const formValues = (text: string): ValuesByName => grouped(new URLSearchParams(`&${escapeBytes(text)}`));
+export const formValues = (text: string): ValuesByName => valuesByName(new URLSearchParams(`&${escapeBytes(text)}`));
 
 /** HTTP allows the bytes of UTF-8 in a request target without escapes. */
 const escapeBytes = (query: string): string =>
   query.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
 
-const grouped = (pairs: Iterable<readonly [string, string]>): Map<string, string[]> => {
+export const valuesByName = (pairs: Iterable<readonly [string, string]>): Map<string, string[]> => {
   const values = new Map<string, string[]>();
   for (const [name, value] of pairs) {
     const known = values.get(name);

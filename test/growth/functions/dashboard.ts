@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { LIMITS } from '@standin/contract';
 import { contentCodings, decodeContent } from '../../../packages/exchange/src/decode/decode-content.ts';
+import { decodeText } from '../../../packages/exchange/src/decode/decode-text.ts';
 import { COMPARED_BYTES_MAX, diffResponses } from '../../../dashboard/src/diff/diff-responses.ts';
 import { diffHeaders } from '../../../dashboard/src/diff/diff-headers.ts';
 import { diffJson } from '../../../dashboard/src/diff/diff-json.ts';
@@ -183,6 +184,14 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     near: BYTES,
     nearOnly: true,
     run: (text) => decodeContent(['gzip', 'gzip'], gzipSync(gzipSync(text)), COMPARED_BYTES_MAX),
+  },
+  {
+    of: 'packages/exchange/src/decode/decode-text.ts#decodeText',
+    limit: LIMITS.expressionTextLengthMax,
+    run: (text) =>
+      ['utf-8', 'utf-16le', 'windows-1251', 'gb18030', 'iso-2022-jp'].map((name) =>
+        decodeText(Buffer.from(text, 'latin1'), name),
+      ),
   },
   {
     of: 'dashboard/src/captured/mock-of-response.ts#mockOfResponse',

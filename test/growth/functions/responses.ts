@@ -1,4 +1,5 @@
-import { LIMITS } from '@standin/contract';
+import { gzipSync } from 'node:zlib';
+import { LIMITS, type HeaderPair } from '@standin/contract';
 import { Budget } from '../../../packages/responses/src/budget.ts';
 import { mockTemplateMistakes, parseMockTemplate } from '../../../packages/responses/src/mock-template.ts';
 import { parsePathPattern } from '../../../packages/responses/src/path-pattern.ts';
@@ -11,6 +12,12 @@ import { parseTemplateText } from '../../../packages/responses/src/template-text
 import { parseUrlTemplate } from '../../../packages/responses/src/url-template.ts';
 import type { GrowthEntry } from '../entry.ts';
 import { distinct, framed, nested, repeated } from '../generators.ts';
+import { MULTIPART } from './log-store.ts';
+
+const bodyValue = (source: string, body: Uint8Array, headers: HeaderPair[]): unknown => {
+  const parsed = parseExpression(source, []);
+  return parsed.ok && expressionsFor({ body, headers }).evaluate(parsed.expression);
+};
 
 /** Functions that read the expressions, patterns and templates of manifests, and the JSON of captured requests. */
 export const RESPONSES: readonly GrowthEntry[] = [
@@ -49,6 +56,27 @@ export const RESPONSES: readonly GrowthEntry[] = [
         distinct((index) => `"${'\\u0041'.repeat(30)}${index}":1,`),
         '"a":1}',
       ),
+    },
+  },
+  {
+    // Not named like a parser, but reads the bodies of requests. Compressed input is larger after it is decoded.
+    of: 'packages/responses/src/request-body.ts#RequestBody',
+    limit: LIMITS.requestBodyBytesMax,
+    nearOnly: true,
+    run: (text) => {
+      const body = Buffer.from(text, 'latin1');
+      return [
+        bodyValue('request.body', gzipSync(body), [['content-encoding', 'gzip']]),
+        bodyValue('request.body', gzipSync(gzipSync(body)), [['content-encoding', 'gzip, gzip']]),
+        bodyValue('request.form', body, [['content-type', 'application/x-www-form-urlencoded']]),
+        bodyValue('request.formAll', body, [['content-type', 'multipart/form-data; boundary=b']]),
+      ];
+    },
+    near: {
+      ...MULTIPART,
+      zeros: repeated('\0'),
+      parts: repeated('--b\r\ncontent-disposition: form-data; name=a\r\n\r\nz\r\n'),
+      'escapes in a form': repeated('%41&+'),
     },
   },
   {

@@ -9,6 +9,6 @@ export { fetchSnippet } from './fetch-snippet.ts';
 export { har, harEntry, HAR_BEGIN, HAR_END } from './har.ts';
 export type { Har, HarEntry, HarPair } from './har.ts';
 export { shellQuote } from './shell-quote.ts';
-export { multipartBoundary, parseMultipart } from './multipart.ts';
+export { multipartBoundary, parseMultipart, partHeaders, partNames, splitMultipart } from './multipart.ts';
 export type { MultipartItem } from './multipart.ts';
 export type { Snippet, SnippetOptions } from './snippet.ts';

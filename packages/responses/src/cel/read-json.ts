@@ -12,8 +12,8 @@ const WORD = /true|false|null/y;
 const WORDS: Readonly<Record<string, boolean | null>> = { true: true, false: false, null: null };
 
 // What a document charges in addition to its length: for a value, for the name of a member, and for a string with escapes.
-const VALUE_UNITS = 25;
-const MEMBER_UNITS = 50;
+const VALUE_UNITS = 12;
+const MEMBER_UNITS = 30;
 const ESCAPED_UNITS = 20;
 const ESCAPED_CHARACTERS_PER_UNIT = 2;
 
