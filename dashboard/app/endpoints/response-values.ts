@@ -170,7 +170,7 @@ export const toHeaders = (rows: readonly RowValues[], saved: unknown): readonly 
   });
 
 /** Returns the text of a text area with what a text area cannot keep of the saved text. */
-export const savedText = (text: string, saved: unknown): string =>
+const savedText = (text: string, saved: unknown): string =>
   typeof saved === 'string' ? restoreLines(text, saved) : text;
 
 /** Like `savedText`. Returns the saved expression if it differs only in the white space around it. */

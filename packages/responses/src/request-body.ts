@@ -117,7 +117,9 @@ export class RequestBody {
   /** A body with an unknown content coding is read as it was sent. */
   #decode(): Uint8Array | string {
     const max = LIMITS.expressionTextLengthMax;
-    const codings = contentCodings(this.#facts.header('content-encoding').map((value) => ['content-encoding', value]));
+    const values = this.#facts.header('content-encoding');
+    if (values.length === 0) return this.#sent;
+    const codings = contentCodings(values.map((value) => ['content-encoding', value]));
     if (codings.length > 0 && this.#sent.length > max) return TOO_LARGE;
     let count = 0;
     const content = decodeContent(codings, this.#sent, max, (bytes) => (count += bytes));

@@ -32,7 +32,7 @@ const DECODERS: Readonly<Record<string, Decompress>> = {
 /** More codings are not used in practice, and each one could be a decompression bomb. */
 const CODINGS_MAX = 2;
 
-export type DecodedContent =
+type DecodedContent =
   | { readonly kind: 'decoded'; readonly bytes: Uint8Array }
   /** There are too many codings, or an unknown one. */
   | { readonly kind: 'unknown' }

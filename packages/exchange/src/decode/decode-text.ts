@@ -6,17 +6,22 @@ const MARKS: readonly (readonly [encoding: string, mark: Buffer])[] = [
   ['utf-16be', Buffer.from([0xfe, 0xff])],
   ['utf-16le', Buffer.from([0xff, 0xfe])],
 ];
-/** Bytes that are not ASCII are not allowed in this charset, but many programs send UTF-8 in it. */
-const ASCII = /^(?:us-)?ascii$/i;
+const FIRST_MARK_BYTE = 0xef;
+
+const startsWith = (bytes: Uint8Array, mark: Buffer): boolean => mark.equals(bytes.subarray(0, mark.length));
+
+/** Bytes that are not ASCII are not allowed in the charset `us-ascii`, but many programs send UTF-8 in it. */
+const UTF_8 = /^(?:utf-?8|(?:us-)?ascii)$/i;
 const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*(?:"([^"]*)"|([^\s;"]+))/i;
 
 /** Returns the encoding of text with this content type: `utf-8` if it names none, or one that is not known. */
 export const textEncoding = (bytes: Uint8Array, contentType: string): string => {
-  const marked = MARKS.find(([, mark]) => mark.equals(bytes.subarray(0, mark.length)));
+  const marked = (bytes[0] ?? 0) < FIRST_MARK_BYTE ? undefined : MARKS.find(([, mark]) => startsWith(bytes, mark));
   if (marked !== undefined) return marked[0];
+  if (!contentType.includes(';')) return 'utf-8';
   const [, quoted, token = 'utf-8'] = CHARSET.exec(contentType) ?? [];
   const charset = (quoted ?? token).trim();
-  if (ASCII.test(charset)) return 'utf-8';
+  if (UTF_8.test(charset)) return 'utf-8';
   try {
     return new TextDecoder(charset).encoding;
   } catch {
@@ -24,10 +29,14 @@ export const textEncoding = (bytes: Uint8Array, contentType: string): string => 
   }
 };
 
+const withoutMark = (bytes: Uint8Array, encoding: string): Uint8Array => {
+  const mark = MARKS.find(([name]) => name === encoding)?.[1];
+  return mark !== undefined && startsWith(bytes, mark) ? bytes.subarray(mark.length) : bytes;
+};
+
 /** Returns the text without its byte order mark, or undefined if the bytes do not match the encoding. */
 export const decodeText = (bytes: Uint8Array, encoding: string): string | undefined => {
-  const [mark] = MARKS.flatMap(([name, one]) => (name === encoding ? [one] : []));
-  const text = mark?.equals(bytes.subarray(0, mark.length)) === true ? bytes.subarray(mark.length) : bytes;
+  const text = (bytes[0] ?? 0) < FIRST_MARK_BYTE ? bytes : withoutMark(bytes, encoding);
   if (encoding === 'utf-8')
     return isUtf8(text) ? Buffer.from(text.buffer, text.byteOffset, text.length).toString() : undefined;
   try {

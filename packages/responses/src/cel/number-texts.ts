@@ -3,13 +3,15 @@ import type { CelList, CelMap } from '@bufbuild/cel';
 /** How numbers of JSON were written, by their key or index. An integer that `String()` writes in the same way has no text. */
 export type NumberTexts = Map<unknown, string>;
 
-const TEXTS = new WeakMap<CelList | CelMap, NumberTexts>();
+const TEXTS = Symbol('the texts of numbers');
+
+type Container = (CelList | CelMap) & { [TEXTS]?: NumberTexts };
 
 /** A number has no other properties in CEL, so its text is kept beside the list or map that contains it. */
-export const numberTexts = (container: CelList | CelMap): NumberTexts | undefined => TEXTS.get(container);
+export const numberTexts = (container: Container): NumberTexts | undefined => container[TEXTS];
 
-export const keepNumberTexts = <C extends CelList | CelMap>(container: C, texts: NumberTexts | undefined): C => {
-  if (texts !== undefined && texts.size > 0) TEXTS.set(container, texts);
+export const keepNumberTexts = <C extends Container>(container: C, texts: NumberTexts | undefined): C => {
+  if (texts !== undefined && texts.size > 0) container[TEXTS] = texts;
   return container;
 };
 

@@ -96,7 +96,7 @@ class JsonReader {
     const number = this.#skip(NUMBER);
     if (number === null) throw new Fault(NOT_JSON);
     const value = jsonNumber(number);
-    if (typeof value === 'number' || number[0] === '-0') [this.#written] = number;
+    if (typeof value === 'number' ? String(value) !== number[0] : number[0] === '-0') [this.#written] = number;
     return value;
   }
 

@@ -1,5 +1,5 @@
 /** A time, as clocks in a time zone show it. */
-export interface LocalTime {
+interface LocalTime {
   /** Its fields in UTC are those of the clocks. */
   readonly date: Date;
   readonly nanos: number;
