@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import { brokeOff, EgressError, exchangeError, tooManyLines } from './egress-error.ts';
 import { GatheredBytes } from './gathered-bytes.ts';
 import { areValidLines, decodeLines } from './headers.ts';
-import type { SocketWatch } from './socket-watch.ts';
+import type { SocketWatch, WatchedConnection } from './socket-watch.ts';
 
 /** An upstream response. Headers and trailers are latin1, in wire order and case. */
 export interface UpstreamResponse {
@@ -49,6 +49,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   readonly #sockets: SocketWatch;
   readonly #events: ExchangeEvents;
   #controller: Controller | undefined;
+  #connection: WatchedConnection | undefined;
   #body: Readable | undefined;
   readonly #small = new GatheredBytes();
   #hasSmall = false;
@@ -80,7 +81,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Controller, status: number, _headers: unknown, statusText = ''): void {
-    this.#sockets.progressed();
+    this.#connection = this.#sockets.reading;
+    this.#connection?.progressed();
     // 103 Early Hints and similar. undici itself rejects 100 and 101, which no request asked for.
     if (status >= 100 && status < 200) return;
     const headers = headerPairs(controller.rawHeaders);
@@ -118,7 +120,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
-    this.#sockets.progressed(chunk);
+    this.#connection?.progressed(chunk);
     if (chunk.length >= CHUNK_BYTES_MIN) {
       this.#pushSmall(controller);
       this.#push(controller, chunk);
@@ -144,6 +146,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(controller: Controller): void {
     this.#pushSmall(controller);
+    this.#connection?.responded();
     const reset = this.#sockets.failing;
     if (reset) {
       this.#body?.destroy(exchangeError(reset, true));

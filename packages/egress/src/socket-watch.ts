@@ -16,14 +16,59 @@ const countLines = (bytes: Uint8Array, from: number): number => {
   return lines;
 };
 
-/** The bytes of one connection that the parser keeps: lines of an unfinished head or unfinished trailers. */
-interface Unfinished {
-  /** The number of lines in earlier reads. */
-  lines: number;
-  lastRead: Uint8Array;
-  /** The index in `lastRead` at which counting starts: after the last piece of a body, or 0 if there is none. */
-  from: number;
+/** What undici's errors and events do not report about one connection. */
+export class WatchedConnection {
+  readonly #socket: Socket;
+  /** Lines of an unfinished head or unfinished trailers in earlier reads. The parser keeps them. */
+  #lines = 0;
+  #lastRead: Uint8Array = NOTHING;
+  /** The index in `#lastRead` at which counting starts: after the last piece of a body, or 0 if there is none. */
+  #from = 0;
+  #canSend = true;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /** Called if a write has failed. What the upstream sent before that can still be read. */
+  broken(): void {
+    this.#canSend = false;
+  }
+
+  /**
+   * Called by a handler for each head and for each piece of a body. A piece is a view into the last read, because undici calls
+   * handlers while it is parsing that read.
+   */
+  progressed(piece?: Uint8Array): void {
+    this.#lines = 0;
+    if (piece) this.#from = Math.max(0, piece.byteOffset + piece.length - this.#lastRead.byteOffset);
+  }
+
+  /**
+   * Called by a handler at the end of a response. Closes the connection if it is broken, or if much of the request is still unsent,
+   * because a next request would wait behind it. undici itself closes a connection only if the upstream asks for it.
+   */
+  responded(): void {
+    const { writableLength, writableHighWaterMark } = this.#socket;
+    if (!this.#canSend || writableLength > writableHighWaterMark) this.#socket.destroy();
+  }
+
+  /** Returns the next bytes for the parser, or null if there are none, or if the parser would keep too many lines. */
+  read(bytes: () => Buffer | null): Buffer | null {
+    this.#lines += countLines(this.#lastRead, this.#from);
+    this.#lastRead = NOTHING;
+    if (this.#lines > UNFINISHED_LINES_MAX) {
+      this.#socket.destroy(tooManyLines());
+      return null;
+    }
+    const data = bytes();
+    this.#lastRead = data ?? NOTHING;
+    this.#from = 0;
+    return data;
+  }
 }
+
+type Written = (error?: Error | null) => void;
 
 /**
  * Records what undici's errors and events do not report: the socket of an error, whether a response without a length "ended"
@@ -33,8 +78,7 @@ interface Unfinished {
 export class SocketWatch {
   readonly #failed = new WeakMap<Error, Socket>();
   #failing: Error | undefined;
-  /** The unfinished head or trailers on the most recently read connection. */
-  #unfinished: Unfinished | undefined;
+  #reading: WatchedConnection | undefined;
 
   /** Returns the number of bytes read from the socket that failed with `error`, or 0 if no socket did. */
   bytesReadBefore(error: Error): number {
@@ -46,49 +90,63 @@ export class SocketWatch {
     return this.#failing;
   }
 
-  /**
-   * Called by a handler for each head and for each piece of a body. A piece is a view into the last read, because undici calls
-   * handlers while it is parsing that read.
-   */
-  progressed(piece?: Uint8Array): void {
-    const unfinished = this.#unfinished;
-    if (unfinished === undefined) return;
-    unfinished.lines = 0;
-    if (piece) unfinished.from = Math.max(0, piece.byteOffset + piece.length - unfinished.lastRead.byteOffset);
+  /** The most recently read connection. While undici is parsing, the connection whose bytes it parses. */
+  get reading(): WatchedConnection | undefined {
+    return this.#reading;
   }
 
   /** Calls `handOver`, which attaches undici's listeners, so that they run between the two listeners of this class. */
   watch(socket: Socket, handOver: () => void): void {
+    const connection = new WatchedConnection(socket);
     socket.on('error', (error: Error) => {
       this.#failed.set(error, socket);
       this.#failing = error;
     });
-    this.#countLines(socket);
+    this.#watchReads(socket, connection);
+    this.#watchWrites(socket, connection);
     handOver();
     socket.on('error', () => {
       this.#failing = undefined;
     });
   }
 
-  /**
-   * Counts lines and destroys the connection if an unfinished head or unfinished trailers have too many. Replaces `read`, because
-   * undici reads sockets only through `read`, and reads once more after each read that it has parsed.
-   */
-  #countLines(socket: Socket): void {
+  /** Replaces `read`, because undici reads sockets only through `read`, and reads once more after each read that it has parsed. */
+  #watchReads(socket: Socket, connection: WatchedConnection): void {
     const read = socket.read.bind(socket) as (bytes?: number) => Buffer | null;
-    const unfinished: Unfinished = { lines: 0, lastRead: NOTHING, from: 0 };
     socket.read = (bytes?: number): Buffer | null => {
-      this.#unfinished = unfinished;
-      unfinished.lines += countLines(unfinished.lastRead, unfinished.from);
-      unfinished.lastRead = NOTHING;
-      if (unfinished.lines > UNFINISHED_LINES_MAX) {
-        socket.destroy(tooManyLines());
-        return null;
-      }
-      const data = read(bytes);
-      unfinished.lastRead = data ?? NOTHING;
-      unfinished.from = 0;
-      return data;
+      this.#reading = connection;
+      return connection.read(() => read(bytes));
     };
+  }
+
+  /**
+   * Reports a failed write only when everything that the upstream sent has been read, because an upstream may respond before it has
+   * received the whole request, and then close the connection (RFC 9112 section 9.5). A socket that learns of a failed write drops
+   * what is still to be read.
+   */
+  #watchWrites(socket: Socket, connection: WatchedConnection): void {
+    const afterReading =
+      (written: Written): Written =>
+      (error) => {
+        if (!error || socket.destroyed) {
+          written(error);
+          return;
+        }
+        connection.broken();
+        // EPIPE means that the upstream ended the connection properly before it reset it. After any other error, a response without
+        // a length may be incomplete.
+        const isEnd = 'code' in error && error.code === 'EPIPE';
+        socket.prependOnceListener('end', () => {
+          if (!isEnd) this.#failing = error;
+        });
+        socket.once('end', () => {
+          this.#failing = undefined;
+          written(error);
+        });
+      };
+    const write = socket._write.bind(socket);
+    socket._write = (chunk, encoding, written) => write(chunk, encoding, afterReading(written));
+    const writev = socket._writev?.bind(socket);
+    if (writev) socket._writev = (chunks, written) => writev(chunks, afterReading(written));
   }
 }
