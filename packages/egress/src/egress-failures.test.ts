@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { connectError } from './egress-error.ts';
-import { rawResponse, askAndIdle, cleanUp, egressWith, get, resolving, upstreamWith } from './egress.testing.ts';
+import { cleanUp, egressWith, get, resolving, upstreamWith } from './egress.testing.ts';
 import type { Script } from './raw-upstream.testing.ts';
 
 describe('a bad upstream', () => {
@@ -215,41 +215,5 @@ describe('a bad upstream', () => {
       code: 'upstream_unreachable',
       message: 'The host name in http://nowhere.test does not exist.',
     });
-  });
-});
-
-describe('on an idle connection that the upstream closes while the next request is written', () => {
-  /** Responds to the first request on each connection. Resets the connection when a second request arrives on it. */
-  const closesWhenReused = (): Script => {
-    const used = new WeakSet();
-    return (socket) => {
-      if (used.has(socket)) socket.resetAndDestroy();
-      else socket.write(rawResponse('ok'));
-      used.add(socket);
-    };
-  };
-
-  test.each(['GET', 'PUT', 'DELETE'] as const)('%s is sent a second time', async (method) => {
-    const upstream = await upstreamWith(closesWhenReused());
-    const egress = egressWith();
-    await askAndIdle(egress, upstream);
-    await buffer((await egress.request(get(upstream.port, { method }))).body);
-    expect(upstream.connections()).toBe(2);
-  });
-
-  test.each(['POST', 'PATCH'] as const)('%s is not sent again, because it may have had an effect', async (method) => {
-    const upstream = await upstreamWith(closesWhenReused());
-    const egress = egressWith();
-    await askAndIdle(egress, upstream);
-    await expect(egress.request(get(upstream.port, { method }))).rejects.toMatchObject({
-      code: 'upstream_unreachable',
-    });
-    expect(upstream.received().match(/ \/a HTTP/g)).toHaveLength(2);
-  });
-
-  test('a reset of a new connection is not retried', async () => {
-    const upstream = await upstreamWith((socket) => socket.resetAndDestroy());
-    await expect(egressWith().request(get(upstream.port))).rejects.toMatchObject({ code: 'upstream_unreachable' });
-    expect(upstream.connections()).toBe(1);
   });
 });

@@ -39,8 +39,12 @@ export const get = (port: number, more: Partial<UpstreamRequest> = {}): Upstream
  * Sends a request and waits until its connection is idle. undici reuses a connection only one turn of the event loop after its
  * response.
  */
-export const askAndIdle = async (egress: Egress, upstream: RawUpstream): Promise<void> => {
-  await buffer((await egress.request(get(upstream.port))).body);
+export const askAndIdle = async (
+  egress: Egress,
+  upstream: RawUpstream,
+  more: Partial<UpstreamRequest> = {},
+): Promise<void> => {
+  await buffer((await egress.request(get(upstream.port, more))).body);
   await nextTurn();
   await nextTurn();
 };

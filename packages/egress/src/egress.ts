@@ -56,9 +56,9 @@ export interface UpstreamRequest {
 
 export interface Egress {
   /**
-   * Sends the request and resolves with the response head. Does not follow redirects and ignores the environment's proxies. Repeats
-   * a GET, HEAD, PUT or DELETE once if its idle connection turns out to be closed (RFC 9112 section 9.3.1), and never repeats anything
-   * else. Rejects with an `EgressError`, or with the signal's reason when it aborts.
+   * Sends the request and resolves with the response head. Does not follow redirects and ignores the environment's proxies. If an idle
+   * connection turns out to be closed, repeats a GET, HEAD, PUT or DELETE once, on a new connection (RFC 9112 section 9.3.1). Repeats any
+   * other request only if no part of it was sent. Rejects with an `EgressError`, or with the signal's reason when it aborts.
    */
   request(request: UpstreamRequest): Promise<UpstreamResponse>;
   /** Cuts all connections. Wait for running requests before calling this. */
@@ -67,8 +67,8 @@ export interface Egress {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /**
- * The maximum number of connections per origin and namespace, separately for requests with and without `serviceRef`. Other requests
- * wait for a free connection until they time out.
+ * The maximum number of connections per origin and namespace, separately for each `Reuse`, and for requests with and without
+ * `serviceRef`. Other requests wait for a free connection until they time out.
  */
 const CONNECTIONS_PER_ORIGIN_MAX = 256;
 /** Of all namespaces. More than a gateway's requests in progress, of which a namespace can have only a share. */
@@ -78,6 +78,16 @@ const ORIGINS_MAX = 40_000;
  * all of its connections.
  */
 const KEEP_ALIVE_MS_MAX = 15_000;
+/**
+ * Which connections a request may use. An idle connection may be closed at any time, also by a device that does not report it, and only
+ * an idempotent request can then be repeated. `recent` are connections that were idle for less than a second.
+ */
+type Reuse = 'any' | 'recent' | 'none';
+const REUSE_OPTIONS: Readonly<Record<Reuse, Pool.Options>> = {
+  any: { keepAliveMaxTimeout: KEEP_ALIVE_MS_MAX },
+  recent: { keepAliveTimeout: 1_000, keepAliveMaxTimeout: 1_000 },
+  none: { pipelining: 0 },
+};
 const IDEMPOTENT: ReadonlySet<string> = new Set<RequestMethod>(['GET', 'HEAD', 'PUT', 'DELETE']);
 
 /** The minimum time between log messages for the same failure. */
@@ -105,6 +115,7 @@ const originFor = ({ origin }: URL, namespace = ''): string =>
 interface AgentOptions extends EgressOptions {
   readonly refused: RefusedTargets;
   readonly viaService: boolean;
+  readonly reuse: Reuse;
   readonly lookups: FairLookups;
   readonly sockets: SocketWatch;
 }
@@ -125,7 +136,7 @@ const createAgent = (options: AgentOptions): Agent => {
   const limits = {
     allowH2: false,
     connections: CONNECTIONS_PER_ORIGIN_MAX,
-    keepAliveMaxTimeout: KEEP_ALIVE_MS_MAX,
+    ...REUSE_OPTIONS[options.reuse],
     maxHeaderSize: LIMITS.upstreamHeadBytesMax,
     // `request` uses its own, exact timer until the head has arrived.
     headersTimeout: 0,
@@ -143,14 +154,17 @@ const createAgent = (options: AgentOptions): Agent => {
 /** Creates a client for upstreams under one address policy. Connections are kept alive per origin. */
 export const createEgress = (options: EgressOptions): Egress => {
   const sockets = new SocketWatch();
-  // A connection for `serviceRef` must not serve a request without `serviceRef`, so there are two agents, each with its own
-  // connections.
   const refused = options.refused ?? new RefusedTargets([]);
   const lookups = new FairLookups(options.lookup ?? lookupAll, options.probe ?? probeName);
-  const direct = createAgent({ ...options, refused, lookups, sockets, viaService: false });
-  const service = createAgent({ ...options, refused, lookups, sockets, viaService: true });
+  const createAgents = (viaService: boolean): Readonly<Record<Reuse, Agent>> => {
+    const create = (reuse: Reuse) => createAgent({ ...options, refused, lookups, sockets, viaService, reuse });
+    return { any: create('any'), recent: create('recent'), none: create('none') };
+  };
+  // A connection for `serviceRef` must not serve a request without `serviceRef`, so each has its own agents with their own connections.
+  const direct = createAgents(false);
+  const service = createAgents(true);
 
-  const send = (request: UpstreamRequest, mayRepeat: boolean, deadline: number): Promise<UpstreamResponse> => {
+  const send = (request: UpstreamRequest, reuse: Reuse, deadline: number): Promise<UpstreamResponse> => {
     const { parsed, target } = splitUpstreamUrl(request.url);
     return new Promise<UpstreamResponse>((resolve, reject) => {
       const { signal } = request;
@@ -161,10 +175,11 @@ export const createEgress = (options: EgressOptions): Egress => {
           response.body.once('close', () => signal?.removeEventListener('abort', cancel));
           resolve(response);
         },
-        failed: (error, stale) => {
+        failed: (error, cause) => {
           settle();
           signal?.removeEventListener('abort', cancel);
-          if (stale && mayRepeat) resolve(send(request, false, deadline));
+          const mayRepeat = cause === 'unsent' || (cause === 'stale' && IDEMPOTENT.has(request.method));
+          if (mayRepeat && reuse !== 'none') resolve(send(request, 'none', deadline));
           else reject(error);
         },
       });
@@ -180,7 +195,7 @@ export const createEgress = (options: EgressOptions): Egress => {
       );
       signal?.addEventListener('abort', cancel, { once: true });
       try {
-        (request.viaService ? service : direct).dispatch(
+        (request.viaService ? service : direct)[reuse].dispatch(
           {
             origin: originFor(parsed, request.namespace),
             path: target,
@@ -203,10 +218,11 @@ export const createEgress = (options: EgressOptions): Egress => {
       const url = new URL(request.url);
       const reason = checkUpstreamUrl(url, options.policy, request) ?? refused.check(urlTarget(url));
       if (reason !== undefined) throw new EgressError('upstream_blocked', `Not connected: ${reason}.`);
-      return send(request, IDEMPOTENT.has(request.method), performance.now() + request.timeoutMs);
+      const reuse = IDEMPOTENT.has(request.method) ? 'any' : 'recent';
+      return send(request, reuse, performance.now() + request.timeoutMs);
     },
     close: async () => {
-      await Promise.all([direct.destroy(), service.destroy()]);
+      await Promise.all([direct, service].flatMap(Object.values).map((agent: Agent) => agent.destroy()));
     },
   };
 };

@@ -26,9 +26,9 @@ export interface ExchangeEvents {
   responded(response: UpstreamResponse): void;
   /**
    * Called instead of `responded`. `stale` means that a reused connection was closed before the upstream sent any part of the
-   * response.
+   * response, and `unsent` that this happened before any part of the request was sent.
    */
-  failed(error: EgressError, stale: boolean): void;
+  failed(error: EgressError, cause: 'stale' | 'unsent' | 'other'): void;
 }
 
 /** The number of bytes buffered per response before the upstream is slowed down. */
@@ -175,7 +175,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
     if (this.#settled) return;
     this.#settled = true;
-    const stale = !this.#responseBegan && brokeOff(error) && this.#sockets.bytesReadBefore(error) > 0;
-    this.#events.failed(exchangeError(error, false), stale);
+    const isStale = !this.#responseBegan && brokeOff(error) && this.#sockets.bytesReadBefore(error) > 0;
+    const cause = !isStale ? 'other' : this.#controller === undefined ? 'unsent' : 'stale';
+    this.#events.failed(exchangeError(error, false), cause);
   }
 }
