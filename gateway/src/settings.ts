@@ -121,7 +121,12 @@ export const gatewaySettings = z.object({
       responseStallTimeoutMs: timeout
         .default(LIMITS.responseStallTimeoutMs)
         .describe(
-          'How long a caller may go without reading from its response before it is disconnected. After a disconnect, the log gets the part of the response that arrives within this time.',
+          'How long a caller may go without reading from its response before it is disconnected. After a disconnect, the gateway waits this long for an upstream’s response to begin.',
+        ),
+      disconnectedReadMs: milliseconds
+        .default(LIMITS.disconnectedReadMs)
+        .describe(
+          'How long an upstream’s response that has begun is read for the log after its caller has disconnected. Then the gateway ends the request to the upstream, and the outcome is caller_gone. Event streams and NDJSON end when the caller disconnects.',
         ),
       exchangeTimeoutMs: timeout
         .max(LIMITS.exchangeTimeoutMsMax)

@@ -120,6 +120,7 @@ const OUTCOMES: Partial<Readonly<Record<SharedExchange['outcome'], string>>> = {
   upstream_failed: 'The upstream did not return a complete response.',
   upstream_timeout: 'The upstream did not complete its response in time.',
   exchange_timeout: 'The gateway ended the exchange, because it took too long.',
+  caller_gone: 'The caller disconnected before the response was complete.',
   response_unknown: 'No response was recorded.',
 };
 

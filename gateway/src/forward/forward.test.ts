@@ -46,7 +46,7 @@ beforeAll(async () => {
   stand = await startTestGateway({
     settings: {
       egress: { allowPrivate: true },
-      limits: { responseCaptureBytes: CAPTURE_MAX, responseStallTimeoutMs: 1_000 },
+      limits: { responseCaptureBytes: CAPTURE_MAX, disconnectedReadMs: 1_000 },
     },
     objects: [
       ...BASIC_OBJECTS,

@@ -15,9 +15,10 @@ import { ExchangeTimeout, mockInTime } from '../request/exchange-timeout.ts';
 import { requestExpressions } from '../request/expressions.ts';
 import { failureProblem } from '../request/problem.ts';
 import type { Fallback, ForwardEndpoint, Mock, MockSource } from '../request/route.ts';
+import { CallerGone, endWithoutCaller, type WaitWithoutCaller } from './caller-gone.ts';
 import { Capture } from './capture.ts';
 import { discard } from './discard.ts';
-import { relayBody, type RelayEnd } from './relay-body.ts';
+import { relayBody } from './relay-body.ts';
 import { acceptsTrailers, frameResponse, passableTrailers, upstreamHeaders, type Framing } from './upstream-headers.ts';
 
 /** The span for a call to an upstream. */
@@ -35,12 +36,11 @@ export interface ForwardOptions {
   /** The request's span, or undefined if tracing is off. */
   readonly span?: { upstream(url: string): UpstreamSpan } | undefined;
   readonly captureBytesMax: number;
-  /** How long to keep reading the response for the log after the caller has disconnected. */
-  readonly readMsMax: number;
+  readonly withoutCaller: WaitWithoutCaller;
 }
 
 interface Failure {
-  readonly code: UpstreamFailureCode | ExchangeTimeout['code'];
+  readonly code: UpstreamFailureCode | ExchangeTimeout['code'] | CallerGone['code'];
   readonly message: string;
 }
 
@@ -51,13 +51,12 @@ const REASONS: Readonly<Record<Failure['code'], FallbackReason | undefined>> = {
   upstream_timeout: 'Timeout',
   upstream_invalid: 'InvalidAnswer',
   exchange_timeout: undefined,
+  caller_gone: undefined,
 };
 const SERVER_ERROR_MIN = 500;
 
-const CUT_SHORT = 'The caller disconnected, and the gateway did not read the rest of the response.';
-
 const toFailure = (error: unknown): Failure =>
-  error instanceof EgressError || error instanceof ExchangeTimeout
+  error instanceof EgressError || error instanceof ExchangeTimeout || error instanceof CallerGone
     ? error
     : { code: 'upstream_invalid', message: errorMessage(error) };
 
@@ -79,6 +78,7 @@ export const forward = async (
   const relay = new Relay(accepted, { upstreamUrl, fallback: endpoint.fallback, span }, options);
   const headers = upstreamHeaders(head, exchange.connection.peerAddress, endpoint.credential?.secretHeaders);
   const ending = new AbortController();
+  const withoutCaller = endWithoutCaller(exchange, ending, options.withoutCaller);
   const timer = setTimeout(() => {
     ending.abort(new ExchangeTimeout(exchange));
     // If the response has begun, its caller may be reading it too slowly.
@@ -98,9 +98,11 @@ export const forward = async (
         signal: ending.signal,
       })
       .catch(toFailure);
+    if (!('code' in response)) withoutCaller.responded(response.headers);
     return await ('code' in response ? relay.fail(response) : relay.pass(response));
   } finally {
     clearTimeout(timer);
+    withoutCaller.stop();
   }
 };
 
@@ -126,18 +128,30 @@ class Relay {
 
   /**
    * Responds when the upstream sends no response, or one that cannot be passed on: with the fallback, or with 502 or 504. The 502 or
-   * 504 is stored and counted like any other response.
+   * 504 is stored and counted like any other response. Without a caller, there is no response.
    */
-  async fail({ code, message }: Failure): Promise<Mock | undefined> {
+  async fail(failure: Failure): Promise<Mock | undefined> {
     const { exchange } = this.#accepted;
+    const { code, message } = failure;
     this.#call.span?.end({ error: code });
     const reason = REASONS[code];
     const fallback = reason === undefined ? undefined : this.#fallbackOn(reason);
     if (fallback !== undefined) return this.#fallBack(fallback, message);
+    if (code === 'caller_gone' || (exchange.isGone && code !== 'exchange_timeout')) {
+      await this.#record({
+        outcome: 'caller_gone',
+        status: 0,
+        headers: [],
+        body: new Uint8Array(),
+        bodyBytes: 0,
+        upstreamError: message,
+      });
+      return undefined;
+    }
     const { status, headers, body } = failureProblem(code, message);
     const dated: HeaderPair[] = [...headers, ['date', exchange.date()]];
     await this.#record({
-      outcome: failureOutcome({ code }),
+      outcome: this.#outcome(failure),
       status,
       headers: dated,
       body,
@@ -182,25 +196,25 @@ class Relay {
     framing: Framing,
   ): Promise<{ readonly end: RelayEnd; readonly recorded: Promise<void> }> {
     const { exchange, head, route } = this.#accepted;
-    const { budget, captureBytesMax, readMsMax } = this.#options;
+    const { budget, captureBytesMax } = this.#options;
     using capture = new Capture(captureBytesMax, budget, route.account.namespace);
     const end = await relayBody(response, exchange, {
       capture,
       contentLength: head.method === 'HEAD' ? 0 : framing.contentLength,
       readBytesMax: captureBytesMax,
-      readMsMax,
     });
     const failure = end.error === undefined ? undefined : toFailure(end.error);
     this.#call.span?.end({ status: response.status, error: failure?.code });
+    const outcome = failure === undefined ? 'forwarded' : this.#outcome(failure);
     const recorded = this.#record({
-      outcome: failure === undefined ? 'forwarded' : failureOutcome(failure),
+      outcome,
       status: response.status,
       headers: framing.headers,
       trailers: response.trailers(),
       body: capture.bytes(),
       bodyBytes: capture.totalBytes,
-      isTruncated: capture.isTruncated || end.isCutShort,
-      upstreamError: failure?.message ?? (end.isCutShort ? CUT_SHORT : ''),
+      isTruncated: capture.isTruncated || outcome === 'caller_gone',
+      upstreamError: failure?.message ?? '',
     });
     return { end, recorded };
   }
@@ -245,9 +259,11 @@ class Relay {
       }),
     );
   }
-}
 
-const failureOutcome = ({
-  code,
-}: Pick<Failure, 'code'>): 'upstream_timeout' | 'exchange_timeout' | 'upstream_failed' =>
-  code === 'upstream_timeout' || code === 'exchange_timeout' ? code : 'upstream_failed';
+  /** A caller that is gone got no response, whatever its upstream did afterwards. */
+  #outcome({ code }: Failure): 'upstream_timeout' | 'exchange_timeout' | 'upstream_failed' | 'caller_gone' {
+    if (code === 'exchange_timeout') return code;
+    if (this.#accepted.exchange.isGone) return 'caller_gone';
+    return code === 'upstream_timeout' ? code : 'upstream_failed';
+  }
+}

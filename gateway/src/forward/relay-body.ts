@@ -1,5 +1,6 @@
 import type { UpstreamResponse } from '@standin/egress';
 import type { Exchange } from '../request/exchange.ts';
+import { CallerGone } from './caller-gone.ts';
 import type { Capture } from './capture.ts';
 
 export interface RelayOptions {
@@ -8,20 +9,13 @@ export interface RelayOptions {
   readonly contentLength: number | undefined;
   /** After the caller has disconnected, the response is read for the log until this many bytes of it have arrived in total. */
   readonly readBytesMax: number;
-  /**
-   * How much longer the response is read after the caller has disconnected, in milliseconds. Without this limit, reading a response
-   * that sends a byte now and then would never end.
-   */
-  readonly readMsMax: number;
 }
 
 export interface RelayEnd {
   /** The bytes that complete the response for the caller, to be sent after the response is recorded. */
   readonly heldBack: Uint8Array | undefined;
-  /** Set if the upstream stopped before the end of its response. The caller must not mistake the response for a complete one. */
+  /** Set if the response was not read to its end. The caller must not mistake it for a complete one. */
   readonly error: unknown;
-  /** Whether the caller closed the connection and the rest of the response was not read. */
-  readonly isCutShort: boolean;
 }
 
 /**
@@ -31,18 +25,16 @@ export interface RelayEnd {
 export const relayBody = async (
   response: UpstreamResponse,
   exchange: Exchange,
-  { capture, contentLength, readBytesMax, readMsMax }: RelayOptions,
+  { capture, contentLength, readBytesMax }: RelayOptions,
 ): Promise<RelayEnd> => {
   let heldBack: Uint8Array | undefined;
-  let goneMs: number | undefined;
   if (response.body.readableLength === 0 && contentLength !== 0) exchange.flushHead();
   try {
     for await (const chunk of response.body as AsyncIterable<Buffer>) {
       capture.add(chunk);
       if (exchange.isGone) {
-        goneMs ??= performance.now();
-        const isEnough = capture.totalBytes >= readBytesMax || performance.now() - goneMs >= readMsMax;
-        if (isEnough) return { heldBack, error: undefined, isCutShort: true };
+        const isComplete = contentLength !== undefined && capture.totalBytes >= contentLength;
+        if (capture.totalBytes >= readBytesMax && !isComplete) return { heldBack, error: new CallerGone() };
       } else if (contentLength !== undefined && capture.totalBytes >= contentLength) {
         heldBack = chunk;
       } else if (!exchange.write(chunk)) {
@@ -50,7 +42,7 @@ export const relayBody = async (
       }
     }
   } catch (error) {
-    return { heldBack, error, isCutShort: false };
+    return { heldBack, error };
   }
-  return { heldBack, error: undefined, isCutShort: false };
+  return { heldBack, error: undefined };
 };

@@ -61,7 +61,7 @@ export const buildRow = (accepted: Accepted, response: RecordedResponse, version
     requestTrailers: accepted.trailers,
     requestBody: accepted.body,
     status: response.status,
-    responseHeaders: version === 1 ? [] : exchange.responseHeaders(response.headers),
+    responseHeaders: response.status === 0 ? [] : exchange.responseHeaders(response.headers),
     responseTrailers: response.trailers,
     responseBody: hasContent ? response.body : NOTHING,
     responseBodyBytes: hasContent ? response.bodyBytes : 0,

@@ -16,9 +16,11 @@ export const LIMITS = {
   requestTimeoutMs: 30_000,
   /**
    * If a client does not read its response for this long, the gateway cuts the connection. After a client has disconnected, the
-   * gateway reads the upstream's response for up to this long, so that the log contains it.
+   * gateway waits this long for the upstream's response to begin, because ending the request could end its effect.
    */
   responseStallTimeoutMs: 30_000,
+  /** After a client has disconnected, the gateway reads the upstream's response for this long, so that the log contains it. */
+  disconnectedReadMs: 5_000,
   /**
    * From the arrival of a request's head to the end of its response. Without this limit, an upstream or a caller could keep a request
    * running forever, and with it the Purges of its project.

@@ -7,7 +7,7 @@ export const OUTCOMES = [
   'mocked',
   /** A template of the mock could not be rendered (500). `templateError` is the reason. */
   'template_failed',
-  /** The response is the upstream's. It was read to its end, or, if the caller disconnected, up to a limit. */
+  /** The response is the upstream's. It was read to its end. */
   'forwarded',
   /** The upstream failed, and the endpoint's fallback responded. `upstreamError` is the reason. */
   'fallback',
@@ -23,6 +23,11 @@ export const OUTCOMES = [
    * response.
    */
   'exchange_timeout',
+  /**
+   * The caller disconnected, and the upstream's response was not read to its end. The status is 0 if it had not begun.
+   * `upstreamError` has the details.
+   */
+  'caller_gone',
   /** The request was accepted and may have been sent upstream, but the process ended before it recorded a response. */
   'response_unknown',
 ] as const;

@@ -23,6 +23,7 @@ const OUTCOME_VALUES = [
   'upstream_failed',
   'upstream_timeout',
   'exchange_timeout',
+  'caller_gone',
   'response_unknown',
 ] as const satisfies readonly Outcome[];
 const ACTION_VALUES = ['JSON', 'Forward'] as const satisfies readonly Action[];
