@@ -103,5 +103,8 @@ export const exchangeError = (error: unknown, inBody: boolean): EgressError => {
   if (brokeOff(cause)) {
     return fail('upstream_unreachable', 'The upstream closed the connection before it responded.');
   }
+  if (cause.message === 'bad upgrade') {
+    return fail('upstream_invalid', 'The upstream switched protocols (101), although the request did not ask for it.');
+  }
   return fail('upstream_invalid', `The upstream's response is not valid HTTP/1.1: ${plainReason(cause)}.`);
 };

@@ -119,6 +119,39 @@ describe('a valid upstream', () => {
     expect((await buffer(result.body)).toString()).toBe('until the end');
   });
 
+  // RFC 9110 section 15.2
+  test.each([
+    ['100', [100]],
+    ['100 twice', [100, 100]],
+    ['102, 100, 103 and 100', [102, 100, 103, 100]],
+  ])('may send an unasked %s before each response, in any pieces', async (_name, statuses) => {
+    const interim = statuses.map((status) => `HTTP/1.1 ${status} Wait\r\nx-a: 100\r\n\r\n`).join('');
+    const text = interim + rawResponse('HTTP/1.1 100 ', 'x-status: HTTP/1.1 100 Continue\r\n');
+    const upstream = await upstreamWith((socket, request) => {
+      socket.setNoDelay();
+      const pieceBytes = Number(/pieces=(\d+)/.exec(request)?.[1]);
+      void (async () => {
+        for (let at = 0; at < text.length; at += pieceBytes) {
+          socket.write(text.slice(at, at + pieceBytes));
+          await nextTurn();
+        }
+      })();
+    });
+    const egress = egressWith();
+    for (const pieceBytes of [1, 7, 1_000]) {
+      const url = `http://127.0.0.1:${upstream.port}/a?pieces=${pieceBytes}`;
+      const { status, headers, body } = await egress.request(get(upstream.port, { url }));
+      expect([status, headers[0], (await buffer(body)).toString()]).toEqual([
+        200,
+        ['x-status', 'HTTP/1.1 100 Continue'],
+        'HTTP/1.1 100 ',
+      ]);
+      await nextTurn();
+      await nextTurn();
+    }
+    expect(upstream.connections()).toBe(1);
+  });
+
   test('may repeatedly send 2,000 header lines and 2,000 trailers', async () => {
     const lines = 'a:\r\n'.repeat(1_999);
     const upstream = await upstreamWith((socket) =>

@@ -83,7 +83,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Controller, status: number, _headers: unknown, statusText = ''): void {
     this.#connection = this.#sockets.reading;
     this.#connection?.progressed();
-    // 103 Early Hints and similar. undici itself rejects 100 and 101, which no request asked for.
+    // 103 Early Hints and similar. undici itself rejects 101, which no request asked for.
     if (status >= 100 && status < 200) return;
     const headers = headerPairs(controller.rawHeaders);
     if (headers.length > LIMITS.upstreamHeadLinesMax) throw tooManyLines();

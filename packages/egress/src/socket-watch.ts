@@ -10,6 +10,46 @@ const LF = 0x0a;
 const UNFINISHED_LINES_MAX = 3 * LIMITS.upstreamHeadLinesMax;
 const NOTHING = new Uint8Array(0);
 
+const INTERIM = Buffer.from('HTTP/1.1 1');
+const [ZERO, TWO, CR] = [0x30, 0x32, 0x0d];
+
+/**
+ * Turns the status 100 of an interim response into 102, in place. Any client can get `100 Continue` (RFC 9110 section 15.2), but undici
+ * takes it for an error. It passes all other interim responses to its handler, which ignores them.
+ */
+class InterimHeads {
+  /** The number of matched bytes of `INTERIM`, or -1 if the response is not interim. */
+  #matched = 0;
+  /** The number of zeros after `INTERIM`, or -1 after another byte. */
+  #zeros = 0;
+  #isLineEmpty = false;
+
+  /** Called when the next byte is the first of a response. */
+  begin(): void {
+    this.#matched = 0;
+    this.#zeros = 0;
+  }
+
+  rewrite(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length && this.#matched !== -1; at += 1) {
+      const byte = bytes[at];
+      if (this.#matched < INTERIM.length) this.#matched = byte === INTERIM[this.#matched] ? this.#matched + 1 : -1;
+      else if (byte === LF) this.#endLine();
+      else if (byte !== CR) {
+        this.#isLineEmpty = false;
+        this.#zeros = byte === ZERO && this.#zeros !== -1 ? this.#zeros + 1 : -1;
+        if (this.#zeros === 2) bytes[at] = TWO;
+      }
+    }
+  }
+
+  /** An empty line ends the head. The next byte is then the first of another head. */
+  #endLine(): void {
+    if (this.#isLineEmpty) this.begin();
+    this.#isLineEmpty = true;
+  }
+}
+
 const countLines = (bytes: Uint8Array, from: number): number => {
   let lines = 0;
   for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) lines += 1;
@@ -25,6 +65,7 @@ export class WatchedConnection {
   /** The index in `#lastRead` at which counting starts: after the last piece of a body, or 0 if there is none. */
   #from = 0;
   #canSend = true;
+  readonly #heads = new InterimHeads();
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -49,6 +90,7 @@ export class WatchedConnection {
    * because a next request would wait behind it. undici itself closes a connection only if the upstream asks for it.
    */
   responded(): void {
+    this.#heads.begin();
     const { writableLength, writableHighWaterMark } = this.#socket;
     if (!this.#canSend || writableLength > writableHighWaterMark) this.#socket.destroy();
   }
@@ -62,6 +104,7 @@ export class WatchedConnection {
       return null;
     }
     const data = bytes();
+    if (data) this.#heads.rewrite(data);
     this.#lastRead = data ?? NOTHING;
     this.#from = 0;
     return data;
