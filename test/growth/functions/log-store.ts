@@ -1,6 +1,6 @@
 import { LIMITS } from '@standin/contract';
 import { cutCharacter } from '../../../packages/logstore/src/read-log.ts';
-import { decodeRow } from '../../../packages/logstore/src/codecs.generated.ts';
+import { decodeRow, decodeSummaryRow } from '../../../packages/logstore/src/codecs.generated.ts';
 import { encodeRow } from '../../../packages/logstore/src/encode-row.ts';
 import { curlCommand } from '../../../packages/exchange/src/formats/curl-command.ts';
 import { fetchSnippet } from '../../../packages/exchange/src/formats/fetch-snippet.ts';
@@ -20,6 +20,7 @@ import { parseInstant } from '../../../packages/contract/src/instant.ts';
 import { decodeBody } from '../../../packages/exchange/src/log-entry.ts';
 import { newLogRow } from '../../../packages/exchange/src/log-row.testing.ts';
 import { testEntry } from '@standin/exchange/entry-testing';
+import { latin1Size, putLatin1 } from '../../../packages/logstore/src/row-binary.ts';
 import { RowBinaryReader } from '../../../packages/logstore/src/row-binary-reader.ts';
 import { compileFilter } from '../../../packages/logstore/src/search/compile-filter.ts';
 import { completionAt } from '../../../packages/exchange/src/search/complete.ts';
@@ -226,6 +227,16 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     run: (text) => {
       const requestHeaders = text.split('\n').map((line) => [line, line] as const);
       return decodeRow(new RowBinaryReader(encodeRow(newLogRow({ target: text, requestHeaders }))));
+    },
+  },
+  {
+    of: 'packages/logstore/src/codecs.generated.ts#decodeSummaryRow',
+    limit: HEAD,
+    run: (text) => {
+      const path = Buffer.alloc(latin1Size(text));
+      putLatin1(path, text, 0);
+      // The path is between an id, a time and four empty texts, and the other columns.
+      return decodeSummaryRow(new RowBinaryReader(Buffer.concat([Buffer.alloc(28), path, Buffer.alloc(17)])));
     },
   },
   { of: 'packages/exchange/src/search/lexer.ts#tokenize', limit: SEARCH, run: tokenize, near: TERMS },
