@@ -62,7 +62,7 @@ const describeResponse = ({ description, content = {} }: DocumentedAnswer): Json
 });
 
 /** Groups problems by status, because several can share one. */
-const problemAnswers = (codes: readonly ApiProblemCode[]): Readonly<Record<string, JsonSchema>> => {
+const problemResponses = (codes: readonly ApiProblemCode[]): Readonly<Record<string, JsonSchema>> => {
   const byStatus = Map.groupBy(new Set(codes), (code) => API_PROBLEMS[code].status);
   return Object.fromEntries(
     [...byStatus].map(([status, those]) => [
@@ -88,7 +88,7 @@ const describeOperation = (route: ApiRoute): JsonSchema => {
     }),
     responses: {
       ...Object.fromEntries(Object.entries(answers).map(([status, answer]) => [status, describeResponse(answer)])),
-      ...problemAnswers([...EVERYWHERE, ...(body === undefined ? [] : WITH_BODY), ...problems]),
+      ...problemResponses([...EVERYWHERE, ...(body === undefined ? [] : WITH_BODY), ...problems]),
     },
   };
 };

@@ -5,7 +5,7 @@ import type { ReplayResult } from '@standin/logstore';
 import type { ReplaySpec } from '@standin/crds';
 import { Destinations, type Destination, type DestinationParts } from './destination.ts';
 import type { ReplayPlan } from './replay-plan.ts';
-import { sendReplay, type Answer } from './send-replay.ts';
+import { sendReplay, type ReplayedResponse } from './send-replay.ts';
 
 export interface SenderParts extends DestinationParts {
   readonly egress: {
@@ -33,7 +33,7 @@ const requestEdit = ({ edit }: ReplaySpec): RequestEdit =>
         body: edit.body === undefined ? undefined : Buffer.from(edit.body, edit.bodyEncoding),
       };
 
-const noAnswer = (error: string): Answer => ({
+const noResponse = (error: string): ReplayedResponse => ({
   status: 0,
   headers: [],
   body: Buffer.alloc(0),
@@ -68,12 +68,12 @@ export class ReplaySender {
   /** Sends a request. Every error becomes a result, except an abort of `signal`. */
   async send(entry: LogEntry, signal: AbortSignal): Promise<ReplayResult> {
     const to = await this.#destination(entry);
-    if (typeof to === 'string') return this.#result(entry, noAnswer(to));
+    if (typeof to === 'string') return this.#result(entry, noResponse(to));
     let request: ReplayRequest;
     try {
       request = replayRequest(capturedRequest(entry), this.#edit, to);
     } catch (error) {
-      return this.#result(entry, noAnswer(`The request cannot be sent: ${errorMessage(error)}.`));
+      return this.#result(entry, noResponse(`The request cannot be sent: ${errorMessage(error)}.`));
     }
     const { egress } = this.#parts;
     const { captureBytesMax, replay } = this.#options;
@@ -94,7 +94,7 @@ export class ReplaySender {
 
   #result(
     entry: LogEntry,
-    answer: Answer,
+    response: ReplayedResponse,
     sent?: { readonly request: ReplayRequest; readonly to: Destination },
   ): ReplayResult {
     const { plan, replay } = this.#options;
@@ -104,8 +104,8 @@ export class ReplaySender {
       replayUid: replay.metadata.uid,
       requestId: entry.id,
       requestReceivedAtUs: parseInstant(entry.receivedAt) ?? 0,
-      sentAtUs: answer.sentAtUs,
-      expiresAtS: Math.floor(answer.sentAtUs / 1e6) + plan.retentionDays * 86_400,
+      sentAtUs: response.sentAtUs,
+      expiresAtS: Math.floor(response.sentAtUs / 1e6) + plan.retentionDays * 86_400,
       namespace: replay.metadata.namespace,
       project: plan.project.name,
       replay: replay.metadata.name,
@@ -117,14 +117,14 @@ export class ReplaySender {
       ),
       sentBody: this.#edit.body ?? new Uint8Array(),
       edited: isEdited,
-      status: answer.status,
-      responseHeaders: answer.headers,
-      responseBody: answer.body,
-      responseBodyBytes: answer.bodyBytes,
-      responseTruncated: answer.truncated,
-      error: answer.error,
-      durationUs: answer.durationUs,
-      firstByteUs: answer.firstByteUs,
+      status: response.status,
+      responseHeaders: response.headers,
+      responseBody: response.body,
+      responseBodyBytes: response.bodyBytes,
+      responseTruncated: response.truncated,
+      error: response.error,
+      durationUs: response.durationUs,
+      firstByteUs: response.firstByteUs,
     };
   }
 }

@@ -4,7 +4,7 @@ import { EgressError, GatheredBytes, type Egress, type ReplayRequest, type Upstr
 import type { Destination } from './destination.ts';
 
 /** A response. `error` is empty if the response is complete. */
-export interface Answer {
+export interface ReplayedResponse {
   /** The status of the response, or 0 if there was no response. */
   readonly status: number;
   readonly headers: readonly HeaderPair[];
@@ -33,7 +33,7 @@ const TRICKLE_MS_MAX = 300_000;
 /** Delays before retries while a gateway is unreachable or temporarily rejects requests. */
 const GATEWAY_RETRIES_MS = [250, 500, 1_000, 2_000, 4_000, 8_000];
 
-interface Attempt extends Answer {
+interface Attempt extends ReplayedResponse {
   /** Whether the request got no response, because there was no connection or because the connection was closed too early. */
   readonly isUnreachable: boolean;
 }
@@ -45,7 +45,7 @@ const sendOnce = async (request: ReplayRequest, to: Destination, options: SendOp
   const startedAt = performance.now();
   const elapsedUs = (): number => Math.round((performance.now() - startedAt) * 1_000);
   const nothing = { status: 0, headers: [], body: Buffer.alloc(0), bodyBytes: 0, truncated: false, firstByteUs: 0 };
-  let got: Pick<Answer, 'status' | 'headers' | 'body' | 'bodyBytes' | 'truncated' | 'firstByteUs'> = nothing;
+  let got: Pick<ReplayedResponse, 'status' | 'headers' | 'body' | 'bodyBytes' | 'truncated' | 'firstByteUs'> = nothing;
   const failed = (failure: unknown): Attempt => {
     signal.throwIfAborted();
     const isUnreachable = failure instanceof EgressError && failure.code === 'upstream_unreachable';
@@ -90,7 +90,7 @@ const failureReason = (failure: unknown): string =>
     ? failure.message
     : `The request cannot be sent: ${errorMessage(failure)}.`;
 
-type Body = Pick<Answer, 'body' | 'bodyBytes' | 'truncated'> & { readonly failure: unknown };
+type Body = Pick<ReplayedResponse, 'body' | 'bodyBytes' | 'truncated'> & { readonly failure: unknown };
 
 const readBody = async ({ body }: UpstreamResponse, bytesMax: number): Promise<Body> => {
   const gathered = new GatheredBytes();
@@ -115,7 +115,7 @@ const readBody = async ({ body }: UpstreamResponse, bytesMax: number): Promise<B
  * Returns whether the response is from a gateway that temporarily cannot accept requests. Such a gateway has not forwarded the
  * request.
  */
-const isTemporarilyRejected = ({ status, headers }: Answer): boolean => {
+const isTemporarilyRejected = ({ status, headers }: ReplayedResponse): boolean => {
   const rejected = headers.find(([name]) => name.toLowerCase() === REJECTED_HEADER)?.[1];
   return rejected !== undefined && (status === 503 || rejected === 'rate_limited');
 };
@@ -124,7 +124,11 @@ const isTemporarilyRejected = ({ status, headers }: Answer): boolean => {
  * Sends a request and reads its response. Requests to an upstream or a URL are sent once. Requests to a gateway that is
  * unreachable, or temporarily rejects requests, are retried for a while. Rejects only when `signal` aborts.
  */
-export const sendReplay = async (request: ReplayRequest, to: Destination, options: SendOptions): Promise<Answer> => {
+export const sendReplay = async (
+  request: ReplayRequest,
+  to: Destination,
+  options: SendOptions,
+): Promise<ReplayedResponse> => {
   for (const retryMs of to.target === 'Endpoint' ? GATEWAY_RETRIES_MS : []) {
     const answer = await sendOnce(request, to, options);
     if (!answer.isUnreachable && !isTemporarilyRejected(answer)) return answer;
