@@ -18,7 +18,7 @@ import type { Fallback, ForwardEndpoint, Mock, MockSource } from '../request/rou
 import { CallerGone, endWithoutCaller, type WaitWithoutCaller } from './caller-gone.ts';
 import { Capture } from './capture.ts';
 import { discard } from './discard.ts';
-import { relayBody } from './relay-body.ts';
+import { relayBody, type RelayEnd } from './relay-body.ts';
 import { acceptsTrailers, frameResponse, passableTrailers, upstreamHeaders, type Framing } from './upstream-headers.ts';
 
 /** The span for a call to an upstream. */

@@ -8,7 +8,7 @@ import {
   type PathPattern,
 } from '@standin/responses';
 import { evaluateCredential, permissionFault, type SecretStates } from './credential.ts';
-import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, title, withSentence } from './findings.ts';
+import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, withSentence } from './findings.ts';
 import { responseProblems } from './responses.ts';
 import { absentHeader, mockProblems, expressionSizeProblems, verbatimExpression } from './templates.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';

@@ -207,7 +207,7 @@ describe('an Endpoint with a mistake', () => {
     ['a credential that its Account does not allow', { credential: CREDENTIAL }],
     ['an unknown credential', { credential: { type: 'Later' } }],
   ])('keeps its place: %s', (_, mistake) => {
-    const translator = translatorOf(account, project, endpoint('a', mistake));
+    const translator = createTranslator(account, project, endpoint('a', mistake));
     expect(served(translator)).toEqual([['a', 'NotAccepted']]);
     expect([...translator.objects()]).toContainEqual(
       expect.not.objectContaining({ credential: expect.anything() as unknown }),
@@ -234,13 +234,13 @@ describe('an Endpoint with a mistake', () => {
     ['a Project that does not exist', { projectRef: { name: 'other' }, later: 1 }],
     ['no spec', { projectRef: undefined, slug: undefined, method: undefined }],
   ])('has no place: %s', (_, mistake) => {
-    const translator = translatorOf(account, project, endpoint('a', mistake));
+    const translator = createTranslator(account, project, endpoint('a', mistake));
     expect(served(translator)).toEqual([]);
     expect(translator.verdict('Endpoint a')?.accepted.message ?? '').not.toContain('503');
   });
 
   it('has no place beyond the limit of its namespace', () => {
-    const translator = translatorOf(account, project, { ...endpoint('a', { later: 1 }), isBeyondLimit: true });
+    const translator = createTranslator(account, project, { ...endpoint('a', { later: 1 }), isBeyondLimit: true });
     expect(served(translator)).toEqual([]);
   });
 
@@ -248,7 +248,7 @@ describe('an Endpoint with a mistake', () => {
     ['the object', { later: 1 }],
     ['the permission', { credential: CREDENTIAL }],
   ])('yields to a newer valid Endpoint with the same place, and gets it back: %s', (_, mistake) => {
-    const translator = translatorOf(account, project, endpoint('old', mistake, older), endpoint('new'));
+    const translator = createTranslator(account, project, endpoint('old', mistake, older), endpoint('new'));
     expect(served(translator)).toEqual([['new', 'JSON']]);
     expect(translator.verdict('Endpoint old')?.accepted).toMatchObject({
       reason: expect.stringMatching(/^(Invalid|NotPermitted)$/) as string,
@@ -265,7 +265,7 @@ describe('an Endpoint with a mistake', () => {
   });
 
   it('gives its place to the other one with the same mistake when it is deleted', () => {
-    const translator = translatorOf(
+    const translator = createTranslator(
       account,
       project,
       endpoint('old', { later: 1 }, older),
@@ -292,7 +292,7 @@ describe('an Endpoint with a mistake', () => {
   });
 
   it('is served when its Account allows its credential', () => {
-    const translator = translatorOf(
+    const translator = createTranslator(
       account,
       project,
       endpoint('old', { credential: CREDENTIAL }, older),
@@ -314,18 +314,18 @@ describe('a reference to an object that does not exist', () => {
     `There is no Project ${name} in this namespace: ${hint}create it.`;
 
   it('suggests an object of the namespace with a near name, as long as there is one', () => {
-    const translator = translatorOf(account, endpoint('a', { projectRef: { name: 'shopp' } }));
+    const translator = createTranslator(account, endpoint('a', { projectRef: { name: 'shopp' } }));
     expect(message(translator)).toBe(missing('shopp'));
     translator.put(project);
     translator.flush();
     expect(message(translator)).toBe(missing('shopp', 'did you mean shop? If not, '));
-    translator.remove(refOf(project), project.metadata.uid);
+    translator.remove(objectRef(project), project.metadata.uid);
     translator.flush();
     expect(message(translator)).toBe(missing('shopp'));
   });
 
   it('suggests an Account', () => {
-    const translator = translatorOf(account, make('Project', 'a', { accountRef: { name: 'defualt' } }));
+    const translator = createTranslator(account, make('Project', 'a', { accountRef: { name: 'defualt' } }));
     expect(message(translator, 'Project a')).toBe(
       'There is no Account defualt in this namespace: did you mean default? If not, create it.',
     );
@@ -334,17 +334,17 @@ describe('a reference to an object that does not exist', () => {
   it('suggests nothing of other namespaces, no other kind, and nothing if there are very many', () => {
     const a = endpoint('a', { projectRef: { name: 'shopp' } });
     const elsewhere = make('Project', 'shop', { accountRef: { name: 'default' } }, { namespace: 'b', uid: 'b' });
-    expect(message(translatorOf(account, elsewhere, make('Account', 'shop', {}), a))).toBe(missing('shopp'));
+    expect(message(createTranslator(account, elsewhere, make('Account', 'shop', {}), a))).toBe(missing('shopp'));
     const many = Array.from({ length: LIMITS.comparedNamesMax }, (_, index) =>
       make('Project', `p${index}`, { accountRef: { name: 'default' } }),
     );
-    expect(message(translatorOf(account, project, ...many, a))).toBe(missing('shopp'));
-    expect(message(translatorOf(account, project, ...many.slice(1), a))).toContain('did you mean shop?');
+    expect(message(createTranslator(account, project, ...many, a))).toBe(missing('shopp'));
+    expect(message(createTranslator(account, project, ...many.slice(1), a))).toContain('did you mean shop?');
   });
 
   it('suggests a data key of a Secret', () => {
     const allowed = make('Account', 'default', { signatures: 'Allowed' });
-    const translator = translatorOf(allowed, project, endpoint('a', { credential: CREDENTIAL }));
+    const translator = createTranslator(allowed, project, endpoint('a', { credential: CREDENTIAL }));
     const values = new Map([['curent', { id: '1' }]]);
     translator.setSecret('default', 'github', { kind: 'found', isLabelled: true, version: '1', values });
     translator.flush();
@@ -453,7 +453,7 @@ describe('the limit of arrangements of parameters', () => {
   });
 
   it('applies to an older Endpoint with a mistake before a valid one', () => {
-    const translator = translatorOf(account, project, arranged(1, { later: 1 }), ...endpoints.slice(1));
+    const translator = createTranslator(account, project, arranged(1, { later: 1 }), ...endpoints.slice(1));
     expect(limited(translator)).toEqual([]);
     expect([...translator.objects()].map(({ uid }) => uid)).toContain(newest);
     expect([...translator.objects()].map(({ uid }) => uid)).not.toContain('Endpoint e1');
