@@ -57,7 +57,6 @@ const UPGRADE = 'Host: gateway\r\nConnection: Upgrade\r\nUpgrade: ';
 const ACCEPTED: [name: string, requestLine: string, headers: string][] = [
   ['absolute form', 'GET http://NAMEDTARGET', 'Host: NAMED'],
   ['absolute form with https', 'GET https://NAMEDTARGET', 'Host: gateway'],
-  ['HEAD', 'HEAD TARGET', 'Host: gateway'],
   ['an upgrade to h2c', 'GET TARGET', `${UPGRADE}h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__`],
   ['an upgrade to WebSocket', 'GET TARGET', `${UPGRADE}websocket\r\nSec-WebSocket-Version: 13`],
   ['an upgrade to TLS', 'POST TARGET', `${UPGRADE}TLS/1.0`],
