@@ -107,13 +107,6 @@ describe('502 or 504 for an upstream that', () => {
     ['sends status 999', 'HTTP/1.1 999 Odd\r\ncontent-length: 0\r\n\r\n', 502, 'upstream_invalid', 'upstream_failed'],
     ['sends status 000', 'HTTP/1.1 000 Odd\r\ncontent-length: 0\r\n\r\n', 502, 'upstream_invalid', 'upstream_failed'],
     [
-      'sends an unexpected 100',
-      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n',
-      502,
-      'upstream_invalid',
-      'upstream_failed',
-    ],
-    [
       'switches protocols',
       'HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n',
       502,

@@ -96,14 +96,14 @@ export class WatchedConnection {
   }
 
   /** Returns the next bytes for the parser, or null if there are none, or if the parser would keep too many lines. */
-  read(bytes: () => Buffer | null): Buffer | null {
+  read(read: (bytes?: number) => Buffer | null, bytes?: number): Buffer | null {
     this.#lines += countLines(this.#lastRead, this.#from);
     this.#lastRead = NOTHING;
     if (this.#lines > UNFINISHED_LINES_MAX) {
       this.#socket.destroy(tooManyLines());
       return null;
     }
-    const data = bytes();
+    const data = read(bytes);
     if (data) this.#heads.rewrite(data);
     this.#lastRead = data ?? NOTHING;
     this.#from = 0;
@@ -158,7 +158,7 @@ export class SocketWatch {
     const read = socket.read.bind(socket) as (bytes?: number) => Buffer | null;
     socket.read = (bytes?: number): Buffer | null => {
       this.#reading = connection;
-      return connection.read(() => read(bytes));
+      return connection.read(read, bytes);
     };
   }
 
