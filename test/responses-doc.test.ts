@@ -26,7 +26,7 @@ describe('docs/guides/responses.md', () => {
     ([, text = '']) => text,
   );
 
-  test.each(snippets)('has a valid part of a spec: %s', (text) => {
+  test.each(snippets)('has a valid object or part of the spec of an Endpoint: %s', (text) => {
     // As kubectl, which reads YAML 1.1.
     const part = parse(text, { version: '1.1' }) as Readonly<Record<string, unknown>>;
     const spec = {
@@ -38,7 +38,8 @@ describe('docs/guides/responses.md', () => {
       json: { body: '{}' },
       ...part,
     };
-    const object = { apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint', metadata: { name: 'example' }, spec };
+    const endpoint = { apiVersion: 'standin.dev/v1alpha1', kind: 'Endpoint', metadata: { name: 'example' }, spec };
+    const object = 'kind' in part ? part : endpoint;
     expect(validationProblems('snippet', stringify(object, { version: '1.1' }))).toEqual([]);
   });
 
@@ -51,6 +52,6 @@ describe('docs/guides/responses.md', () => {
   });
 
   test('has snippets', () => {
-    expect(snippets).toHaveLength(9);
+    expect(snippets).toHaveLength(10);
   });
 });

@@ -1,4 +1,4 @@
-import { isRecord, LIMITS } from '@standin/contract';
+import { isRecord, LIMITS, ownMember } from '@standin/contract';
 import { z } from 'zod';
 import { withoutNulls } from './parse.ts';
 import { endpoint, type EndpointSpec } from './v1alpha1/endpoint.ts';
@@ -6,11 +6,17 @@ import { endpoint, type EndpointSpec } from './v1alpha1/endpoint.ts';
 type Fields = Readonly<Record<string, unknown>>;
 type Shape = Readonly<Record<string, z.core.$ZodType>>;
 
+/** What the headers and the template of a mock give a meaning. */
+const BODY_FIELDS: ReadonlySet<string> = new Set(['body', 'bodyBase64', 'template']);
+
+/** Like the API server, takes `null` for an absent field. */
+const isSet = (value: unknown): boolean => value !== undefined && value !== null;
+
 /** Returns the fields that are valid on their own. */
 const validFields = (value: Fields, shape: Shape): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(shape).flatMap(([name, schema]) => {
-      const parsed = z.safeParse(schema, withoutNulls(value[name] ?? undefined, schema));
+      const parsed = z.safeParse(schema, withoutNulls(ownMember(value, name) ?? undefined, schema));
       return parsed.success && parsed.data !== undefined ? [[name, parsed.data]] : [];
     }),
   );
@@ -19,9 +25,9 @@ const validFields = (value: Fields, shape: Shape): Record<string, unknown> =>
 const validBlock = (value: unknown, shape: Shape): Record<string, unknown> => {
   if (!isRecord(value)) return {};
   const fields = validFields(value, shape);
-  const isUnknown = ['headers', 'template'].some((name) => value[name] != null && fields[name] === undefined);
-  if (isUnknown) for (const name of ['body', 'bodyBase64', 'template']) delete fields[name];
-  return fields;
+  const isInvalid = (name: string): boolean => isSet(ownMember(value, name)) && !Object.hasOwn(fields, name);
+  if (!isInvalid('headers') && !isInvalid('template')) return fields;
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => !BODY_FIELDS.has(name)));
 };
 
 const fieldsIn = (schema: z.core.$ZodType): Shape => {
@@ -37,13 +43,11 @@ const fieldsIn = (schema: z.core.$ZodType): Shape => {
 export const validEndpointParts = (spec: unknown): Partial<EndpointSpec> => {
   if (!isRecord(spec)) return {};
   const shape = fieldsIn(endpoint.spec);
-  const blocks = ['json', 'forward'].flatMap((name) =>
-    spec[name] == null ? [] : [[name, validBlock(spec[name], fieldsIn(shape[name] ?? z.unknown()))] as const],
-  );
-  const { responses } = spec;
+  const { json, forward, responses } = spec;
   return {
     ...validFields(spec, shape),
-    ...Object.fromEntries(blocks),
+    ...(isSet(json) && { json: validBlock(json, fieldsIn(endpoint.spec.shape.json)) }),
+    ...(isSet(forward) && { forward: validBlock(forward, fieldsIn(endpoint.spec.shape.forward)) }),
     ...(Array.isArray(responses) &&
       responses.length <= LIMITS.responsesMax && {
         responses: responses.map((item: unknown) => validBlock(item, fieldsIn(shape['responses'] ?? z.unknown()))),

@@ -238,7 +238,9 @@ const response = withRules(
       ),
     body: text({ max: LIMITS.responseBodiesBytesMax })
       .optional()
-      .describe('The response body as text, for example {"plan": "gold"}. It is returned verbatim, in UTF-8. Omit it for a response without a body.'),
+      .describe(
+        'The response body as text, for example {"plan": "gold"}. It is returned verbatim, in UTF-8. Omit it for a response without a body.',
+      ),
     // The API server's limit for the cost of rules does not allow a pattern for text of this length.
     bodyBase64: text({ max: Math.ceil(LIMITS.responseBodiesBytesMax / 3) * 4 })
       .optional()

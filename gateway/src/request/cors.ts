@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { METHODS, type CorsConfig, type HeaderPair } from '@standin/contract';
+import { REQUEST_METHODS, type CorsConfig, type HeaderPair } from '@standin/contract';
 
 type Head = Pick<IncomingMessage, 'method' | 'rawHeaders'>;
 
 const ALLOW_ORIGIN = 'access-control-allow-origin';
 const EXPOSE_HEADERS = 'access-control-expose-headers';
-const ALLOW_METHODS: HeaderPair = ['access-control-allow-methods', [...METHODS, 'HEAD'].join(', ')];
+const ALLOW_METHODS: HeaderPair = ['access-control-allow-methods', REQUEST_METHODS.join(', ')];
 /** Each origin may get another response. */
 const VARY: HeaderPair = ['vary', 'Origin'];
 

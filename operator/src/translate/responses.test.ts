@@ -1,7 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { LIMITS } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
-import type { EndpointSpec } from '@standin/crds';
 import { responseProblems } from './responses.ts';
 import { absentHeader } from './templates.ts';
 
@@ -17,7 +16,7 @@ const text = (bytes: number) => ({
   // A character of two bytes.
   body: 'ü'.repeat(bytes / 2),
 });
-const problems = (spec: object) => responseProblems({ slug: '/a', ...spec } as EndpointSpec, []);
+const problems = (spec: object) => responseProblems({ slug: '/a', ...spec }, []);
 
 describe('the limit of all bodies together', () => {
   it.each([
@@ -49,7 +48,7 @@ describe('the limit of all bodies together', () => {
 
 it('an empty value is possible only for the rest of a path', () => {
   const responses = [{ name: 'x', body: '{}', when: { pathParams: [{ name: 'id', value: '' }] } }];
-  const found = (slug: string) => responseProblems({ slug, responses } as EndpointSpec, ['id']);
+  const found = (slug: string) => responseProblems({ slug, responses }, ['id']);
   expect(found('/a/{id...}')).toEqual([]);
   expect(found('/a/{id}')).toMatchObject([{ path: 'spec.responses[0].when.pathParams[0].value' }]);
 });

@@ -25,7 +25,9 @@ export const responseProblems = (
   );
   const max = LIMITS.responseBodiesBytesMax;
   return [
-    ...responses.flatMap((response, index) => singleResponseProblems(response, `spec.responses[${index}]`, { slug, parameters })),
+    ...responses.flatMap((response, index) =>
+      singleResponseProblems(response, `spec.responses[${index}]`, { slug, parameters }),
+    ),
     ...expressionProblems(responses),
     ...celProblems(responses, parameters),
     ...(responses.length > 0 && bytes > max
@@ -44,7 +46,11 @@ interface SlugParts {
   readonly parameters: readonly string[];
 }
 
-const singleResponseProblems = (response: ResponseSpec, path: string, { slug, parameters }: SlugParts): readonly Problem[] => [
+const singleResponseProblems = (
+  response: ResponseSpec,
+  path: string,
+  { slug, parameters }: SlugParts,
+): readonly Problem[] => [
   ...(response.when?.pathParams ?? []).flatMap(({ name, type, value }, index) => [
     ...(parameters.includes(name)
       ? []
