@@ -38,6 +38,26 @@ export const integer = (min: number, max: number) =>
 export const SUBDOMAIN_PATTERN = '[a-z0-9]([a-z0-9-]*[a-z0-9])?(\\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*';
 export const NAME_LENGTH_MAX = 253;
 
+/** A list in which no value is repeated. */
+export const uniqueItems = <S extends z.ZodArray<z.ZodType<string>>>(list: S): S =>
+  list
+    .superRefine((items, context) => {
+      for (const [index, item] of items.entries())
+        if (items.indexOf(item) < index)
+          context.addIssue({ code: 'custom', message: `Duplicate value: "${item}"`, path: [index] });
+    })
+    .meta({ 'x-kubernetes-list-type': 'set' });
+
+/** A list in which no name is repeated. */
+export const uniqueNames = <S extends z.ZodArray<z.ZodType<{ name: string }>>>(list: S): S =>
+  list
+    .superRefine((items, context) => {
+      for (const [index, { name }] of items.entries())
+        if (items.findIndex((item) => item.name === name) < index)
+          context.addIssue({ code: 'custom', message: `Duplicate value: {"name":"${name}"}`, path: [index] });
+    })
+    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] });
+
 /** The name of another object in the same namespace. */
 export const objectName = (noun: string) =>
   withRules(text({ min: 1, max: NAME_LENGTH_MAX }), [

@@ -96,6 +96,18 @@ export const mockHeaderRules: readonly Rule<{ name: string }>[] = [
   },
 ];
 
+/** Headers of a request that the gateway writes, besides the reserved ones. */
+const UPSTREAM_HEADERS = [...RESERVED_HEADERS, 'expect', 'host'] as const;
+
+export const upstreamHeaderRules: readonly Rule<{ name: string }>[] = [
+  {
+    cel: `!(self.name.lowerAscii() in [${UPSTREAM_HEADERS.map((name) => `'${name}'`).join(', ')}])`,
+    holds: (self) => !(UPSTREAM_HEADERS as readonly string[]).includes(self.name.toLowerCase()),
+    message: `must not be ${listText(UPSTREAM_HEADERS, 'or')}: the gateway frames the request and manages the connection. For host, set forward.host`,
+    field: 'name',
+  },
+];
+
 /** Headers that cannot hold a signature, because they frame the request, manage the connection or hold the API key. */
 const UNSIGNED_HEADERS = [...RESERVED_HEADERS, 'expect', 'host', 'x-api-key'] as const;
 

@@ -1,10 +1,27 @@
-import { ACTIONS, FALLBACK_REASONS, LIMITS, METHODS } from '@standin/contract';
+import { ACTIONS, FALLBACK_REASONS, LIMITS, METHODS, UPSTREAM_HOSTS, UPSTREAM_REWRITES } from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import { durationRules } from '../duration.ts';
-import { commonStatus, integer, NAME_LENGTH_MAX, reference, text, SERVED_MEANINGS } from '../fields.ts';
-import { pathRules, slugRules, upstreamUrlRules } from '../http-rules.ts';
-import { matches, withRules } from '../rules.ts';
+import {
+  commonStatus,
+  integer,
+  NAME_LENGTH_MAX,
+  reference,
+  SERVED_MEANINGS,
+  text,
+  uniqueItems,
+  uniqueNames,
+} from '../fields.ts';
+import {
+  headerNameRules,
+  headerValueRules,
+  mockHeaderRules,
+  pathRules,
+  slugRules,
+  upstreamHeaderRules,
+  upstreamUrlRules,
+} from '../http-rules.ts';
+import { matches, withRules, type Rule } from '../rules.ts';
 import { credential } from './credential.ts';
 import { json, responses } from './responses.ts';
 
@@ -25,21 +42,43 @@ const serviceRef = z.strictObject({
 });
 
 const fallback = z.strictObject({
-  on: z
-    .array(z.enum(FALLBACK_REASONS).describe('A reason for the fallback.'))
-    .min(1)
-    .max(FALLBACK_REASONS.length)
-    .superRefine((reasons, context) => {
-      for (const [index, reason] of reasons.entries())
-        if (reasons.indexOf(reason) < index)
-          context.addIssue({ code: 'custom', message: `Duplicate value: "${reason}"`, path: [index] });
-    })
-    .meta({ 'x-kubernetes-list-type': 'set' })
-    .describe(
-      'When spec.json responds, for example [Unreachable, Timeout]. In YAML, the name of this field must be in quotes: "on". Unreachable: no connection is possible or allowed, or it ends without a response. Timeout: the response does not begin within forward.timeout. ' +
-        "InvalidAnswer: the head of the response is not valid HTTP. ServerError: the upstream's status is 500 to 599.",
-    ),
+  on: uniqueItems(
+    z.array(z.enum(FALLBACK_REASONS).describe('A reason for the fallback.')).min(1).max(FALLBACK_REASONS.length),
+  ).describe(
+    'When spec.json responds, for example [Unreachable, Timeout]. In YAML, the name of this field must be in quotes: "on". Unreachable: no connection is possible or allowed, or it ends without a response. Timeout: the response does not begin within forward.timeout. ' +
+      "InvalidAnswer: the head of the response is not valid HTTP. ServerError: the upstream's status is 500 to 599.",
+  ),
 });
+
+const headerName = () => withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), headerNameRules);
+
+/** @param rules which names may be set and removed */
+const headerChanges = (rules: readonly Rule<{ name: string }>[], example: string) =>
+  z.strictObject({
+    set: uniqueNames(
+      z
+        .array(
+          withRules(
+            z.strictObject({
+              name: headerName().describe('The name of the header.'),
+              value: withRules(text({ max: LIMITS.headerValueLengthMax }), headerValueRules).describe(
+                'The value of the header, verbatim.',
+              ),
+            }),
+            rules,
+          ).describe('A header.'),
+        )
+        .max(LIMITS.headerChangesMax),
+    )
+      .optional()
+      .describe(`Headers to send, in place of all that have the same name, for example ${example}.`),
+    remove: z
+      .array(headerName().describe('The name of a header, in any case.'))
+      .max(LIMITS.headerChangesMax)
+      .optional()
+      .meta({ 'x-kubernetes-list-type': 'atomic' })
+      .describe('Names of headers that are not passed on, for example [cookie].'),
+  });
 
 const forward = withRules(
   z.strictObject({
@@ -57,6 +96,28 @@ const forward = withRules(
       .default(`${LIMITS.forwardTimeoutMsDefault / 1_000}s`)
       .describe(
         `Maximum time to wait for the first byte of the upstream's response, and between two parts of it, for example 2s, 500ms or 1m30s. Allowed range: ${FORWARD_TIMEOUT_MS_MIN}ms to ${LIMITS.forwardTimeoutMsMax / 60_000}m.`,
+      ),
+    host: z
+      .enum(UPSTREAM_HOSTS)
+      .optional()
+      .describe(
+        "The Host header that the upstream gets. Upstream: that of its URL. Preserve: the caller's. If it is omitted, Upstream.",
+      ),
+    requestHeaders: headerChanges(upstreamHeaderRules, '[{name: authorization, value: Bearer test}]')
+      .optional()
+      .describe(
+        "Changes to the caller's headers, after the gateway has added its own. The log has the caller's headers.",
+      ),
+    responseHeaders: headerChanges(mockHeaderRules, '[{name: x-mock, value: "1"}]')
+      .optional()
+      .describe("Changes to the headers of the upstream's response. The log has the headers that the caller got."),
+    rewrite: uniqueItems(
+      z.array(z.enum(UPSTREAM_REWRITES).describe('What is mapped.')).min(1).max(UPSTREAM_REWRITES.length),
+    )
+      .optional()
+      .describe(
+        "Maps the upstream's paths in its response back to the project's, for example [Location, CookiePath]. Location: the headers location and content-location, " +
+          'if they are within the upstream. CookiePath: the Path of set-cookie.',
       ),
     fallback: fallback
       .optional()

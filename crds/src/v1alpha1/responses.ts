@@ -1,6 +1,6 @@
 import { LIMITS, PATH_CONDITIONS, VALUE_CONDITIONS } from '@standin/contract';
 import { z } from 'zod';
-import { integer, text } from '../fields.ts';
+import { integer, text, uniqueNames } from '../fields.ts';
 import { headerNameRules, headerValueRules, mockHeaderRules, PARAMETER_NAME } from '../http-rules.ts';
 import { matches, withRules, type Rule } from '../rules.ts';
 import { delay } from './delay.ts';
@@ -253,23 +253,11 @@ const response = withRules(
   bodyRules,
 ).describe('A mock response and the conditions under which it is returned.');
 
-export const responses = withRules(
-  z
-    .array(response)
-    .min(1)
-    .max(LIMITS.responsesMax)
-    .superRefine((items, context) => {
-      for (const [index, { name }] of items.entries())
-        if (items.findIndex((item) => item.name === name) < index)
-          context.addIssue({ code: 'custom', message: `Duplicate value: {"name":"${name}"}`, path: [index] });
-    })
-    .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] }),
-  [
-    {
-      cel: 'self.filter(r, !has(r.when)).size() == 0 || (self.filter(r, !has(r.when)).size() == 1 && !has(self[self.size() - 1].when))',
-      holds: (self) => self.slice(0, -1).every((one) => one.when !== undefined),
-      message:
-        'must have conditions (when) in every response but the last one, because later responses would never be returned',
-    },
-  ],
-);
+export const responses = withRules(uniqueNames(z.array(response).min(1).max(LIMITS.responsesMax)), [
+  {
+    cel: 'self.filter(r, !has(r.when)).size() == 0 || (self.filter(r, !has(r.when)).size() == 1 && !has(self[self.size() - 1].when))',
+    holds: (self) => self.slice(0, -1).every((one) => one.when !== undefined),
+    message:
+      'must have conditions (when) in every response but the last one, because later responses would never be returned',
+  },
+]);

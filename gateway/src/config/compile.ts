@@ -9,6 +9,7 @@ import {
   type UrlTemplate,
 } from '@standin/responses';
 import { secretHeaders } from '@standin/signatures';
+import { pathMapping } from '../forward/upstream-paths.ts';
 import type { TableEntry } from '../match/routing-table.ts';
 import type { ConditionalMock, Endpoint, MockSource, SignatureCredential } from '../request/route.ts';
 import { Preparation, type Prepared } from '../request/preparation.ts';
@@ -65,7 +66,8 @@ const compileEndpoint = (object: EndpointConfig, json: Uint8Array): Endpoint => 
         pattern === undefined || action.viaService ? undefined : upstreamTemplate(action.url, pattern);
       const fallback = action.fallback && { on: action.fallback.on, mock: mockSource(action.fallback.mock) };
       const preparation = makePreparation(common, fallback?.mock, json);
-      return { kind: 'Forward', ...common, preparation, forward: action, urlTemplate, fallback };
+      const paths = pathMapping(slug, action.url);
+      return { kind: 'Forward', ...common, preparation, forward: action, urlTemplate, paths, fallback };
     }
   }
 };

@@ -5,7 +5,7 @@ import {
   type RequestMethod,
   type UpstreamFailureCode,
 } from '@standin/contract';
-import { EgressError, joinUpstreamUrl, type Egress, type UpstreamResponse } from '@standin/egress';
+import { changeHeaders, EgressError, joinUpstreamUrl, type Egress, type UpstreamResponse } from '@standin/egress';
 import { expandUrl } from '@standin/responses';
 import { buildMockRow, buildRow, type RecordedResponse } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
@@ -14,12 +14,13 @@ import type { ByteBudget } from '../request/byte-budget.ts';
 import { ExchangeTimeout, mockInTime } from '../request/exchange-timeout.ts';
 import { requestExpressions } from '../request/expressions.ts';
 import { failureProblem } from '../request/problem.ts';
-import type { Fallback, ForwardEndpoint, Mock, MockSource } from '../request/route.ts';
+import type { ForwardEndpoint, Mock, MockSource } from '../request/route.ts';
 import { CallerGone, endWithoutCaller, type WaitWithoutCaller } from './caller-gone.ts';
 import { Capture } from './capture.ts';
 import { discard } from './discard.ts';
 import { relayBody, type RelayEnd } from './relay-body.ts';
 import { acceptsTrailers, frameResponse, passableTrailers, upstreamHeaders, type Framing } from './upstream-headers.ts';
+import { publicBase, rewriteHeaders, upstreamBase } from './upstream-paths.ts';
 
 /** The span for a call to an upstream. */
 interface UpstreamSpan {
@@ -75,8 +76,13 @@ export const forward = async (
   const { exchange, head, body } = accepted;
   const upstreamUrl = expandUpstreamUrl(accepted, endpoint);
   const span = options.span?.upstream(upstreamUrl);
-  const relay = new Relay(accepted, { upstreamUrl, fallback: endpoint.fallback, span }, options);
-  const headers = upstreamHeaders(head, exchange.connection.peerAddress, endpoint.credential?.secretHeaders);
+  const relay = new Relay(accepted, { upstreamUrl, endpoint, span }, options);
+  const { host, requestHeaders, timeoutMs, viaService } = endpoint.forward;
+  const own = upstreamHeaders(head, exchange.connection.peerAddress, {
+    secretHeaders: endpoint.credential?.secretHeaders,
+    prefix: publicBase(endpoint.paths, head),
+  });
+  const headers = changeHeaders(own, requestHeaders);
   const ending = new AbortController();
   const withoutCaller = endWithoutCaller(exchange, ending, options.withoutCaller);
   const timer = setTimeout(() => {
@@ -92,8 +98,9 @@ export const forward = async (
         method: head.method as RequestMethod,
         headers: span?.headers(headers) ?? headers,
         body: body.length > 0 ? body : undefined,
-        timeoutMs: endpoint.forward.timeoutMs,
-        viaService: endpoint.forward.viaService,
+        host: host === 'Preserve' ? head.host : undefined,
+        timeoutMs,
+        viaService,
         namespace: accepted.route.account.namespace,
         signal: ending.signal,
       })
@@ -108,7 +115,7 @@ export const forward = async (
 
 interface Call {
   readonly upstreamUrl: string;
-  readonly fallback: Fallback | undefined;
+  readonly endpoint: ForwardEndpoint;
   readonly span: UpstreamSpan | undefined;
 }
 
@@ -171,7 +178,7 @@ class Relay {
       this.#call.span?.end({ status: response.status });
       return this.#fallBack(fallback, `The upstream responded with status ${response.status}.`);
     }
-    const framing = frameResponse(response.status, response.headers, exchange.date());
+    const framing = frameResponse(response.status, this.#changedHeaders(response.headers), exchange.date());
     if (framing === undefined) {
       response.body.on('error', () => undefined).destroy();
       return this.fail({
@@ -219,8 +226,24 @@ class Relay {
     return { end, recorded };
   }
 
+  #changedHeaders(headers: readonly HeaderPair[]): readonly HeaderPair[] {
+    const { upstreamUrl, endpoint } = this.#call;
+    const { rewrite, responseHeaders, host } = endpoint.forward;
+    const { head } = this.#accepted;
+    const mapped =
+      rewrite === undefined
+        ? headers
+        : rewriteHeaders(headers, rewrite, {
+            url: upstreamUrl,
+            host: host === 'Preserve' ? head.host : new URL(upstreamUrl).host,
+            publicBase: publicBase(endpoint.paths, head),
+            upstreamBase: upstreamBase(endpoint.paths, upstreamUrl),
+          });
+    return changeHeaders(mapped, responseHeaders);
+  }
+
   #fallbackOn(reason: FallbackReason): MockSource | undefined {
-    const { fallback } = this.#call;
+    const { fallback } = this.#call.endpoint;
     return fallback?.on.includes(reason) ? fallback.mock : undefined;
   }
 

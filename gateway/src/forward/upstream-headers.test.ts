@@ -30,6 +30,14 @@ test('the upstream receives neither the key nor the headers with secrets', () =>
     ['X-Gitlab-Event', 'Push Hook'],
   ];
   const head = { headers, keyIndex: 0, host: 'gateway' } as unknown as RequestHead;
-  const names = upstreamHeaders(head, '10.0.0.1', ['x-gitlab-token']).map(([header]) => header);
-  expect(names).toEqual(['X-Gitlab-Event', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto']);
+  const names = upstreamHeaders(head, '10.0.0.1', { secretHeaders: ['x-gitlab-token'], prefix: '/p' }).map(
+    ([header]) => header,
+  );
+  expect(names).toEqual([
+    'X-Gitlab-Event',
+    'x-forwarded-for',
+    'x-forwarded-host',
+    'x-forwarded-proto',
+    'x-forwarded-prefix',
+  ]);
 });

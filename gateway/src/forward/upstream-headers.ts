@@ -5,19 +5,26 @@ import type { RequestHead } from '../request/request-head.ts';
 const isNamed = (name: string, wanted: string): boolean =>
   name.length === wanted.length && name.toLowerCase() === wanted;
 
+interface UpstreamHeadersOptions {
+  /** The headers that are not passed on, in lowercase. */
+  readonly secretHeaders?: readonly string[] | undefined;
+  /** The part of the caller's path that the upstream's path lacks. */
+  readonly prefix: string;
+}
+
 /**
- * Returns the headers for the upstream, which are the caller's headers with their order and case, without the key, without
- * `secretHeaders`, which are in lowercase, and with
- * `x-forwarded-for`, `x-forwarded-host` and `x-forwarded-proto`. Keeps a host or protocol that a proxy has set, because the proxy
+ * Returns the headers for the upstream, which are the caller's headers with their order and case, without the key and secrets, and with
+ * `x-forwarded-for`, `x-forwarded-host`, `x-forwarded-proto` and `x-forwarded-prefix`. Keeps what a proxy has set, because the proxy
  * received the caller's original request. `egress` removes hop-by-hop headers, `host` and framing.
  */
 export const upstreamHeaders = (
   head: RequestHead,
   peerAddress: string,
-  secretHeaders: readonly string[] = [],
+  { secretHeaders = [], prefix }: UpstreamHeadersOptions,
 ): HeaderPair[] => {
   const kept: HeaderPair[] = [];
   const forwardedFor: string[] = [];
+  let prefixes = '';
   let hasHost = false;
   let hasProto = false;
   for (const [index, header] of head.headers.entries()) {
@@ -25,6 +32,10 @@ export const upstreamHeaders = (
     if (index === head.keyIndex || secretHeaders.some((secret) => isNamed(name, secret))) continue;
     if (isNamed(name, 'x-forwarded-for')) {
       if (value !== '') forwardedFor.push(value);
+      continue;
+    }
+    if (isNamed(name, 'x-forwarded-prefix')) {
+      prefixes += value.replace(/\/$/, '');
       continue;
     }
     if (isNamed(name, 'x-forwarded-host')) hasHost = true;
@@ -36,6 +47,7 @@ export const upstreamHeaders = (
   forwarded.push(['x-forwarded-for', [...forwardedFor, peerAddress].join(', ')]);
   if (!hasHost) forwarded.push(['x-forwarded-host', head.host]);
   if (!hasProto) forwarded.push(['x-forwarded-proto', 'http']);
+  forwarded.push(['x-forwarded-prefix', prefixes + prefix]);
   return forwarded;
 };
 

@@ -62,6 +62,12 @@ export interface SignatureCredential {
   readonly secretHeaders: readonly string[];
 }
 
+/** How many leading segments of a path the caller's and the upstream's path do not share. Infinity if they share nothing. */
+export interface PathMapping {
+  readonly publicSegments: number;
+  readonly upstreamSegments: number;
+}
+
 interface CompiledEndpoint {
   readonly config: Pick<EndpointConfig, 'uid' | 'namespace' | 'name' | 'projectUid' | 'generation' | 'slug' | 'method'>;
   /** Undefined if requests need the key. */
@@ -82,6 +88,7 @@ type ServedEndpoint = CompiledEndpoint &
         readonly forward: Extract<EndpointConfig['action'], { kind: 'Forward' }>;
         /** Undefined if the slug has no parameters, or if the upstream is a Service. */
         readonly urlTemplate: UrlTemplate | undefined;
+        readonly paths: PathMapping;
         readonly fallback: Fallback | undefined;
       }
   );

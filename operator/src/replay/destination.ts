@@ -77,12 +77,13 @@ export class Destinations {
     const { clusterDomain, translator } = this.#parts;
     const { serviceRef } = forward;
     const isTrusted = serviceRef !== undefined && translator.serviceFault(namespace, serviceRef) === undefined;
-    const { url: template, timeoutMs, viaService } = forwardConfig(forward, { namespace, clusterDomain, isTrusted });
+    const place = { namespace, clusterDomain, isTrusted };
+    const { url: template, timeoutMs, viaService, requestHeaders } = forwardConfig(forward, place);
     const sentPath = pathInProject(this.#plan.spec.edit?.target) ?? path;
     const url = serviceRef === undefined ? expandUrlFor(spec.slug, template, sentPath) : template;
     if (url === undefined)
       return `The path of the request does not match the slug ${spec.slug} of Endpoint ${endpoint}, so the URL of its upstream is unknown.`;
-    return { target: 'Upstream', url, timeoutMs, viaService, ...WITHOUT_KEY };
+    return { target: 'Upstream', url, timeoutMs, viaService, requestHeaders, ...WITHOUT_KEY };
   }
 
   /** Returns the Endpoint with this uid. If the Endpoint was created again, returns the new Endpoint with the same name. */

@@ -1,4 +1,11 @@
-import { configKey, LIMITS, objectKey, type EndpointConfig, type ForwardActionConfig } from '@standin/contract';
+import {
+  configKey,
+  LIMITS,
+  objectKey,
+  type EndpointConfig,
+  type ForwardActionConfig,
+  type HeaderChanges,
+} from '@standin/contract';
 import { durationMs, jsonMockConfig, responseConfigs, type EndpointSpec, type Problem } from '@standin/crds';
 import {
   hasParameters,
@@ -14,6 +21,7 @@ import { absentHeader, mockProblems, expressionSizeProblems, verbatimExpression 
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 type ActionConfig = EndpointConfig['action'];
+type HeaderChangesSpec = NonNullable<NonNullable<EndpointSpec['forward']>['requestHeaders']>;
 
 const hasActiveMock = ({ action, forward }: Partial<EndpointSpec>): boolean =>
   action === 'JSON' || forward?.fallback !== undefined;
@@ -219,9 +227,22 @@ export interface ServicePlace {
 /** Returns the upstream in a Forward block, whether or not the block is active. */
 export const forwardConfig = (forward: EndpointSpec['forward'], place: ServicePlace): ForwardActionConfig => {
   const timeoutMs = durationMs(forward?.timeout ?? '');
-  const { url = '', serviceRef } = forward ?? {};
-  if (serviceRef === undefined) return { kind: 'Forward', url, timeoutMs, viaService: false };
+  const { url = '', serviceRef, host, requestHeaders, responseHeaders, rewrite } = forward ?? {};
+  const common = {
+    kind: 'Forward',
+    timeoutMs,
+    ...(host === 'Preserve' && { host }),
+    ...(requestHeaders !== undefined && { requestHeaders: headerChanges(requestHeaders) }),
+    ...(responseHeaders !== undefined && { responseHeaders: headerChanges(responseHeaders) }),
+    ...(rewrite !== undefined && { rewrite }),
+  } as const;
+  if (serviceRef === undefined) return { ...common, url, viaService: false };
   const { scheme, name, port, path } = serviceRef;
   const serviceUrl = `${scheme}://${name}.${place.namespace}.svc.${place.clusterDomain}:${port}${path}`;
-  return { kind: 'Forward', url: serviceUrl, timeoutMs, viaService: place.isTrusted };
+  return { ...common, url: serviceUrl, viaService: place.isTrusted };
 };
+
+const headerChanges = ({ set = [], remove = [] }: HeaderChangesSpec): HeaderChanges => ({
+  set: set.map(({ name, value }) => [name, value]),
+  remove: remove.map((name) => name.toLowerCase()),
+});

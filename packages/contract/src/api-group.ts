@@ -88,6 +88,13 @@ export const VALUE_CONDITIONS = [...PATH_CONDITIONS, 'Present', 'Absent'] as con
 /** How the delay of a response is chosen. */
 export const DELAY_TYPES = ['Fixed', 'Uniform', 'LogNormal'] as const;
 
+/** Whose Host header an upstream gets: its own, or the caller's. */
+export const UPSTREAM_HOSTS = ['Upstream', 'Preserve'] as const;
+
+/** What a gateway maps from an upstream's paths to the project's. */
+export const UPSTREAM_REWRITES = ['Location', 'CookiePath'] as const;
+export type UpstreamRewrite = (typeof UPSTREAM_REWRITES)[number];
+
 /** What can go wrong with an upstream, so that the fallback of a Forward responds. */
 export const FALLBACK_REASONS = ['Unreachable', 'Timeout', 'InvalidAnswer', 'ServerError'] as const;
 export type FallbackReason = (typeof FALLBACK_REASONS)[number];

@@ -4,6 +4,7 @@ import {
   HMAC_ALGORITHMS,
   HMAC_ENCODINGS,
   METHODS,
+  UPSTREAM_REWRITES,
   PLANS,
   TIMESTAMP_SCHEMES,
   VALUE_CONDITIONS,
@@ -85,6 +86,13 @@ const jsonMock = z.strictObject({
 
 const jsonAction = jsonMock.extend({ kind: z.literal('JSON') });
 
+const headerChanges = z.strictObject({
+  /** Replace all headers of the same name, in any case. */
+  set: z.array(headerPair).readonly(),
+  /** In lowercase. */
+  remove: z.array(z.string()).readonly(),
+});
+
 const forwardAction = z.strictObject({
   kind: z.literal('Forward'),
   /** An http or https URL. The caller's query string is appended as received. */
@@ -92,6 +100,11 @@ const forwardAction = z.strictObject({
   timeoutMs: z.number().int().positive(),
   /** Whether `serviceRef` specifies the upstream. Its address is a cluster address, which the address policy allows. */
   viaService: z.boolean(),
+  /** Set if the upstream gets the caller's Host header. */
+  host: z.literal('Preserve').optional(),
+  requestHeaders: headerChanges.optional(),
+  responseHeaders: headerChanges.optional(),
+  rewrite: z.array(z.enum(UPSTREAM_REWRITES)).readonly().optional(),
   /** Responds if the upstream fails for one of these reasons before its response begins. Absent if nothing else responds. */
   fallback: z.strictObject({ on: z.array(z.enum(FALLBACK_REASONS)).readonly(), mock: jsonMock }).optional(),
 });
@@ -211,6 +224,7 @@ export type JsonMockConfig = Readonly<z.infer<typeof jsonMock>>;
 export type DelayConfig = Readonly<z.infer<typeof delayConfig>>;
 export type ResponseConfig = Readonly<z.infer<typeof responseConfig>>;
 export type JsonActionConfig = Readonly<z.infer<typeof jsonAction>>;
+export type HeaderChanges = Readonly<z.infer<typeof headerChanges>>;
 export type ForwardActionConfig = Readonly<z.infer<typeof forwardAction>>;
 export type SignatureConfig = Readonly<z.infer<typeof signatureConfig>>;
 export type CredentialConfig = Readonly<z.infer<typeof credentialConfig>>;

@@ -159,6 +159,8 @@ export const LIMITS = {
   /** A delivery id that is longer is not recorded. GitHub's and Shopify's have 36 characters. */
   deliveryIdLengthMax: 128,
   headerNameLengthMax: 256,
+  /** The maximum number of headers that a Forward block sets, and that it removes. */
+  headerChangesMax: 16,
   corsOriginsMax: 32,
   corsOriginLengthMax: 512,
   corsHeadersMax: 64,

@@ -1,6 +1,6 @@
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { FairMap, LIMITS, type HeaderPair, type RequestMethod } from '@standin/contract';
-import { Agent, Pool } from 'undici';
+import { Agent, Pool, type Dispatcher } from 'undici';
 import { checkUpstreamUrl, type AddressPolicy } from './address-policy.ts';
 import { createConnector } from './connector.ts';
 import { EgressError, exchangeError } from './egress-error.ts';
@@ -44,6 +44,8 @@ export interface UpstreamRequest {
   /** Sent in this order and case, without hop-by-hop headers, `host`, `content-length` and `expect`. Values are latin1. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | undefined;
+  /** The Host header, if it is not that of the URL. The certificate must be for the host of the URL. */
+  readonly host?: string | undefined;
   /** The milliseconds from the call of `Egress.request` to the end of the response head, and the longest pause within the body. */
   readonly timeoutMs: number;
   /** Whether the upstream is named by `serviceRef`. */
@@ -195,17 +197,17 @@ export const createEgress = (options: EgressOptions): Egress => {
       );
       signal?.addEventListener('abort', cancel, { once: true });
       try {
-        (request.viaService ? service : direct)[reuse].dispatch(
-          {
-            origin: originFor(parsed, request.namespace),
-            path: target,
-            method: request.method,
-            headers: requestHeaders(request.headers),
-            body: request.body ?? null,
-            bodyTimeout: request.timeoutMs,
-          },
-          exchange,
-        );
+        const options: Dispatcher.DispatchOptions & { readonly servername: string } = {
+          origin: originFor(parsed, request.namespace),
+          path: target,
+          method: request.method,
+          headers: [...requestHeaders(request.headers), ...(request.host === undefined ? [] : ['host', request.host])],
+          // undici would take it from the Host header.
+          servername: parsed.hostname,
+          body: request.body ?? null,
+          bodyTimeout: request.timeoutMs,
+        };
+        (request.viaService ? service : direct)[reuse].dispatch(options, exchange);
       } catch (error) {
         end(exchangeError(error, false));
       }

@@ -1,4 +1,4 @@
-import type { HeaderPair } from '@standin/contract';
+import type { HeaderChanges, HeaderPair } from '@standin/contract';
 
 /**
  * Headers that apply to one connection only (RFC 9110 section 7.6.1). `proxy-status` (RFC 9209) applies beyond the connection and
@@ -30,6 +30,16 @@ export const stripHopByHop = (headers: readonly HeaderPair[]): HeaderPair[] => {
     const lower = name.toLowerCase();
     return !HOP_BY_HOP.has(lower) && !named.has(lower);
   });
+};
+
+/** Removes and sets headers. What is set comes last. */
+export const changeHeaders = (
+  headers: readonly HeaderPair[],
+  { set, remove }: HeaderChanges = { set: [], remove: [] },
+): readonly HeaderPair[] => {
+  if (set.length === 0 && remove.length === 0) return headers;
+  const dropped = new Set([...remove, ...set.map(([name]) => name.toLowerCase())]);
+  return [...headers.filter(([name]) => !dropped.has(name.toLowerCase())), ...set];
 };
 
 /**

@@ -4,7 +4,7 @@ export { createEgress, type Egress, type EgressOptions, type UpstreamRequest } f
 export { EgressError } from './egress-error.ts';
 export { type UpstreamResponse } from './exchange.ts';
 export { GatheredBytes } from './gathered-bytes.ts';
-export { stripHopByHop } from './headers.ts';
+export { changeHeaders, stripHopByHop } from './headers.ts';
 export { type Lookup, type ResolvedAddress } from './lookup.ts';
 export { isTarget, parseTarget, RefusedTargets, urlTarget, type Target } from './refused-targets.ts';
 export {

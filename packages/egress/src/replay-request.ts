@@ -1,5 +1,11 @@
-import { readTarget, type HeaderPair, type RequestMethod, type ReplayTarget } from '@standin/contract';
-import { stripHopByHop } from './headers.ts';
+import {
+  readTarget,
+  type HeaderChanges,
+  type HeaderPair,
+  type RequestMethod,
+  type ReplayTarget,
+} from '@standin/contract';
+import { changeHeaders, stripHopByHop } from './headers.ts';
 import { joinUpstreamUrl } from './upstream-url.ts';
 
 /** Marks a request that a replay sent. The value is the id of the log entry that the replay repeats. */
@@ -91,6 +97,8 @@ export interface ReplayDestination {
   readonly target: ReplayTarget;
   readonly url: string;
   readonly apiKey: string;
+  /** The changes that the endpoint makes to the headers for its upstream. */
+  readonly requestHeaders?: HeaderChanges | undefined;
 }
 
 export interface ReplayRequest extends ReplayHeaders {
@@ -103,13 +111,15 @@ export interface ReplayRequest extends ReplayHeaders {
 export const replayRequest = (
   captured: CapturedRequest,
   edit: RequestEdit,
-  { target, url, apiKey }: ReplayDestination,
+  { target, url, apiKey, requestHeaders }: ReplayDestination,
 ): ReplayRequest => {
   const wanted = readTarget(edit.target ?? captured.target).originForm;
   const isEdited = edit.headers !== undefined;
   const headers = edit.headers ?? captured.headers;
+  const prepared = replayHeaders({ requestId: captured.id, target, headers, isEdited, apiKey });
   return {
-    ...replayHeaders({ requestId: captured.id, target, headers, isEdited, apiKey }),
+    ...prepared,
+    sent: changeHeaders(prepared.sent, requestHeaders),
     url: target === 'Endpoint' ? gatewayUrl(url, wanted) : joinUpstreamUrl(url, targetQuery(wanted)),
     method: edit.method ?? captured.method,
     body: edit.body ?? captured.body,

@@ -160,7 +160,7 @@ export const GATEWAY: readonly GrowthEntry[] = [
   {
     of: 'gateway/src/forward/upstream-headers.ts#upstreamHeaders',
     limit: HEAD,
-    run: (text) => upstreamHeaders(requestHead(text), '127.0.0.1'),
+    run: (text) => upstreamHeaders(requestHead(text), '127.0.0.1', { prefix: '/p' }),
     near: HEADS,
   },
   {
