@@ -4,7 +4,7 @@ import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../defini
 import { durationRules } from '../duration.ts';
 import { commonStatus, identityStatus, integer, reference, text, timestamp, SERVED_MEANINGS } from '../fields.ts';
 import { headerNameRules } from '../http-rules.ts';
-import { matches, withRules } from '../rules.ts';
+import { lacks, matches, withRules } from '../rules.ts';
 
 const headerNames = () =>
   z
@@ -18,6 +18,7 @@ const cors = z.strictObject({
   allowOrigins: z
     .array(
       withRules(text({ min: 1, max: LIMITS.corsOriginLengthMax }), [
+        lacks('^http://.*:80$|^https://.*:443$', 'must not have the default port: browsers do not send it'),
         matches(
           '[*]|[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\\[[0-9a-f:.]+\\])(:[0-9]{1,5})?',
           'must be * or an origin in lower case, without a path: https://app.example.com or http://localhost:5173',
@@ -80,7 +81,7 @@ const spec = z
       .optional()
       .describe(
         'Lets pages of other origins call the endpoints with their API key, without cookies. Gateways respond to preflights, which are not captured and count towards no quota. ' +
-          "Every response of the project then has access-control-allow-origin and vary, in place of the mock's or the upstream's. If it is omitted, preflights get 401.",
+          "Responses to an origin that is listed, also errors, have access-control-allow-origin, instead of the mock's or the upstream's. If it is omitted, preflights are requests like any other.",
       ),
   })
   .describe("The desired state: the project's account, URI, retention, metrics and CORS.");

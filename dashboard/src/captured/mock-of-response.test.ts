@@ -110,7 +110,7 @@ describe('a mock made from a response', () => {
       { headers: [['content-encoding', 'gzip']], body: gzipSync(`"${'x'.repeat(10_000_000)}"`) },
     ],
     ['cannot be decompressed', { headers: [['content-encoding', 'own']], body: 'x' }],
-    ['This response has no body', { body: '' }],
+    ['A response to HEAD has no body', { method: 'HEAD', body: '' }],
     ['this response has 101', { status: 101, body: '' }],
   ])('is refused with the reason: %s', (expected, answer) => {
     expect(reason(answer)).toContain(expected);

@@ -114,7 +114,8 @@ const isJsonText = (text: string): boolean => {
 };
 
 /** Explains why a response cannot be a mock, regardless of its content. Returns undefined if it can be one. */
-export const unmockableReason = ({ response, outcome, upstreamError }: LogEntry): string | undefined => {
+export const unmockableReason = ({ method, response, outcome, upstreamError }: LogEntry): string | undefined => {
+  if (method === 'HEAD') return 'A response to HEAD has no body: use the response to a GET.';
   if (response.status === 0) return 'No response to this request was recorded.';
   if (outcome === 'caller_gone') return 'The caller disconnected before the response was complete.';
   if (outcome === 'exchange_timeout') return 'The gateway ended this exchange, because it took too long.';
@@ -138,8 +139,6 @@ export const mockOfResponse = (entry: LogEntry, place: MockPlace): MockOfRespons
   const stored = mockableBytes(entry);
   if ('reason' in stored) return refuse(`${stored.reason}.`);
   const isBodyless = BODYLESS_STATUSES.has(response.status);
-  if (!isBodyless && place === 'json' && stored.bytes.length === 0)
-    return refuse('This response has no body. Only mocks with status 204, 205 or 304 can omit the body.');
   const possible = mockHeaders(response.headers);
   const type = possible.find(([name]) => name.toLowerCase() === 'content-type')?.[1];
   const body = isBodyless ? { addedType: undefined } : toMockBody(stored.bytes, type, place);

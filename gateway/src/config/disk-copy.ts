@@ -69,6 +69,13 @@ function* lines(revision: string, objects: readonly TableEntry[]): Generator<str
 export const objectAsJson = (entry: TableEntry): string =>
   entry.kind === 'Endpoint' ? new TextDecoder().decode(entry.json) : JSON.stringify(entry.config);
 
+/** A write that later calls of `flush` join. Otherwise, writes would queue up when changes come faster than they are written. */
+interface PendingWrite {
+  /** Whether the old copy is removed if it cannot be replaced. */
+  isRequired: boolean;
+  readonly done: Promise<boolean>;
+}
+
 /**
  * The copy of the configuration that a gateway starts with if no operator responds. The copy is one snapshot of the config stream,
  * as NDJSON. The copy contains key digests and mocks, so only the file's owner may read it. The file is replaced as a whole, so it
@@ -80,6 +87,8 @@ export class DiskCopy {
   readonly #logger: Logger;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<boolean> = Promise.resolve(true);
+  /** The write that waits for the one before, or rests. Undefined as soon as it reads the configuration. */
+  #next: PendingWrite | undefined;
   /** When the next write may begin, on the clock of `performance.now`. */
   #restsUntilMs = 0;
   readonly #discarded = new AbortController();
@@ -118,8 +127,18 @@ export class DiskCopy {
   flush({ isRequired = false } = {}): Promise<boolean> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    this.#writing = this.#writing.then(async () => (await this.#write()) || (isRequired && (await this.#remove())));
-    return this.#writing;
+    this.#next ??= this.#enqueue();
+    this.#next.isRequired ||= isRequired;
+    return this.#next.done;
+  }
+
+  #enqueue(): PendingWrite {
+    const pending: PendingWrite = {
+      isRequired: false,
+      done: this.#writing.then(async () => (await this.#write()) || (pending.isRequired && (await this.#remove()))),
+    };
+    this.#writing = pending.done;
+    return pending;
   }
 
   /**
@@ -134,6 +153,7 @@ export class DiskCopy {
   async #write(): Promise<boolean> {
     const { signal } = this.#discarded;
     await delay(Math.max(0, this.#restsUntilMs - performance.now()), undefined, { signal }).catch(() => undefined);
+    this.#next = undefined;
     if (signal.aborted) return false;
     const startedAt = performance.now();
     const revision = formatRevision(this.#store.revision);

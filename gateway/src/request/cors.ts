@@ -9,6 +9,9 @@ const ALLOW_METHODS: HeaderPair = ['access-control-allow-methods', REQUEST_METHO
 /** Each origin may get another response. */
 const VARY: HeaderPair = ['vary', 'Origin'];
 
+const variesByOrigin = ([name, value]: HeaderPair): boolean =>
+  name.toLowerCase() === 'vary' && /(^|,)\s*(origin|\*)\s*(,|$)/i.test(value);
+
 /** Returns a header's value, or undefined if the request has none of this name. */
 const findHeader = (rawHeaders: readonly string[], name: string): string | undefined => {
   for (let at = 0; at < rawHeaders.length; at += 2)
@@ -52,5 +55,5 @@ export const withCors = (
   const others = headers.filter(([name]) => !replaced.includes(name.toLowerCase()));
   const allowed = allowOrigin(cors, rawHeaders);
   if (allowed.length > 0 && isExposing) others.push([EXPOSE_HEADERS, cors.exposeHeaders.join(', ')]);
-  return [...others, ...allowed, VARY];
+  return [...others, ...allowed, ...(others.some(variesByOrigin) ? [] : [VARY])];
 };
