@@ -4,11 +4,13 @@ import type { SharedPool } from '@standin/contract';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { boundConnections } from './bound-connections.ts';
 
+const PROXY = '127.0.0.9';
+
 /** Starts a server for four connections. `open` returns a connection from this address, and whether the server has closed it. */
 const startServer = async () => {
   const pools = new Map<string, SharedPool>();
   const server = createServer().listen(0, '127.0.0.1');
-  boundConnections(server, { connectionsMax: 4, pools });
+  boundConnections(server, { connectionsMax: 4, pools, isProxy: (address) => address === PROXY });
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const sockets: Socket[] = [];
@@ -38,4 +40,13 @@ test('idle connections of one address leave room for another, and a closed one f
   const next = await open('127.0.0.2');
   await vi.waitFor(() => expect(pool?.used).toBe(3));
   expect(next.destroyed).toBe(false);
+});
+
+test('a proxy can have all connections that are free', async () => {
+  const { open, pool } = await startServer();
+  const all = [await open(PROXY), await open(PROXY), await open(PROXY), await open(PROXY)];
+  await vi.waitFor(() => expect(pool?.used).toBe(4));
+  const refused = await open(PROXY);
+  await vi.waitFor(() => expect(refused.destroyed).toBe(true));
+  expect(all.some(({ destroyed }) => destroyed)).toBe(false);
 });

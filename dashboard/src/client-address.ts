@@ -11,7 +11,7 @@ type Family = 'ipv4' | 'ipv6';
 const addressFamily = (address: string): Family => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
 
 /** Returns `192.0.2.1` for `::ffff:192.0.2.1`, which dual-stack sockets report. */
-const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
+export const plainAddress = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
 const GROUPS = 8;
 /** The first four of eight groups are 64 bits. */
@@ -61,6 +61,16 @@ const parseAddress = (text: string): string | undefined => {
 export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
 
 /**
+ * Creates a function that returns whether an address is a trusted proxy.
+ *
+ * @param trustedProxies addresses and networks (`isNetwork`)
+ */
+export const proxyCheck = (trustedProxies: readonly string[]): ((address: string) => boolean) => {
+  const trusted = toBlockList(trustedProxies);
+  return (address) => isIP(address) !== 0 && trusted.check(address, addressFamily(address));
+};
+
+/**
  * Creates a function that returns the client address of a request. This is the address of the connection or, if that is a trusted
  * proxy, the last address in `X-Forwarded-For` that is not a trusted proxy. Each proxy appends the address that it received the
  * request from. Clients can forge the addresses before that one.
@@ -68,8 +78,7 @@ export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'
  * @param trustedProxies addresses and networks (`isNetwork`)
  */
 export const clientAddresses = (trustedProxies: readonly string[]): ClientAddress => {
-  const trusted = toBlockList(trustedProxies);
-  const isTrusted = (address: string): boolean => isIP(address) !== 0 && trusted.check(address, addressFamily(address));
+  const isTrusted = proxyCheck(trustedProxies);
   return ({ headers, socket }) => {
     let client = plainAddress(socket.remoteAddress ?? '');
     if (trustedProxies.length === 0) return client;

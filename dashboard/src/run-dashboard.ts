@@ -15,7 +15,7 @@ import { returnPath } from './access/return-path.ts';
 import { apiHandler, type ApiOptions } from './api/api-handler.ts';
 import { boundConnections } from './bound-connections.ts';
 import type { DashboardMode } from './backend.ts';
-import { clientAddresses, type ClientAddress } from './client-address.ts';
+import { clientAddresses, proxyCheck, type ClientAddress } from './client-address.ts';
 import type { DashboardContext } from './dashboard-context.ts';
 import { networkHolder, userHolder } from './holders.ts';
 import { formBody } from './pages/form-body.ts';
@@ -147,14 +147,18 @@ const addPages = async (app: Express, options: PagesOptions): Promise<void> => {
   app.use(render);
 };
 
-const listenTo = (app: RequestListener, { host, port }: DashboardSettings, pools: Pools): Server => {
+const listenTo = (
+  app: RequestListener,
+  { host, port, trustedProxies = [] }: DashboardSettings,
+  pools: Pools,
+): Server => {
   const timeouts = {
     headersTimeout: LIMITS.requestHeadTimeoutMs,
     requestTimeout: LIMITS.requestTimeoutMs,
     connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
   };
   const server = createServer(timeouts, app).on('request', discardRest);
-  boundConnections(server, { pools });
+  boundConnections(server, { pools, isProxy: proxyCheck(trustedProxies) });
   return server.listen({ host, port });
 };
 

@@ -247,7 +247,9 @@ export class Pipeline {
       isDelayed = delayMs > 0;
       if (mock !== undefined && isDelayed) this.#respondLater(exchange, mock, delayMs, span);
       else if (mock !== undefined) respond(exchange, mock);
-      const status = mock?.status ?? exchange.response.statusCode;
+      const { headersSent, statusCode } = exchange.response;
+      // Without a caller, there was no response.
+      const status = mock?.status ?? (headersSent ? statusCode : 0);
       metrics.responded(accepted, status, performance.now() - exchange.startedMs);
     } finally {
       if (!isDelayed) span?.end();

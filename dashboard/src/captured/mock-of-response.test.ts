@@ -13,15 +13,18 @@ interface Answer {
   readonly body?: string | Buffer;
   readonly truncated?: boolean;
   readonly outcome?: LogEntry['outcome'];
+  readonly method?: LogEntry['method'];
 }
 
 const JSON_TYPE: HeaderPair = ['content-type', 'application/json'];
 const PNG: HeaderPair = ['content-type', 'image/png'];
 
-const entry = ({ status = 200, headers = [JSON_TYPE], body = '{}', truncated = false, outcome }: Answer): LogEntry => {
+const entry = (answer: Answer): LogEntry => {
+  const { status = 200, headers = [JSON_TYPE], body = '{}', truncated = false, outcome, method = 'POST' } = answer;
   const isText = typeof body === 'string';
   return {
     ...({} as LogEntry),
+    method,
     outcome: outcome ?? 'forwarded',
     status,
     upstreamError: '',
@@ -114,6 +117,10 @@ describe('a mock made from a response', () => {
     ['this response has 101', { status: 101, body: '' }],
   ])('is refused with the reason: %s', (expected, answer) => {
     expect(reason(answer)).toContain(expected);
+  });
+
+  it('can have no body', () => {
+    expect(made({ status: 202, body: '' }).mock).toMatchObject({ status: 202, body: '' });
   });
 
   it('can be any text if the content type is not JSON', () => {

@@ -307,13 +307,10 @@ const noAnswer = (): LogStoreError =>
   });
 
 const noTurn = (): LogStoreError =>
-  new LogStoreError(
-    `could not follow the log: other queries of the same user take longer than ${SILENCE_MS / 1_000} s`,
-    {
-      kind: 'retryable',
-      code: 'EBUSY',
-    },
-  );
+  new LogStoreError(`could not follow the log: other queries take longer than ${SILENCE_MS / 1_000} s`, {
+    kind: 'retryable',
+    code: 'EBUSY',
+  });
 
 const closedFeed = (options: FeedOptions): InsertFeed => {
   const feed = new Feed(options, () => undefined);
