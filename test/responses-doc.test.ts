@@ -21,9 +21,9 @@ describe('crds/examples/responses', () => {
   });
 });
 
-describe('docs/guides/responses.md', () => {
-  const snippets = [...read('docs/guides/responses.md').matchAll(/^```yaml\n(.*?)^```$/gms)].map(
-    ([, text = '']) => text,
+describe('docs/guides', () => {
+  const snippets = ['responses', 'forwarding'].flatMap((guide) =>
+    [...read(`docs/guides/${guide}.md`).matchAll(/^```yaml\n(.*?)^```$/gms)].map(([, text = '']) => text),
   );
 
   test.each(snippets)('has a valid object or part of the spec of an Endpoint: %s', (text) => {
@@ -52,6 +52,6 @@ describe('docs/guides/responses.md', () => {
   });
 
   test('has snippets', () => {
-    expect(snippets).toHaveLength(10);
+    expect(snippets).toHaveLength(11);
   });
 });

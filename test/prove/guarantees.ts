@@ -8,7 +8,7 @@ export const GUARANTEES = {
     'No request is in the log twice',
   ],
   bytes: [
-    'The log has the bytes that were sent and received, for every byte value and every method',
+    'The log has the bytes that were sent and received, for every byte value and every method of an Endpoint',
     'Beyond the limits: a larger request is rejected, and of a larger response the beginning is stored',
   ],
   quota: ['A monthly quota is exact over three gateways, one of which is killed'],

@@ -144,7 +144,7 @@ const spec = withRules(
         'and {name...} as the last segment matches the rest of the path, also if it is empty. If several slugs match a request, the first segment that differs decides: ' +
         'literal text takes precedence over {name}.json, this over {name}, and {name} over {name...}.',
     ),
-    method: z.enum(METHODS).describe('HTTP method that the endpoint responds to.'),
+    method: z.enum(METHODS).describe('HTTP method that the endpoint responds to. GET also responds to HEAD.'),
     action: z
       .enum(ACTIONS)
       .describe(
