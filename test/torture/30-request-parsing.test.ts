@@ -189,7 +189,6 @@ describe('request smuggling', () => {
   // connection.
   test.concurrent.each([
     ['two Hosts', 'Host: gateway\r\nHost: b', 400],
-    ['an upgrade', 'Host: gateway\r\nUpgrade: h2c', 400],
     ['an unknown expectation', 'Host: gateway\r\nExpect: a miracle', 417],
     ['an invalid Host', 'Host: a/b', 400],
   ])('serves nothing after a request with %s and closes the connection', async (name, host, status) => {
