@@ -53,6 +53,7 @@ export const project = (name: string, uri: string, accountName = 'own'): Project
   name,
   accountUid: `account-${accountName}`,
   uri,
+  url: `https://mocks.example.com/${uri}`,
   retentionDays: 30,
 });
 

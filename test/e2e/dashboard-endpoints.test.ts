@@ -167,9 +167,7 @@ describe('an endpoint', () => {
       await page.waitForURL(at(`${SHOP}/endpoints/create-order`));
       await expect.poll(() => steps(page)).toEqual(DONE);
     });
-    expect(await manifest('create-order.yaml')).toBe(
-      before.replace('value: /v1/orders/1001', 'value: /v1/orders/1002'),
-    );
+    expect(await manifest('create-order.yaml')).toBe(before.replace('/v1/orders/1001', '/v1/orders/1002'));
   });
 
   test('switches to Forward and back, and keeps its mock settings', async () => {

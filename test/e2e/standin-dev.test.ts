@@ -151,7 +151,7 @@ describe('standin dev', () => {
         status: 201,
         headers: [
           ['content-type', 'application/json'],
-          ['location', '/v1/orders/1001'],
+          ['location', expect.stringMatching(/^http:\/\/localhost:\d+\/[a-z0-9]{16,}\/v1\/orders\/1001$/) as string],
           ['content-length', '80'],
           ['date', expect.any(String) as string],
         ],

@@ -339,6 +339,14 @@ const tenant = (name: string): NewTenant => {
     namespace: named.namespace,
     storedKey: `sha256:${keyFingerprint(keySha256)}`,
     account: { kind: 'Account', uid: accountUid, ...named, plan: 'Free', keySha256 },
-    project: { kind: 'Project', uid: projectUid, ...named, accountUid, uri, retentionDays: 1 },
+    project: {
+      kind: 'Project',
+      uid: projectUid,
+      ...named,
+      accountUid,
+      uri,
+      url: `https://mocks.example.com/${uri}`,
+      retentionDays: 1,
+    },
   };
 };

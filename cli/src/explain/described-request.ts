@@ -15,7 +15,7 @@ export interface DescribedRequest {
 }
 
 /** What an explanation needs of a request that was not sent. */
-export type UnsentRequest = Omit<ExplainedRequest, 'id' | 'receivedAtUs' | 'project'>;
+export type UnsentRequest = Omit<ExplainedRequest, 'id' | 'receivedAtUs' | 'project' | 'projectUrl'>;
 
 /** Parses `name: value` and adds it to the headers from earlier options. */
 export const addHeaderLine = (text: string, before: readonly HeaderPair[] = []): readonly HeaderPair[] => {

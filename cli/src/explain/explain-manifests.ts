@@ -82,10 +82,11 @@ const noProject = (namespace?: string): PlainError =>
   );
 
 /** Returns what expressions see of a request that was not sent. */
-const unsent = ({ name }: ProjectConfig): Omit<ExplainedRequest, keyof UnsentRequest> => ({
+const unsent = ({ name, url }: ProjectConfig): Omit<ExplainedRequest, keyof UnsentRequest> => ({
   id: '00000000-0000-0000-0000-000000000000',
   receivedAtUs: Date.now() * 1_000,
   project: name,
+  projectUrl: url,
 });
 
 /** Explains the request without the project URI, if its path begins with one. */

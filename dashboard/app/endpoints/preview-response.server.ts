@@ -7,7 +7,7 @@ import { exampleRequest } from '../../src/endpoints/example-request.ts';
 import { evaluatedParts } from '../../src/captured/evaluated-parts.ts';
 import type { ResponsePreview, PreviewInput } from '../../src/captured/preview-response.ts';
 import { refusalMessage } from '../../src/pages/failures.ts';
-import { openLog } from '../../src/projects/projects.ts';
+import { openLog, projectUrl } from '../../src/projects/projects.ts';
 import { isNotFound } from '../../src/resources/not-found.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { problemText } from '../../src/resources/problem-text.ts';
@@ -60,8 +60,9 @@ const previewInput = async (
   if (parsed.value.kind !== 'Endpoint') throw new Error('the form does not describe an Endpoint');
   const { spec } = parsed.value;
   const id = fieldText(form, PREVIEW_FIELDS.request);
-  const request = id === EXAMPLE ? describedRequest(form, spec, names) : await capturedRequest(backend, names, id);
-  if (isUnavailable(request)) return request;
+  const described = id === EXAMPLE ? describedRequest(form, spec, names) : await capturedRequest(backend, names, id);
+  if (isUnavailable(described)) return described;
+  const request = { ...described, projectUrl: await projectUrl(backend, names) };
   const edited = fieldText(form, PREVIEW_FIELDS.edited);
   return {
     endpoint: { namespace: names.namespace, name, method: spec.method, slug: spec.slug, action: spec.action },
@@ -77,6 +78,8 @@ const fieldText = (form: FormData, field: string): string => {
   return typeof value === 'string' ? value : '';
 };
 
+type ReadRequest = Omit<ExplainedRequest, 'projectUrl'>;
+
 /** What expressions see of a request that was not sent. */
 const UNSENT_ID = '00000000-0000-0000-0000-000000000000';
 
@@ -84,7 +87,7 @@ const describedRequest = (
   form: FormData,
   { slug, method }: { readonly slug: string; readonly method: string },
   { project }: ProjectName,
-): ExplainedRequest | Unavailable => {
+): ReadRequest | Unavailable => {
   const request = exampleRequest(slug, {
     method,
     target: fieldText(form, PREVIEW_FIELDS.target),
@@ -99,7 +102,7 @@ const capturedRequest = async (
   backend: Context['backend'],
   names: ProjectName,
   id: string,
-): Promise<ExplainedRequest | Unavailable> => {
+): Promise<ReadRequest | Unavailable> => {
   const log = await openLog(backend, names);
   // Expressions cannot see a larger body. With these extra bytes, a body over the limit remains over the limit.
   const found = await orUnavailable(foundRequest(log.preview(id, LIMITS.expressionTextLengthMax + 8)));

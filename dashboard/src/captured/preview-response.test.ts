@@ -22,6 +22,7 @@ const preview = (more: Partial<PreviewInput> & { readonly headers?: PreviewInput
     id: 'request',
     receivedAtUs: 0,
     project: 'shop',
+    projectUrl: 'https://mocks.example.com/k3v9x2m7q4hd8w1n',
     method: 'GET',
     path: '/a/7',
     query: '',

@@ -55,6 +55,16 @@ export const projectAddress = async (
   return uri === undefined ? undefined : { uri, url: `${gatewayUrl}/${uri}` };
 };
 
+/** Resolves with the public URL of a project for expressions, which is empty if it is not known. Rejects with `SourceError`. */
+export const projectUrl = async (
+  backend: Pick<Backend, 'resources' | 'gatewayUrl'>,
+  names: ProjectName,
+): Promise<string> => {
+  const { namespace, project: name } = names;
+  const project = await backend.resources.get({ kind: 'Project', namespace, name });
+  return (project && (await projectAddress(backend, project)))?.url ?? '';
+};
+
 /** Resolves with the first path segment of the project's URLs. Rejects with `SourceError`. */
 export const readProjectUri = async (
   { resources }: Pick<Backend, 'resources'>,

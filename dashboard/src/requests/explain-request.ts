@@ -1,6 +1,7 @@
 import { ACTIONS, isRecord, METHODS, type LogRow, type ResourceObject } from '@standin/contract';
 import { explain, type Candidate, type Explanation } from '@standin/responses';
 import type { Backend } from '../backend.ts';
+import { projectUrl } from '../projects/projects.ts';
 import { evaluatedParts } from '../captured/evaluated-parts.ts';
 import { shownConditions } from '../resources/resource-view.ts';
 import type { Workers } from '../workers/workers.ts';
@@ -30,7 +31,8 @@ export const explainRequest = async (
   const candidates = objects
     .flatMap((object) => toCandidates(object, project))
     .sort((a, b) => Number(a.rules !== undefined) - Number(b.rules !== undefined));
-  const request = { id, receivedAtUs, project, method, path, query, headers, body };
+  const url = await projectUrl(backend, { namespace, project });
+  const request = { id, receivedAtUs, project, projectUrl: url, method, path, query, headers, body };
   // Finds the endpoint. A worker compiles and evaluates its responses, which can take a long time.
   const found = explain(candidates, request);
   const { endpoint, rejection } = found;

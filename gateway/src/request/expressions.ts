@@ -19,5 +19,6 @@ export const requestExpressions = ({ id, exchange, head, body, route }: Asked): 
     body,
     project: project.name,
     endpoint: endpoint.config.name,
+    projectUrl: project.url,
   });
 };

@@ -84,7 +84,8 @@ const explained = (configs: readonly EndpointConfig[], asked: Asked): unknown =>
     endpoint: { ...config, action: 'JSON' as const },
     rules: () => compileRules(config.responses ?? [], config.action.kind === 'JSON' ? config.action : undefined),
   }));
-  const request = { ...asked, ...RECEIVED, project: 'shop' };
+  const projectUrl = 'https://mocks.example.com/k3v9x2m7q4hd8w1n';
+  const request = { ...asked, ...RECEIVED, project: 'shop', projectUrl };
   const { rejection, endpoint: found, response, content } = explainContent(candidates, request);
   if (rejection !== undefined) return rejection;
   return [

@@ -67,5 +67,6 @@ const expressionsFor = (body: Uint8Array): RequestExpressions => {
     body,
     project: '',
     endpoint: '',
+    projectUrl: '',
   });
 };

@@ -49,6 +49,7 @@ export const evaluateProject = (
   }
   const { spec } = parsed;
   const uri = projectUri(uid, spec);
+  const url = `${settings.gatewayUrl}/${uri}`;
   const plan = account?.evaluation?.verdict.plan;
   const retentionDays = retentionInForce(spec, plan, settings);
   const accepted =
@@ -67,6 +68,7 @@ export const evaluateProject = (
           name: ref.name,
           accountUid: account.uid,
           uri,
+          url,
           retentionDays,
           ...(spec.metrics === 'Enabled' && { metrics: spec.metrics }),
           ...(spec.cors !== undefined && { cors: corsConfig(spec.cors) }),
@@ -78,7 +80,7 @@ export const evaluateProject = (
     resolvedRefs: accountFinding(spec.accountRef.name, account, suggestion),
     configKey: config && configKey(config),
     // Another project's URL is not shown as this project's.
-    status: accepted.ok ? { uri, url: `${settings.gatewayUrl}/${uri}`, retentionDays } : NOTHING_DERIVED,
+    status: accepted.ok ? { uri, url, retentionDays } : NOTHING_DERIVED,
     allowsSignatures: account?.evaluation?.verdict.allowsSignatures,
   };
   return { verdict, config };

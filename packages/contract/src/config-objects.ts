@@ -57,6 +57,8 @@ const projectConfig = z.strictObject({
   accountUid: z.string(),
   /** First path segment of the URLs of all the project's endpoints. */
   uri: z.string(),
+  /** The public URL of the project: scheme, host and the URI. */
+  url: z.string(),
   retentionDays: z.number().int().positive(),
   /** Set if gateways count the project's requests in metrics of its own. */
   metrics: z.literal('Enabled').optional(),

@@ -48,6 +48,7 @@ const asked = (path: string, more: Partial<ExplainedRequest> = {}): ExplainedReq
   id: 'request',
   receivedAtUs: 0,
   project: 'shop',
+  projectUrl: 'https://mocks.example.com/k3v9x2m7q4hd8w1n',
   ...more,
 });
 const explainUnmet = (when: Partial<ConditionsConfig>, request: Partial<ExplainedRequest>) =>

@@ -37,6 +37,8 @@ export interface ExplainedRequest {
   readonly receivedAtUs: number;
   /** The name of the Project. */
   readonly project: string;
+  /** The public URL of the Project. */
+  readonly projectUrl: string;
 }
 
 export interface ExplainedEndpoint {

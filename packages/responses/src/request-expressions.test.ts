@@ -62,6 +62,7 @@ describe('an expression sees', () => {
     ['project + "/" + endpoint', '"shop/orders"'],
     ['now', '"2023-11-14T22:13:20.123456Z"'],
     ['requestId', '"0190a9b2-1111-7222-8333-123456789abc"'],
+    ['url.project + "/x"', '"https://mocks.example.com/k3v9x2m7q4hd8w1n/x"'],
   ])('%s as %s', (source, expected) => {
     expect(evaluatedJson(source)).toBe(expected);
   });
@@ -174,7 +175,7 @@ describe('an error', () => {
     ['request', 0, `request is not a value: use ${FIELDS}`],
     ['request.jsn.total', 7, `request has no field jsn: use ${FIELDS}`],
     ['path.name == "x"', 4, 'path has no field name: use path.id'],
-    ['total > 1', 0, 'there is no variable total: use request, project, endpoint, now, requestId or path'],
+    ['total > 1', 0, 'there is no variable total: use request, project, endpoint, now, requestId, url or path'],
     ['path.id == 42', 8, '== does not take (string, int): convert a value, for example with string() or double()'],
     ['request.path + 1', 13, '+ does not take (string, int): convert a value, for example with string() or double()'],
     [

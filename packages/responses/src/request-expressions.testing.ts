@@ -14,6 +14,7 @@ export const expressionsFor = (parts: Partial<ConditionInput & ExpressionInput> 
     body: new Uint8Array(0),
     project: 'shop',
     endpoint: 'orders',
+    projectUrl: 'https://mocks.example.com/k3v9x2m7q4hd8w1n',
     ...parts,
   };
   return new RequestExpressions(new RequestFacts(input), input);

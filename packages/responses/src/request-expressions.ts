@@ -30,6 +30,7 @@ const VARIABLES: ReadonlyMap<string, CelType> = new Map<string, CelType>([
   ['endpoint', STRING],
   ['now', objectType('google.protobuf.Timestamp')],
   ['requestId', STRING],
+  ['url.project', STRING],
 ]);
 
 /** The parts of a request that only expressions can depend on. */
@@ -44,6 +45,8 @@ export interface ExpressionInput {
   /** The names of the Project and of the Endpoint. */
   readonly project: string;
   readonly endpoint: string;
+  /** The public URL of the Project: scheme, host and project URI. */
+  readonly projectUrl: string;
 }
 
 /** An error in an expression. */
@@ -159,6 +162,8 @@ export class RequestExpressions implements Run {
         return celTimestamp(input.receivedAtUs);
       case 'requestId':
         return input.id;
+      case 'url.project':
+        return input.projectUrl;
       default:
         return this.facts.parameter(name.replace(/^path\./, ''))[0] ?? new ExpressionError(`${name} is absent`);
     }
