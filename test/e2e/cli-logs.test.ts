@@ -101,8 +101,8 @@ describe('standin logs and standin tail', () => {
   test.each([
     [['--limit', '0'], "option '--limit <n>' argument '0' is invalid. must be a number from 1 to 10000."],
     [
-      ['-m', 'HEAD'],
-      "option '-m, --method <method>' argument 'HEAD' is invalid. must be GET, POST, PUT, PATCH or DELETE.",
+      ['-m', 'TRACE'],
+      "option '-m, --method <method>' argument 'TRACE' is invalid. must be GET, POST, PUT, PATCH, DELETE or HEAD.",
     ],
     [
       ['--filter', 'a status:ok'],

@@ -66,7 +66,8 @@ test('a path parameter matches on every gateway when the Endpoint is Ready, and 
   expect(await answersAt('/v1/orders/a%2Fb')).toBe('any-order');
   expect(await answersAt('/v1/orders/latest')).toBe('latest-order');
   expect(await answersAt('/v1/orders/42/items')).toBe('files');
-  expect(await answersAt('/v1/orders/')).toBe(404);
+  expect(await answersAt('/v1/orders/')).toBe('files');
+  expect(await answersAt('/v1')).toBe(404);
   expect(await answersAt('/v2/orders/42')).toBe(404);
 });
 
