@@ -1,5 +1,6 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { LIMITS } from '@standin/contract';
+import { cpuMs } from '@standin/contract/testing';
 import { describe, expect, it } from 'vitest';
 import { responseProblems } from './responses.ts';
 import { absentHeader } from './templates.ts';
@@ -99,6 +100,48 @@ describe('compressed content in base64', () => {
     expect(problems(spec)).toEqual([
       { path: 'spec.responses[0].bodyBase64', message: expect.stringContaining(message) as string },
     ]);
+  });
+
+  const several = (contents: readonly string[]) => ({
+    responses: contents.flatMap((content) => response('br', brotliCompressSync(content)).responses),
+  });
+  const manyTimes = ({ responses }: ReturnType<typeof response>) => ({
+    responses: Array.from({ length: LIMITS.responsesMax }, () => responses).flat(),
+  });
+
+  it('is checked up to the limit of all bodies together', () => {
+    const [half, wrong] = [`"${'x'.repeat(MAX / 2 - 2)}"`, 'x'];
+    expect(problems(several([half, half, wrong]))).toEqual([]);
+    expect(problems(several([half, half.slice(1), wrong]))).toMatchObject([
+      { path: 'spec.responses[1].bodyBase64' },
+      { path: 'spec.responses[2].bodyBase64' },
+    ]);
+    // What is too large to check leaves the limit to the others.
+    expect(problems(several([`${half}${half} `, wrong]))).toMatchObject([{ path: 'spec.responses[1].bodyBase64' }]);
+    const plain = { ...response('identity', Buffer.from(wrong)).responses[0] };
+    expect(problems({ responses: [...several([half, half]).responses, plain] })).toMatchObject([
+      { path: 'spec.responses[2].bodyBase64' },
+    ]);
+  });
+
+  it.each([
+    ['1 MiB', 1024 * 1024],
+    ['the limit', MAX],
+    ['the equal share of each', MAX / LIMITS.responsesMax],
+  ])('takes a bounded time for responses that each decode to %s', (_, bytes) => {
+    const content = `[${'{},'.repeat(bytes / 3)}`.slice(0, bytes - 1) + 'x';
+    const spec = manyTimes(several([content]));
+    expect(JSON.stringify(spec).length).toBeLessThan(10_000);
+    expect(cpuMs(() => problems(spec), 100)).toBeLessThan(100);
+  });
+
+  it.each([
+    ['codings', gzipSync(gzipSync(Buffer.alloc(MAX)))],
+    ['a code that ends too early', gzipSync(gzipSync(Buffer.alloc(MAX))).subarray(0, -1)],
+    ['bombs', gzipSync(gzipSync(Buffer.alloc(20 * 1024 * 1024)))],
+  ])('takes a bounded time for %s', (_, bytes) => {
+    const spec = manyTimes(response('gzip, gzip', bytes));
+    expect(cpuMs(() => problems(spec), 100)).toBeLessThan(100);
   });
 });
 

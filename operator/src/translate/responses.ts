@@ -24,10 +24,9 @@ export const responseProblems = (
     Buffer.byteLength(json?.body ?? ''),
   );
   const max = LIMITS.responseBodiesBytesMax;
+  const checks = { slug, parameters, decodedBytesLeft: max };
   return [
-    ...responses.flatMap((response, index) =>
-      singleResponseProblems(response, `spec.responses[${index}]`, { slug, parameters }),
-    ),
+    ...responses.flatMap((response, index) => singleResponseProblems(response, `spec.responses[${index}]`, checks)),
     ...expressionProblems(responses),
     ...celProblems(responses, parameters),
     ...(responses.length > 0 && bytes > max
@@ -41,18 +40,16 @@ export const responseProblems = (
   ];
 };
 
-interface SlugParts {
+interface Checks {
   readonly slug: string;
   readonly parameters: readonly string[];
+  /** How much compressed content of all responses can still be checked. A few bytes can decode to 1 MiB that takes 100 ms to check. */
+  decodedBytesLeft: number;
 }
 
-const singleResponseProblems = (
-  response: ResponseSpec,
-  path: string,
-  { slug, parameters }: SlugParts,
-): readonly Problem[] => [
+const singleResponseProblems = (response: ResponseSpec, path: string, checks: Checks): readonly Problem[] => [
   ...(response.when?.pathParams ?? []).flatMap(({ name, type, value }, index) => [
-    ...(parameters.includes(name)
+    ...(checks.parameters.includes(name)
       ? []
       : [
           {
@@ -60,7 +57,9 @@ const singleResponseProblems = (
             message: `is ${name}, but the slug has no parameter {${name}}: add it to the slug, or remove the condition`,
           },
         ]),
-    ...(type === 'RegularExpression' || isParameterValue(value) || (value === '' && slug.endsWith(`{${name}...}`))
+    ...(type === 'RegularExpression' ||
+    isParameterValue(value) ||
+    (value === '' && checks.slug.endsWith(`{${name}...}`))
       ? []
       : [
           {
@@ -73,8 +72,8 @@ const singleResponseProblems = (
     ? [{ path: `${path}.headers`, message: 'must contain content-type at most once' }]
     : []),
   ...(response.bodyBase64 === undefined
-    ? mockProblems(path, response, parameters)
-    : base64Problems(`${path}.bodyBase64`, response.bodyBase64, response.headers)),
+    ? mockProblems(path, response, checks.parameters)
+    : base64Problems(`${path}.bodyBase64`, response, checks)),
 ];
 
 /** Finds errors in expressions. */
@@ -121,13 +120,18 @@ const CONDITIONS = ['pathParams', 'headers', 'queryParams'] as const;
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-const base64Problems = (path: string, base64: string, headers: Headers = []): readonly Problem[] => {
-  if (!BASE64.test(base64)) return [{ path, message: 'must be base64 (RFC 4648, with padding, on one line)' }];
+const base64Problems = (
+  path: string,
+  { bodyBase64 = '', headers = [] }: ResponseSpec,
+  checks: Checks,
+): readonly Problem[] => {
+  if (!BASE64.test(bodyBase64)) return [{ path, message: 'must be base64 (RFC 4648, with padding, on one line)' }];
   const pairs = headers.map(({ name, value }) => [name, value] as const);
   if (!isJsonContent(pairs)) return [];
-  const sent = Buffer.from(base64, 'base64');
-  if (sent.length === 0) return [];
-  const content = decodeContent(contentCodings(pairs), sent, LIMITS.expressionTextLengthMax);
+  const sent = Buffer.from(bodyBase64, 'base64');
+  const codings = contentCodings(pairs);
+  if (sent.length === 0 || (codings.length > 0 && checks.decodedBytesLeft === 0)) return [];
+  const content = decodeContent(codings, sent, checks.decodedBytesLeft);
   if (content.kind === 'invalid')
     return [
       {
@@ -138,6 +142,7 @@ const base64Problems = (path: string, base64: string, headers: Headers = []): re
   // What is not known or too large to decode is sent without a check.
   if (content.kind !== 'decoded') return [];
   const bytes = Buffer.from(content.bytes);
+  if (codings.length > 0) checks.decodedBytesLeft -= bytes.length;
   if (!isUtf8(bytes))
     return [{ path, message: 'is not UTF-8, which JSON must be: set another content-type in headers' }];
   return jsonProblems(path, bytes.toString());
