@@ -1,11 +1,14 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
-import type { HeaderPair } from '@standin/contract';
+import { LIMITS, type HeaderPair } from '@standin/contract';
 import { cpuMs } from '@standin/contract/testing';
 import { describe, expect, test } from 'vitest';
+import { BudgetExhausted } from './budget.ts';
 import { ExpressionError, OUT_OF_BUDGET } from './cel/expression-error.ts';
 import { celToJson } from './cel/value-text.ts';
 import { parseExpression } from './request-expressions.ts';
 import { expressionsFor } from './request-expressions.testing.ts';
+import { RequestBody } from './request-body.ts';
+import { RequestFacts } from './request-facts.ts';
 
 const MI = 1024 * 1024;
 
@@ -57,6 +60,10 @@ describe('a body with a content coding', () => {
   ])('%s is absent: %#', (coding, body, why) => {
     expect(evaluated('request.json', body, [encoding(coding)])).toBe(`error: request.body is absent: ${why}`);
     expect(evaluated('has(request.body) || has(request.json)', body, [encoding(coding)])).toBe('false');
+  });
+
+  test.each(['gzip', 'br', 'zstd', 'deflate', 'gzip, br'])('%s is empty if it has no bytes', (coding) => {
+    expect(evaluated('request.body', Buffer.alloc(0), [encoding(coding)])).toBe('""');
   });
 
   test('is a form', () => {
@@ -197,6 +204,14 @@ describe('what is hostile takes a bounded time:', () => {
       Buffer.from('--b\r\ncontent-disposition: form-data; name=a\r\n\r\nz\r\n'.repeat(100_000)),
       [MULTIPART],
     ],
+    ...['none', 'gb18030', 'utf-8'].map((charset): [string, string, Uint8Array, HeaderPair[]] => [
+      `parts with the charset "${charset}"`,
+      'request.form',
+      Buffer.from(
+        `--b\r\ncontent-disposition: form-data; name=a\r\ncontent-type:;charset=${charset}\r\n\r\nz\r\n`.repeat(2_300),
+      ),
+      [MULTIPART],
+    ]),
     ['near misses of a delimiter', 'request.form', Buffer.from(`--b\r\n${'\r\n--c'.repeat(MI)}`), [MULTIPART]],
     ['a long head', 'request.form', Buffer.from(`--b\r\n${'a: b\r\n'.repeat(MI)}\r\n--b--`), [MULTIPART]],
     ['cookies', 'request.cookies', Buffer.alloc(0), [['cookie', 'a=b;'.repeat(4_000)]]],
@@ -204,10 +219,39 @@ describe('what is hostile takes a bounded time:', () => {
     expect(cpuMs(() => valueFor(source, body, headers), CPU_MS_MAX)).toBeLessThan(CPU_MS_MAX);
   });
 
-  test('decoding is charged once, and only if an expression reads the body', () => {
-    const body = gzipSync(Buffer.alloc(MI, '{"a": "b"}, '));
-    expect(valueFor('request.path == "/"', bomb, [encoding('gzip, gzip')])).toBe(true);
-    expect(valueFor('size(request.body) + size(request.body)', body, [encoding('gzip')])).toBe(BigInt(2 * MI));
-    expect(valueFor('request.body.matches("(.*q){30}")', body, [encoding('gzip')])).toBe(OUT_OF_BUDGET);
+  test.each(['none', 'latin1'])('each part with the charset %s is charged for its decoder', (charset) => {
+    const part = `--b\r\ncontent-disposition:;name=a\r\ncontent-type:;charset=${charset}\r\n\r\nz\r\n`;
+    const value = (count: number) => valueFor('request.form.a', Buffer.from(part.repeat(count)), [MULTIPART]);
+    // About 10 us for each decoder: to look for an unknown charset, or to find a known one, and to read it.
+    const decoders = charset === 'none' ? 1 : 2;
+    expect(value(400)).toBe('z');
+    expect(value(LIMITS.responseUnitsMax / 1_000 / decoders)).toBe(OUT_OF_BUDGET);
+  });
+
+  const stored = (bytes: Uint8Array): Buffer => gzipSync(bytes, { level: 0 });
+
+  test('decoding is charged once', () => {
+    const form = Buffer.from(`--b\r\ncontent-disposition: form-data; name=a\r\n\r\n${'z'.repeat(650_000)}\r\n--b--`);
+    const body = stored(stored(form));
+    const headers = [encoding('gzip, gzip'), MULTIPART];
+    expect(valueFor('request.body != request.form.a', body, headers)).toBe(true);
+    // A second body uses up the budget.
+    const { budget } = expressionsFor({ body, headers });
+    const facts = new RequestFacts({ query: '', headers, parameters: new Map() });
+    const read = () => new RequestBody(body, facts, budget).text();
+    expect(read()).toBe(form.toString());
+    expect(read).toThrow(BudgetExhausted);
+  });
+
+  test('decoding is charged only if an expression reads the body', () => {
+    const expressions = expressionsFor({ body: bomb, headers: [encoding('gzip, gzip')] });
+    const evaluate = (source: string) => {
+      const parsed = parseExpression(source, []);
+      return parsed.ok && expressions.evaluate(parsed.expression);
+    };
+    expect(evaluate('request.path == "/"')).toBe(true);
+    expressions.budget.charge(LIMITS.responseUnitsMax - 1_000);
+    expect(evaluate('request.path == "/"')).toBe(true);
+    expect(evaluate('has(request.body)')).toBe(OUT_OF_BUDGET);
   });
 });

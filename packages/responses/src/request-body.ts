@@ -7,7 +7,7 @@ import { formValues, valuesByName, type RequestFacts, type ValuesByName } from '
 
 /** What codings and decoders take for a byte that they read or write. A charset other than UTF-8 takes longer. */
 const [CODING_UNITS, CHARSET_UNITS] = [0.3, 1];
-/** To create a decoder for a charset. */
+/** To create a decoder for a charset, or to find that the charset is not known. */
 const DECODER_UNITS = 1_000;
 
 const AMPERSAND = 0x26;
@@ -37,9 +37,13 @@ export class RequestBody {
   text(): string | ExpressionError {
     const content = this.#limitedContent();
     if (typeof content === 'string') return new ExpressionError(`request.body is absent: ${content}`);
-    const encoding = textEncoding(content, this.#contentType());
+    const encoding = this.#encoding(content, this.#contentType());
     const text = this.#textIn(encoding, content);
     return text ?? new ExpressionError(`request.body is absent: the body is not ${encoding.toUpperCase()}`);
+  }
+
+  #encoding(bytes: Uint8Array, type: string): string {
+    return textEncoding(bytes, type, () => this.#budget.charge(DECODER_UNITS));
   }
 
   #textIn(encoding: string, bytes: Uint8Array): string | undefined {
@@ -94,7 +98,7 @@ export class RequestBody {
       const { name } = partNames(headers);
       if (name === undefined || FILE_NAME.test(disposition ?? '')) continue;
       const value = Buffer.from(content.buffer, content.byteOffset + start, end - start);
-      const text = this.#textIn(textEncoding(value, partType ?? ''), value) ?? value.toString();
+      const text = this.#textIn(this.#encoding(value, partType ?? ''), value) ?? value.toString();
       fields.push([Buffer.from(name, 'latin1').toString(), text]);
     }
     return valuesByName(fields);

@@ -14,14 +14,23 @@ const startsWith = (bytes: Uint8Array, mark: Buffer): boolean => mark.equals(byt
 const UTF_8 = /^(?:utf-?8|(?:us-)?ascii)$/i;
 const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*(?:"([^"]*)"|([^\s;"]+))/i;
 
-/** Returns the encoding of text with this content type: `utf-8` if it names none, or one that is not known. */
-export const textEncoding = (bytes: Uint8Array, contentType: string): string => {
+/**
+ * Returns the encoding of text with this content type: `utf-8` if it names none, or one that is not known.
+ *
+ * @param beforeDecoder is called before a decoder is created, which takes several microseconds, also if the charset is not known
+ */
+export const textEncoding = (
+  bytes: Uint8Array,
+  contentType: string,
+  beforeDecoder: () => void = () => undefined,
+): string => {
   const marked = (bytes[0] ?? 0) < FIRST_MARK_BYTE ? undefined : MARKS.find(([, mark]) => startsWith(bytes, mark));
   if (marked !== undefined) return marked[0];
   if (!contentType.includes(';')) return 'utf-8';
   const [, quoted, token = 'utf-8'] = CHARSET.exec(contentType) ?? [];
   const charset = (quoted ?? token).trim();
   if (UTF_8.test(charset)) return 'utf-8';
+  beforeDecoder();
   try {
     return new TextDecoder(charset).encoding;
   } catch {
