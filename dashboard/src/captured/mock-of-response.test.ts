@@ -92,10 +92,13 @@ describe('a mock made from a response', () => {
 
   it('has no body if the response has none', () => {
     expect(made({ status: 204, headers: [], body: '' }).mock).toEqual({ status: 204 });
+    const compressed = { status: 201, headers: [['content-encoding', 'gzip']] as const, body: '' };
+    expect(made(compressed).mock).toEqual({ status: 201, body: '' });
   });
 
   it.each<[string, Answer]>([
     ['No response to this request was recorded', { status: 0, outcome: 'response_unknown', body: '' }],
+    ['The caller disconnected before the response was complete', { status: 0, outcome: 'caller_gone', body: '' }],
     ['a template could not be rendered', { status: 500, outcome: 'template_failed' }],
     ['because it took too long', { status: 200, outcome: 'exchange_timeout' }],
     ['The upstream did not return a complete response', { status: 504, outcome: 'upstream_timeout' }],

@@ -49,7 +49,7 @@ export const contentCodings = (headers: readonly HeaderPair[]): string[] =>
     .filter((coding) => coding !== '' && coding !== 'identity');
 
 /**
- * Removes the content codings from a body.
+ * Removes the content codings from a body. A body without bytes has none, whatever its headers say, for example in a response to HEAD.
  *
  * @param bytesMax the maximum length of what each coding decodes to. A body without codings can be longer
  * @param onBytes is told how many bytes each coding has read and written, at most, after it has been removed or has failed
@@ -60,6 +60,7 @@ export const decodeContent = (
   bytesMax: number,
   onBytes: (count: number) => void = () => undefined,
 ): DecodedContent => {
+  if (body.length === 0) return { kind: 'decoded', bytes: body };
   if (codings.length > CODINGS_MAX) return { kind: 'unknown' };
   let bytes = body;
   for (const coding of codings.toReversed()) {
