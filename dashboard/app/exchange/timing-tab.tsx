@@ -50,7 +50,7 @@ export const TimingTab = ({ view }: ExchangeTabProps) => {
             </tr>
           ))}
         </tbody>
-        {view.status !== 0 && (
+        {stages.length > 1 && (
           <tfoot>
             <tr>
               <th scope="row" className="py-1">

@@ -63,6 +63,19 @@ describe('the stages of an exchange', () => {
   });
 
   it('end with the request if no response was recorded', () => {
-    expect(spans({ ...forwarded, status: 0 })).toEqual([['Request received', 0, 1]]);
+    expect(spans({ ...forwarded, outcome: 'response_unknown', status: 0 })).toEqual([['Request received', 0, 1]]);
+  });
+
+  it('contain the wait for an upstream whose caller disconnected', () => {
+    const gone = { ...forwarded, outcome: 'caller_gone', durationMs: 30_001 } as const;
+    expect(spans({ ...gone, status: 0, upstreamFirstByteMs: 0 })).toEqual([
+      ['Request received', 0, 1],
+      ['Waiting for upstream', 1, 30_001],
+    ]);
+    expect(spans(gone)).toEqual([
+      ['Request received', 0, 1],
+      ['Waiting for upstream', 1, 7],
+      ['Response forwarded', 7, 30_001],
+    ]);
   });
 });

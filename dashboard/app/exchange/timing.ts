@@ -29,6 +29,14 @@ export const recordedStages = (timed: Timed): readonly Stage[] => {
     fromMs,
     toMs: durationMs,
   });
+  if (outcome === 'caller_gone' && status === 0)
+    return [
+      received,
+      rest(
+        'Waiting for upstream',
+        'From the end of the request until the gateway stopped waiting, because the caller had disconnected',
+      ),
+    ];
   if (status === 0) return [received];
   if (outcome === 'mocked' || outcome === 'template_failed' || (outcome === 'exchange_timeout' && delayMs > 0)) {
     const [sent, what] = outcome === 'mocked' ? ['Mock sent', 'response'] : ['Error sent', 'error'];
