@@ -121,12 +121,14 @@ describe('a valid upstream', () => {
 
   // RFC 9110 section 15.2
   test.each([
-    ['100', [100]],
-    ['100 twice', [100, 100]],
-    ['102, 100, 103 and 100', [102, 100, 103, 100]],
-  ])('may send an unasked %s before each response, in any pieces', async (_name, statuses) => {
-    const interim = statuses.map((status) => `HTTP/1.1 ${status} Wait\r\nx-a: 100\r\n\r\n`).join('');
-    const text = interim + rawResponse('HTTP/1.1 100 ', 'x-status: HTTP/1.1 100 Continue\r\n');
+    ['100', [100], ''],
+    ['100 twice', [100, 100], ''],
+    ['102, 100, 103 and 100', [102, 100, 103, 100], ''],
+    ['100 after an empty line', [100], '\r\n'],
+    ['100 and 100, each after two empty lines', [100, 100], '\n\r\n'],
+  ])('may send an unasked %s before each response, in any pieces', async (_name, statuses, before) => {
+    const interim = statuses.map((status) => `${before}HTTP/1.1 ${status} Wait\r\nx-a: 100\r\n\r\n`).join('');
+    const text = interim + before + rawResponse('HTTP/1.1 100 ', 'x-status: HTTP/1.1 100 Continue\r\n');
     const upstream = await upstreamWith((socket, request) => {
       socket.setNoDelay();
       const pieceBytes = Number(/pieces=(\d+)/.exec(request)?.[1]);

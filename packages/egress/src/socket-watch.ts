@@ -33,6 +33,8 @@ class InterimHeads {
   rewrite(bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length && this.#matched !== -1; at += 1) {
       const byte = bytes[at];
+      // As undici does, ignores empty lines before a status line.
+      if (this.#matched === 0 && (byte === CR || byte === LF)) continue;
       if (this.#matched < INTERIM.length) this.#matched = byte === INTERIM[this.#matched] ? this.#matched + 1 : -1;
       else if (byte === LF) this.#endLine();
       else if (byte !== CR) {
