@@ -25,7 +25,7 @@ import {
   type Scope,
   type Step,
 } from './program.ts';
-import { numberTexts } from './number-texts.ts';
+import { numberTexts, textKey } from './number-texts.ts';
 import { RandomSequence } from './random-sequence.ts';
 import type { Run } from './run.ts';
 import { checkTimeZone, parseTimeLayout } from './time-layout.ts';
@@ -185,7 +185,7 @@ const indexedValue = (container: CelValue, key: CelValue, run: Run): Result => {
   if (isCelMap(container)) {
     if (!isKey(key)) return new ExpressionError(`a value of type ${celType(key).name} cannot be a key of a map`);
     const value = valueAt(container, key, run.budget);
-    run.written = numberTexts(container)?.get(key);
+    run.written = numberTexts(container)?.get(textKey(key));
     return value === undefined ? new AbsentError(`there is no field ${keyText(key)}`) : value;
   }
   if (!isCelList(container)) return new AbsentError(`a value of type ${celType(container).name} has no items`);

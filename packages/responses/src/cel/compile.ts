@@ -18,7 +18,7 @@ import { listText } from '@standin/contract';
 import { compileCall } from './compile-call.ts';
 import { compileMacro } from './compile-macro.ts';
 import { AbsentError, ExpressionError } from './expression-error.ts';
-import { keepNumberTexts, numberTexts, withNumberText, type NumberTexts } from './number-texts.ts';
+import { keepNumberTexts, numberTexts, textKey, withNumberText, type NumberTexts } from './number-texts.ts';
 import {
   evaluateSteps,
   problemAt,
@@ -223,7 +223,8 @@ const compileMap = (expr: Expr, { entries, messageName }: Part<'structExpr'>, sc
 const textsByKey = (texts: readonly (string | undefined)[], keys?: readonly CelValue[]): NumberTexts | undefined => {
   let kept: NumberTexts | undefined;
   for (const [index, text] of texts.entries())
-    if (text !== undefined) kept = withNumberText(kept, keys === undefined ? index : keys[index], text);
+    if (text !== undefined)
+      kept = withNumberText(kept, keys === undefined ? index : textKey(keys[index] ?? null), text);
   return kept;
 };
 

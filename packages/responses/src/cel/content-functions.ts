@@ -1,13 +1,17 @@
 import { celFunc, CelScalar, type CelFunc } from '@bufbuild/cel';
 import { ExpressionError } from './expression-error.ts';
+import { isNumber } from './program.ts';
 import { readJson } from './read-json.ts';
 import { currentRun } from './run.ts';
 
 const { BYTES, DYN, STRING } = CelScalar;
 
 const parseJson = (text: string) => {
-  const value = readJson(text, currentRun().budget, 'the text');
+  const run = currentRun();
+  const value = readJson(text, run.budget, 'the text');
   if (value instanceof ExpressionError) throw new Error(value.message);
+  // The text is nothing but a number.
+  if (isNumber(value)) run.written = text.trim();
   return value;
 };
 

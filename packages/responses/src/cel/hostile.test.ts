@@ -196,6 +196,11 @@ const EXPRESSIONS: readonly (readonly [name: string, source: string, body: Buffe
     `request.json.l.map(x, [x.p, x.p]).size() > 0`,
     json({ l: NUMBERS.map(() => ({ p: 1e50 })) }),
   ],
+  [
+    'joined numbers as they were written',
+    `request.json.l.map(x, request.json.p + request.json.p).size() > 0`,
+    Buffer.from(`{"l": [${'1,'.repeat(900)}1], "p": [${'1.50,'.repeat(4_000)}1.50]}`),
+  ],
   ['random values', 'request.json.l.map(x, uuid()).size() > 0', json({ l: NUMBERS })],
 ];
 

@@ -16,6 +16,7 @@ import {
   type CelValue,
 } from '@bufbuild/cel';
 import type { Budget } from '../budget.ts';
+import { joinedTexts, keepNumberTexts } from './number-texts.ts';
 import { currentRun } from './run.ts';
 import { checkItems } from './string-functions.ts';
 
@@ -112,7 +113,7 @@ const isIn = (wanted: CelValue, list: CelList): boolean => {
 const concatenated = (left: CelList, right: CelList): CelList => {
   checkItems(left.size + right.size);
   currentRun().budget.charge((left.size + right.size) * ITEM_UNITS);
-  return celList([...left, ...right]);
+  return keepNumberTexts(celList([...left, ...right]), joinedTexts(left, right));
 };
 
 const INTEGER = /^[+-]?[0-9]{1,400}$/;

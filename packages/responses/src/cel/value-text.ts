@@ -3,7 +3,7 @@ import { LIMITS } from '@standin/contract';
 import { Budget, BudgetExhausted } from '../budget.ts';
 import { ExpressionError, OUT_OF_BUDGET } from './expression-error.ts';
 import { convertValue } from './functions.ts';
-import { numberTexts } from './number-texts.ts';
+import { numberTexts, textKey } from './number-texts.ts';
 import { isNumber } from './program.ts';
 import { keyText } from './value-functions.ts';
 
@@ -83,7 +83,7 @@ const write = (value: CelValue, writer: Writer, written: string | undefined): Ex
     const texts = numberTexts(value);
     return (
       repeatedName(value) ??
-      writeAll(value, ['{', '}'], writer, (member) => writeMember(member, writer, texts?.get(member[0])))
+      writeAll(value, ['{', '}'], writer, (member) => writeMember(member, writer, texts?.get(textKey(member[0]))))
     );
   }
   const text = isNumber(value) && written !== undefined ? written : scalarJson(value, writer.budget);
