@@ -2,7 +2,7 @@ import type { HeaderPair, UpstreamRewrite } from '@standin/contract';
 import type { PathMapping } from '../request/route.ts';
 
 /** The same place in the project and at the upstream: paths without a slash at their end. */
-export interface Bases {
+interface Bases {
   readonly publicBase: string;
   readonly upstreamBase: string;
 }

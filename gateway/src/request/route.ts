@@ -49,7 +49,7 @@ export interface ConditionalMock {
 }
 
 /** The mock that responds if the upstream fails for one of the reasons. */
-export interface Fallback {
+interface Fallback {
   readonly on: readonly FallbackReason[];
   readonly mock: MockSource;
 }
