@@ -342,6 +342,57 @@ describe('a reference to an object that does not exist', () => {
     expect(message(createTranslator(account, project, ...many.slice(1), a))).toContain('did you mean shop?');
   });
 
+  describe('among 10,000 of them in a namespace', () => {
+    const named = (name: string): ResourceObject => make('Project', name, { accountRef: { name: 'default' } });
+    // Names that differ at both ends are compared to their ends.
+    const letters = 'a'.repeat(50);
+    const projects = Array.from({ length: LIMITS.comparedNamesMax - 1 }, (_, index) =>
+      named(`b${letters}-${index + 100}`),
+    );
+
+    it.each([
+      ['different names', (index: number) => `${letters}-${index}`, named('other'), 0],
+      ['the same name', () => `${letters}shop`, named(`${letters}shopp`), 10_000],
+    ])('follows a change of a Project in little time, if they have %s', (_how, refName, changing, count) => {
+      const translator = createTranslator(account, ...projects);
+      for (let index = 0; index < 10_000; index += 1)
+        translator.put(endpoint(`e${index}`, { projectRef: { name: refName(index) } }));
+      translator.flush();
+      translator.takeDependents();
+      translator.put(changing);
+      translator.flush();
+      expect(translator.takeDependents().get('default') ?? 0).toBe(count);
+      const change = (): void => {
+        translator.remove(objectRef(changing), changing.metadata.uid);
+        translator.flush();
+        translator.put(changing);
+        translator.flush();
+      };
+      const maxMs = count === 0 ? 30 : 600;
+      expect(cpuMs(change, maxMs)).toBeLessThan(maxMs);
+    });
+  });
+
+  it('compares names again when there are few enough', () => {
+    const many = Array.from({ length: LIMITS.comparedNamesMax }, (_, index) =>
+      make('Project', `p${index}`, { accountRef: { name: 'default' } }),
+    );
+    const translator = createTranslator(
+      account,
+      project,
+      ...many.slice(1),
+      endpoint('a', { projectRef: { name: 'shopp' } }),
+    );
+    const [last] = many;
+    if (last === undefined) throw new Error('There is no Project.');
+    translator.put(last);
+    translator.flush();
+    expect(message(translator)).toBe(missing('shopp'));
+    translator.remove(objectRef(last), last.metadata.uid);
+    translator.flush();
+    expect(message(translator)).toContain('did you mean shop?');
+  });
+
   it('suggests a data key of a Secret', () => {
     const allowed = make('Account', 'default', { signatures: 'Allowed' });
     const translator = createTranslator(allowed, project, endpoint('a', { credential: CREDENTIAL }));

@@ -78,6 +78,8 @@ export class Translator implements ServiceListener {
   readonly #parents = new Groups<Entry>();
   /** The entries that refer to an Account or a Project that does not exist, by the `placeKey` of those that do. */
   readonly #orphans = new Groups<Entry>();
+  /** The suggestions for objects that do not exist, by `objectKey`, during a flush, in which no object is added. */
+  readonly #suggestions = new Map<string, string>();
   readonly #services = new Services();
   /** Undefined if claims are not recorded, so that the oldest claimant has each claim. */
   #holders: Holders | undefined;
@@ -128,7 +130,7 @@ export class Translator implements ServiceListener {
       this.#detach(known);
     } else {
       if (known !== undefined) this.remove(ref, known.uid);
-      this.#touch(this.#orphans.get(placeKey(ref)));
+      this.#touchOrphans(ref);
     }
     this.#attach(entry);
   }
@@ -140,7 +142,7 @@ export class Translator implements ServiceListener {
     this.#detach(entry);
     this.#keys.delete(uid);
     this.#touch(this.#children.get(objectKey(ref)));
-    this.#touch(this.#orphans.get(placeKey(ref)));
+    this.#touchOrphans(ref);
     if (entry.evaluation?.config !== undefined) this.#next.set(configKey(entry.evaluation.config), undefined);
   }
 
@@ -264,6 +266,7 @@ export class Translator implements ServiceListener {
       }
       this.#dirty[kind].clear();
     }
+    this.#suggestions.clear();
     return { ...this.#publish(), verdicts };
   }
 
@@ -536,18 +539,32 @@ export class Translator implements ServiceListener {
     const parent = parentRef(entry);
     if (parent === undefined) return '';
     const key = placeKey(parent);
-    if (this.#entries.has(objectKey(parent))) {
+    const missing = objectKey(parent);
+    if (this.#entries.has(missing)) {
       this.#orphans.delete(key, entry);
       return '';
     }
     this.#orphans.add(key, entry);
-    const candidates = this.#parents.get(key);
-    if (candidates.size > LIMITS.comparedNamesMax) return '';
-    const near = nearestName(
-      parent.name,
-      [...candidates].map(({ ref }) => ref.name),
-    );
-    return near === undefined ? '' : `did you mean ${near}? If not, `;
+    let suggestion = this.#suggestions.get(missing);
+    if (suggestion === undefined) {
+      const candidates = this.#parents.get(key);
+      const names = candidates.size > LIMITS.comparedNamesMax ? [] : [...candidates].map(({ ref }) => ref.name);
+      const near = nearestName(parent.name, names);
+      suggestion = near === undefined ? '' : `did you mean ${near}? If not, `;
+      this.#suggestions.set(missing, suggestion);
+    }
+    return suggestion;
+  }
+
+  /** Evaluates the entries again for which another object is suggested with or without the object, while it does not exist. */
+  #touchOrphans(ref: ObjectRef): void {
+    const key = placeKey(ref);
+    const others = this.#parents.get(key).size;
+    if (others > LIMITS.comparedNamesMax) return;
+    for (const entry of this.#orphans.get(key)) {
+      const missing = parentRef(entry)?.name ?? '';
+      if (others === LIMITS.comparedNamesMax || nearestName(missing, [ref.name]) !== undefined) this.#touch([entry]);
+    }
   }
 
   #entryServiceFault(entry: Entry): Finding | undefined {
