@@ -116,13 +116,15 @@ export class GatewayController implements Controller {
     return this.#states.isConnected(name, instance);
   }
 
-  /**
-   * Returns the state of an object at the gateways. For an object that is not published, returns undefined, unless a revocation is
-   * in progress.
-   */
+  /** Returns the state of an object at the gateways, or undefined if it is not published. */
   programmed(key: ConfigKey): ProgrammedState | undefined {
     const since = this.#options.since(key);
-    return since === undefined ? this.#states.withdrawn(key) : this.#states.programmed(key, since);
+    return since === undefined ? undefined : this.#states.programmed(key, since);
+  }
+
+  /** See `GatewayStates.withdrawn`. */
+  withdrawn(key: ConfigKey): ProgrammedState | undefined {
+    return this.#states.withdrawn(key);
   }
 
   /**

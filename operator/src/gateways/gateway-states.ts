@@ -154,8 +154,8 @@ export class GatewayStates {
   }
 
   /**
-   * Returns the state of the removal of an object that is no longer published. Returns undefined if no gateway may still use the
-   * object, or if its removal is not a revocation.
+   * Returns the state of the removal of an object that gateways must no longer use, because it is not published, or published as not
+   * accepted. Returns undefined if no gateway may still use its earlier state, or if its removal is not a revocation.
    */
   withdrawn(key: ConfigKey): ProgrammedState | undefined {
     const since = this.#revocations.since(key);

@@ -17,7 +17,7 @@ const no = (reason: ConditionReason, message: string): Finding => ({ ok: false, 
 /**
  * Returns the state of an object at the gateways as a finding.
  *
- * @param state undefined if the object is not sent to gateways
+ * @param state undefined if gateways do not use the object
  * @param standing the `Programmed` condition in the current status, if it is about the same content. It remains valid until a
  * gateway contradicts it, so that nothing is rewritten when a new leader's gateways have not reconnected yet, or when the last
  * gateway is gone.
@@ -26,7 +26,7 @@ export const programmedFinding = (state: ProgrammedState | undefined, standing?:
   const wasProgrammed = standing?.status === 'True' ? yes('Programmed', standing.message) : undefined;
   switch (state?.kind) {
     case undefined:
-      return no('NotProgrammed', 'The object is not sent to gateways: see Accepted and ResolvedRefs.');
+      return no('NotProgrammed', 'Gateways do not use the object: see Accepted and ResolvedRefs.');
     case 'programmed':
       return yes('Programmed', 'All gateways have acknowledged the object.');
     case 'no-gateway':
@@ -46,7 +46,7 @@ export const programmedFinding = (state: ProgrammedState | undefined, standing?:
 };
 
 /**
- * Returns the state at the gateways of an object that is not sent to them.
+ * Returns the state at the gateways of an object that they must not use.
  *
  * @param state undefined if no gateway may still use the earlier keys or secrets of the object
  */
@@ -54,7 +54,7 @@ export const withdrawnFinding = (state: ProgrammedState | undefined): Finding =>
   state?.kind === 'waiting'
     ? no(
         'NotProgrammed',
-        `The object is no longer sent to gateways, but some may still use it: waiting for ${listNames(state.gateways)}.`,
+        `Gateways must no longer use the object, but some may still use it: waiting for ${listNames(state.gateways)}.`,
       )
     : programmedFinding(state);
 

@@ -18,6 +18,7 @@ let source: MemorySource;
 let seen: ResourceObject | undefined;
 let accepted: Finding;
 let state: ProgrammedState | undefined;
+let withdrawn: ProgrammedState | undefined;
 let fields: StatusFields;
 let usage: QuotaUsage | undefined;
 let audited: Audited | undefined;
@@ -35,6 +36,7 @@ const newLeader = (): ServedStatus =>
       object: () => seen,
       verdict: () => seen && verdict(),
       programmed: () => state,
+      withdrawn: () => withdrawn,
       fields: () => fields,
       usage: () => usage,
       audited: () => audited,
@@ -68,6 +70,7 @@ beforeEach(() => {
   report();
   accepted = ACCEPTED;
   state = { kind: 'programmed' };
+  withdrawn = undefined;
   fields = {};
   usage = audited = quota = undefined;
   now = new Date('2026-11-21T10:00:00.123Z');
@@ -98,6 +101,27 @@ test('a source that lags behind the last write does not cause a difference', asy
   accepted = INVALID;
   expect(await statuses.write('uid-1')).toMatchObject({ wrote: true, ready: false });
   expect(ready()).toEqual(['False Invalid 2026-11-21T10:00:00Z']);
+});
+
+test('an Endpoint that is not accepted is not programmed, whatever the gateways that refuse its requests report', async () => {
+  accepted = INVALID;
+  const waiting: ProgrammedState = { kind: 'waiting', gateways: ['g'], known: 1, unheard: false };
+  const states = [waiting, { kind: 'programmed' }, { ...waiting, unheard: true }, { kind: 'no-gateway' }] as const;
+  for (state of states) {
+    await statuses.write('uid-1');
+    report();
+    // Another operator writes nothing.
+    statuses = newLeader();
+  }
+  expect(source.statusWrites).toHaveLength(1);
+  expect(conditionsIn(source.object('Endpoint', 'e').status)).toContainEqual(
+    expect.objectContaining({
+      type: 'Programmed',
+      status: 'False',
+      reason: 'NotProgrammed',
+      message: 'Gateways do not use the object: see Accepted and ResolvedRefs.',
+    }),
+  );
 });
 
 test('the source’s report of the last write is recognized once, and another client’s write is not', async () => {
@@ -377,14 +401,14 @@ describe('the signing secrets in the status of an Endpoint', () => {
   test('remain while a gateway may still serve an Endpoint that is no longer accepted', async () => {
     fields = { signingSecrets: undefined };
     accepted = { ok: false, reason: 'NotPermitted', message: 'The Account does not allow signed requests.' };
-    state = WAITING;
+    withdrawn = WAITING;
     await write();
     expect(shown()).toMatchObject(version('1'));
     expect(programmedMessage()).toContain('some may still use it: waiting for lost.');
-    state = undefined;
+    withdrawn = undefined;
     await write();
     expect(shown()).not.toHaveProperty('signingSecrets');
-    expect(programmedMessage()).toContain('The object is not sent to gateways');
+    expect(programmedMessage()).toContain('Gateways do not use the object');
   });
 
   test('that changed are not reported as programmed because the earlier ones were', async () => {

@@ -35,6 +35,8 @@ interface StatusInputs {
   verdict(uid: string): Verdict | undefined;
   /** See `GatewayController.programmed`. */
   programmed(key: ConfigKey): ProgrammedState | undefined;
+  /** See `GatewayStates.withdrawn`. */
+  withdrawn(key: ConfigKey): ProgrammedState | undefined;
   /** Returns the fields of `status` that are neither conditions nor part of the verdict, such as counts. */
   fields(verdict: Verdict, before: StatusFields, now: string): StatusFields;
   /** Returns the usage of an Account's quota, or undefined if it is unknown. */
@@ -138,8 +140,11 @@ export class ServedStatus {
         )
       : undefined;
     const { uid, ref } = verdict;
-    const state = inputs.programmed(configKey({ kind: ref.kind, uid }));
-    const programmed = verdict.configKey === undefined ? withdrawnFinding(state) : programmedFinding(state, standing);
+    const key = configKey({ kind: ref.kind, uid });
+    const isWithdrawn = verdict.configKey === undefined;
+    // Gateways also have an Endpoint that is not accepted, to refuse its requests. That they have it makes nothing of it work.
+    const state = isWithdrawn ? inputs.withdrawn(key) : inputs.programmed(key);
+    const programmed = isWithdrawn ? withdrawnFinding(state) : programmedFinding(state, standing);
     const kept = programmed.ok || state === undefined ? {} : keptSecrets(before);
     const quota = this.#quotaConditions(verdict, before, context);
     const conditions = nextConditions(verdict, programmed, context.before, context.now);

@@ -45,7 +45,7 @@ const testOptions = (source: MemorySource) => {
     usage: () => undefined,
     audited: () => undefined,
     lastRequestAt: () => undefined,
-    gateways: { programmed: () => undefined, floor: undefined },
+    gateways: { programmed: () => undefined, withdrawn: () => undefined, floor: undefined },
     since: () => undefined,
     onStatus: undefined,
   };
@@ -107,7 +107,11 @@ test('the pending gateways of many objects are refreshed in parts, and of all ob
     looked.push(key);
     return { kind: 'waiting', gateways: ['gateway-1'], known: 3, unheard: false } as const;
   };
-  controller = new StatusController({ ...options, gateways: { programmed, floor: 0 }, since: () => 1 });
+  controller = new StatusController({
+    ...options,
+    gateways: { programmed, withdrawn: programmed, floor: 0 },
+    since: () => 1,
+  });
   controller.start();
   await vi.waitFor(() => expect(new Set(looked).size).toBe(3_001), WITHIN);
   await vi.waitFor(() => expect(source.statusWrites.length).toBeGreaterThanOrEqual(3_001), WITHIN);

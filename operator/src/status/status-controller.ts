@@ -35,7 +35,7 @@ export interface StatusControllerOptions {
   /** Returns the audit's result for an account's quota, or undefined if no audit has run in this term. */
   readonly audited: (accountUid: string) => Audited | undefined;
   readonly lastRequestAt: (project: LogOwner) => string | undefined;
-  readonly gateways: Pick<GatewayController, 'programmed' | 'floor'>;
+  readonly gateways: Pick<GatewayController, 'programmed' | 'withdrawn' | 'floor'>;
   /** Returns the number of the revision that last put an object, or undefined if it is not published. */
   readonly since: (key: ConfigKey) => number | undefined;
   readonly metrics: OperatorMetrics;
@@ -111,6 +111,7 @@ export class StatusController implements Controller {
         object: (uid) => cache.get(uid),
         verdict: (uid) => translator.verdict(uid),
         programmed: (key) => gateways.programmed(key),
+        withdrawn: (key) => gateways.withdrawn(key),
         fields: statusFields({ translator, counts: this.#counts, key, usage, lastRequestAt }),
         usage,
         audited,
