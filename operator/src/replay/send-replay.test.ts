@@ -54,11 +54,12 @@ test.each<[string, Reply]>([
 });
 
 test.each<[string, 'Endpoint' | 'URL', Reply]>([
+  ['whose endpoint is not accepted', 'Endpoint', [503, 'endpoint_not_accepted']],
   ['whose quota is used up', 'Endpoint', [429, 'quota_exceeded']],
   ['whose endpoint responds with 429', 'Endpoint', [429]],
   ['at another URL', 'URL', [429, 'rate_limited']],
 ])('a request is sent once to a server %s', async (_name, target, reply) => {
-  expect(await send(target, [reply])).toMatchObject({ status: 429, requests: 1 });
+  expect(await send(target, [reply])).toMatchObject({ status: reply[0], requests: 1 });
 });
 
 // Without a namespace, all Replays would share connections and lookups of names, which one namespace could use up.

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorMessage, REJECTED_HEADER, type HeaderPair } from '@standin/contract';
+import { errorMessage, REJECTED_HEADER, type HeaderPair, type RejectionCode } from '@standin/contract';
 import { EgressError, GatheredBytes, type Egress, type ReplayRequest, type UpstreamResponse } from '@standin/egress';
 import type { Destination } from './destination.ts';
 
@@ -117,7 +117,9 @@ const readBody = async ({ body }: UpstreamResponse, bytesMax: number): Promise<B
  */
 const isTemporarilyRejected = ({ status, headers }: ReplayedResponse): boolean => {
   const rejected = headers.find(([name]) => name.toLowerCase() === REJECTED_HEADER)?.[1];
-  return rejected !== undefined && (status === 503 || rejected === 'rate_limited');
+  // An Endpoint with a mistake is refused until a user corrects it.
+  if (rejected === undefined || rejected === ('endpoint_not_accepted' satisfies RejectionCode)) return false;
+  return status === 503 || rejected === 'rate_limited';
 };
 
 /**
