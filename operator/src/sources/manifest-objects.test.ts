@@ -34,6 +34,12 @@ describe('readManifest', () => {
       'kind "Deployment" (apps/v1) is not a Standin kind; Standin reads Account, Project, Endpoint and Secret objects',
     ],
     [
+      'apiVersion: argoproj.io/v1alpha1\nkind: Project\n',
+      'f.yaml:2',
+      'kind "Project" (argoproj.io/v1alpha1) is not a Standin kind; a Project of Standin has the apiVersion standin.dev/v1alpha1',
+    ],
+    ['apiVersion: standin.de/v1alpha1\nkind: Project\n', 'f.yaml:1', 'apiVersion must be standin.dev/v1alpha1'],
+    [
       'name: x\n',
       'f.yaml:1',
       'object without a kind and apiVersion is not a Standin kind; Standin reads Account, Project, Endpoint and Secret objects',
@@ -140,6 +146,7 @@ describe('ManifestTree', () => {
   it.each([
     ['a kind that does not exist', 'kind: Endpoint', 'kind: Endpont'],
     ['another version', 'standin.dev/v1alpha1', 'standin.dev/v1'],
+    ['a misspelled group', 'standin.dev/v1alpha1', 'standindev/v1alpha1'],
     ['a name that is no text', 'name: b', 'name: 404'],
     ['labels that are no texts', 'name: b', 'name: b, labels: {a: 1}'],
     ['a document that is a list', 'apiVersion:', '- apiVersion:'],
@@ -158,9 +165,11 @@ describe('ManifestTree', () => {
     expect(keys(tree)).toEqual(['Endpoint/default/a']);
   });
 
-  it('removes an object beside one of another kind', () => {
+  it.each([
+    ['kind', 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n'],
+    ['API group', 'apiVersion: argoproj.io/v1alpha1\nkind: Project\nmetadata: {name: c}\n'],
+  ])('removes an object beside one of another %s', (_, other) => {
     const tree = new ManifestTree();
-    const other = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n';
     tree.put('a.yaml', read('a.yaml', `${endpoint('a')}---\n${other}`));
     tree.put('a.yaml', read('a.yaml', other));
     expect(keys(tree)).toEqual([]);
@@ -177,6 +186,26 @@ describe('ManifestTree', () => {
     tree.remove('a.yaml');
     expect(tree.desired().objects.get('Endpoint/default/x')?.spec).toEqual({ slug: '/b' });
     expect(tree.desired().problems).toEqual([]);
+  });
+
+  it('uses an object that was moved out of a file that is broken since', () => {
+    const tree = new ManifestTree();
+    tree.put('a.yaml', read('a.yaml', `${endpoint('x')}---\n${endpoint('w')}---\n${endpoint('z')}`));
+    tree.put('a.yaml', read('a.yaml', `${endpoint('z')}---\nfoo: [\n`));
+    tree.put('b.yaml', read('b.yaml', endpoint('x', '/moved')));
+    const { objects, problems } = tree.desired();
+    expect([...objects.values()].map(({ where, spec }) => [where, spec])).toEqual([
+      ['a.yaml:1', { slug: '/a' }],
+      ['b.yaml:1', { slug: '/moved' }],
+      ['a.yaml:6', { slug: '/a' }],
+    ]);
+    expect(problems.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/^not YAML: .*; 1 object\(s\) keep their last valid version until this is fixed$/),
+    ]);
+    // Another broken file, which kept it first.
+    tree.put('b.yaml', read('b.yaml', 'foo: [\n'));
+    expect(tree.desired().objects.get('Endpoint/default/x')?.where).toBe('a.yaml:1');
+    expect(tree.desired().problems).toHaveLength(2);
   });
 
   it('keeps the objects of an unreadable file', () => {

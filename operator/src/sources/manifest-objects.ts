@@ -8,6 +8,7 @@ import {
   isConfigKind,
   isRecord,
   listText,
+  nearestName,
   type OperationKind,
   type Kind,
   type ObjectMeta,
@@ -122,9 +123,13 @@ const readObject = (value: Fields, where: string, kinds: readonly Kind[]): Manif
   const { apiVersion, kind, metadata: rawMetadata, spec } = value;
   const known = KINDS.find((candidate) => candidate === kind);
   if (apiVersion !== GROUP_VERSION) {
-    const isOurs = known !== undefined || (typeof apiVersion === 'string' && apiVersion.startsWith(`${API_GROUP}/`));
+    const isOurs = typeof apiVersion === 'string' ? isOwnGroup(apiVersion) : known !== undefined;
     if (isOurs) return [{ path: ['apiVersion'], message: `apiVersion must be ${GROUP_VERSION}` }];
-    const message = `${describe(apiVersion, kind)} is not a Standin kind; Standin reads ${listText([...kinds, 'Secret'])} objects`;
+    const advice =
+      known === undefined
+        ? `Standin reads ${listText([...kinds, 'Secret'])} objects`
+        : `a ${known} of Standin has the apiVersion ${GROUP_VERSION}`;
+    const message = `${describe(apiVersion, kind)} is not a Standin kind; ${advice}`;
     return [{ path: ['kind'], message, isForeign: true }];
   }
   if (known === undefined) {
@@ -138,6 +143,12 @@ const readObject = (value: Fields, where: string, kinds: readonly Kind[]): Manif
   if (isFaulty(metadata)) return [...metadata, ...specFaults(value)];
   const unknownFields = Object.fromEntries(Object.entries(value).filter(([field]) => !ROOT_FIELDS.has(field)));
   return { key: manifestKey({ kind: known, ...metadata }), where, kind: known, metadata, spec, unknownFields };
+};
+
+/** Other groups have kinds of the same names. A misspelled group is probably meant to be ours. */
+const isOwnGroup = (apiVersion: string): boolean => {
+  const [group = ''] = apiVersion.split('/', 1);
+  return group === API_GROUP || nearestName(group, [API_GROUP]) !== undefined;
 };
 
 /** Returns the errors of an object in its spec, which are otherwise found when it is translated. */

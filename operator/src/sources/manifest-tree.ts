@@ -10,11 +10,18 @@ interface ManifestFile {
 }
 
 export interface DesiredTree {
-  /** Ordered by file and by position in the file. */
+  /** Ordered by file and by position in the file. Those of the last valid version of a broken file follow. */
   readonly objects: ReadonlyMap<string, ManifestObject>;
   readonly secrets: ReadonlyMap<string, ManifestSecret>;
   readonly problems: readonly SourceProblem[];
 }
+
+/** Adds the items with new keys. Returns their number. */
+const keep = <T extends ManifestObject | ManifestSecret>(into: Map<string, T>, items: readonly T[]): number => {
+  const missing = items.filter(({ key }) => !into.has(key));
+  for (const item of missing) into.set(item.key, item);
+  return missing.length;
+};
 
 const missingFrom = <T extends { readonly key: string }>(before: readonly T[], now: readonly T[]): T[] => {
   const keys = new Set(now.map(({ key }) => key));
@@ -23,7 +30,7 @@ const missingFrom = <T extends { readonly key: string }>(before: readonly T[], n
 
 /**
  * The manifests in a directory, file by file. This class does no I/O, because callers pass the content of files. A broken file
- * keeps its last valid objects until it is fixed or removed. If two objects have the same name, the object in the first file, by
+ * keeps its last valid objects until it is fixed or removed, except those that another file has now. If two objects have the same name, the object in the first file, by
  * name, is active.
  */
 export class ManifestTree {
@@ -76,15 +83,18 @@ export class ManifestTree {
           message: `${item.key} is already in ${first.where}; remove one of them`,
         });
     };
-    for (const [, file] of [...this.#files].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      const kept = file.kept.length + file.keptSecrets.length;
-      const note = kept === 0 ? '' : `; ${kept} object(s) keep their last valid version until this is fixed`;
-      for (const [index, problem] of file.content.problems.entries()) {
+    const files = [...this.#files].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, file]) => file);
+    for (const { content } of files) {
+      for (const object of content.objects) add(objects, object);
+      for (const secret of content.secrets) add(secrets, secret);
+    }
+    for (const { content, kept, keptSecrets } of files) {
+      const held = keep(objects, kept) + keep(secrets, keptSecrets);
+      const note = held === 0 ? '' : `; ${held} object(s) keep their last valid version until this is fixed`;
+      for (const [index, problem] of content.problems.entries()) {
         // The first problem of a broken file is the problem that broke the file.
         problems.push(index === 0 ? { ...problem, message: problem.message + note } : problem);
       }
-      for (const object of [...file.content.objects, ...file.kept]) add(objects, object);
-      for (const secret of [...file.content.secrets, ...file.keptSecrets]) add(secrets, secret);
     }
     return { objects, secrets, problems };
   }
