@@ -36,23 +36,25 @@ export const slugProblem = (slug: string): Problem | undefined => {
  * Checks the rules that a schema cannot express. Checks only the blocks that are active, because the other one may be a draft.
  *
  * @param spec a spec, or the parts of it that do not violate the schema
- * @param slugText the slug as it is written
+ * @param slugText the slug as it is written, or undefined if it is not text
  */
 export const endpointProblems = (
   spec: Partial<EndpointSpec>,
   settings: TranslateSettings,
-  slugText = spec.slug ?? '',
+  slugText = spec.slug,
 ): readonly Problem[] => {
   const inSlug = slugProblem(spec.slug ?? '');
   const pattern = inSlug === undefined ? parsedPattern(spec.slug ?? '') : undefined;
-  const parameters = pattern === undefined ? namesInBraces(slugText) : parameterNames(pattern);
+  const parameters = pattern === undefined ? probableNames(slugText, spec) : parameterNames(pattern);
   const isJsonActive = hasActiveMock(spec);
   const tooMany = expressionSizeProblems(spec.responses, isJsonActive ? spec.json : undefined);
   return [
     ...(inSlug === undefined ? [] : [inSlug]),
     ...tooMany,
     // What is too large together is not compiled, because that could take seconds.
-    ...(tooMany.length > 0 ? [] : responseProblems({ ...spec, slug: slugText }, parameters)),
+    ...(tooMany.length > 0
+      ? []
+      : responseProblems(inSlug === undefined ? spec : { ...spec, slug: undefined }, parameters)),
     ...(isJsonActive && tooMany.length === 0 ? mockProblems('spec.json', spec.json ?? {}, parameters) : []),
     ...(spec.action === 'Forward' ? upstreamProblems(spec, pattern, settings) : []),
   ];
@@ -63,10 +65,21 @@ const parsedPattern = (slug: string): PathPattern | undefined => {
   return parsed?.ok === true ? parsed.pattern : undefined;
 };
 
-/** Returns the names that a slug is probably meant to have, so that no mistake is reported as another one, too. */
-const namesInBraces = (slug: string): readonly string[] => [
-  ...new Set([...slug.matchAll(/\{([A-Za-z_][A-Za-z0-9_]*)/g)].map(([, name = '']) => name)),
-];
+/**
+ * Returns the names that a slug is probably meant to have, so that no mistake is reported as another one, too. Without a slug, these
+ * are all that the spec uses.
+ */
+const probableNames = (
+  slug: string | undefined,
+  { responses = [], json }: Partial<EndpointSpec>,
+): readonly string[] => {
+  const matches =
+    slug === undefined
+      ? JSON.stringify([responses, json]).matchAll(/path\.([A-Za-z_][A-Za-z0-9_]*)/g)
+      : slug.matchAll(/\{([A-Za-z_][A-Za-z0-9_]*)/g);
+  const conditions = slug === undefined ? responses.flatMap(({ when }) => when?.pathParams ?? []) : [];
+  return [...new Set([...[...matches].map(([, name = '']) => name), ...conditions.map(({ name }) => name)])];
+};
 
 const upstreamProblems = (
   { forward }: Partial<EndpointSpec>,

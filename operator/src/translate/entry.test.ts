@@ -14,3 +14,30 @@ it.each([
     parsed: { spec: { slug: '/v1', method: 'GET', projectRef: { name: 'shop' } } },
   });
 });
+
+it.each([
+  ['slg', '/v1/{id}/{rest...}'],
+  ['slug', 1],
+  ['slug', '/v1/{id}/{rest...'],
+])('a mistake in the slug (%s: %j) is not reported for its parameters, too', (field, slug) => {
+  const object = endpoint('a', {
+    slug: undefined,
+    [field]: slug,
+    json: { template: 'CEL', body: '{"id": ${path.id}, "of": ${\n"x" + path.rest}}' },
+    responses: [
+      {
+        name: 'one',
+        when: {
+          pathParams: [
+            { name: 'id', value: '1' },
+            { name: 'rest', value: '' },
+          ],
+          cel: 'path.id == "1" && reqest == 1',
+        },
+      },
+    ],
+  });
+  const { fault } = readEntry(object as ConfigResource, SETTINGS);
+  const paths = new Set(fault?.problems?.map(({ path }) => path));
+  expect(paths).toEqual(new Set([...(field === 'slg' ? ['spec.slg'] : []), 'spec.slug', 'spec.responses[0].when.cel']));
+});

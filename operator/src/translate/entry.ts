@@ -113,7 +113,7 @@ const furtherProblems = (
   if (kind !== 'Endpoint' || !isRecord(spec)) return [];
   const { slug } = spec;
   const paths = new Set(known.map(({ path }) => path));
-  const found = endpointProblems(validEndpointParts(spec), settings, typeof slug === 'string' ? slug : '');
+  const found = endpointProblems(validEndpointParts(spec), settings, typeof slug === 'string' ? slug : undefined);
   return found.filter(({ path }) => !paths.has(path));
 };
 

@@ -14,9 +14,9 @@ import { jsonProblems, mockProblems } from './templates.ts';
 type ResponseSpec = NonNullable<EndpointSpec['responses']>[number];
 type Headers = readonly { readonly name: string; readonly value: string }[];
 
-/** Checks the rules that a schema cannot express. */
+/** Checks the rules that a schema cannot express. Without a slug, conditions for empty parameters are not checked. */
 export const responseProblems = (
-  { slug = '', responses = [], json }: Partial<Pick<EndpointSpec, 'slug' | 'responses' | 'json'>>,
+  { slug, responses = [], json }: Partial<Pick<EndpointSpec, 'slug' | 'responses' | 'json'>>,
   parameters: readonly string[],
 ): readonly Problem[] => {
   const bytes = responses.reduce(
@@ -41,7 +41,7 @@ export const responseProblems = (
 };
 
 interface Checks {
-  readonly slug: string;
+  readonly slug: string | undefined;
   readonly parameters: readonly string[];
   /** How much compressed content of all responses can still be checked. A few bytes can decode to 1 MiB that takes 100 ms to check. */
   decodedBytesLeft: number;
@@ -59,7 +59,7 @@ const singleResponseProblems = (response: ResponseSpec, path: string, checks: Ch
         ]),
     ...(type === 'RegularExpression' ||
     isParameterValue(value) ||
-    (value === '' && checks.slug.endsWith(`{${name}...}`))
+    (value === '' && (checks.slug === undefined || checks.slug.endsWith(`{${name}...}`)))
       ? []
       : [
           {
