@@ -29,23 +29,23 @@ const PLAIN_TARGET = /^\/[\w\-.~!$&'()*+,;=:@/?%[\]{}|"]*$/;
 
 /**
  * Returns a curl command for a POSIX shell that sends the request again, byte for byte: method, target, body, and headers with
- * their case, order, repetitions and empty values. Only the position of Host can differ, because curl puts it first. No part of the
- * command has a side effect in the shell. The API key is not in the log and comes from STANDIN_API_KEY. If this variable is not
+ * their case, order, repetitions and empty values. Only the position of Host can differ, because curl puts it first, and a HEAD
+ * request is sent without a body, which curl does not support. No part of the command has a side effect in the shell. The API key is not in the log and comes from STANDIN_API_KEY. If this variable is not
  * set, the shell prints an error.
  */
 export const curlCommand = (entry: RequestEntry & { readonly id: string }, options: SnippetOptions = {}): Snippet => {
   const { method, request } = entry;
   const baseUrl = requestBaseUrl(entry, options);
-  const body = curlBody(entry);
+  const isHead = method === 'HEAD';
+  const body = isHead ? headBody(entry) : curlBody(entry);
   const isPlain = PLAIN_TARGET.test(request.target);
   const version = request.httpVersion === '1.0' ? '--http1.0' : '--http1.1';
-  // With -X HEAD, curl would wait for a body. With a body of its own, it refuses --head.
-  const isHead = method === 'HEAD' && request.body === '';
+  // With -X HEAD, curl would wait for the body of the response.
   const methodArg = isHead ? '--head' : `-X ${/^[A-Z]+$/.test(method) ? method : shellQuote(method)}`;
   const args = [
     `curl ${version} --globoff --path-as-is ${methodArg} ${shellQuote(baseUrl + (isPlain ? request.target : '/'))}`,
     ...(isPlain ? [] : [`--request-target ${shellWord(request.target)}`]),
-    ...headerArgs(request.headers, new URL(baseUrl).host, body),
+    ...headerArgs(isHead ? withoutBody(request.headers) : request.headers, new URL(baseUrl).host, body),
     ...body.args,
   ];
   const notes = [
@@ -94,6 +94,20 @@ interface CurlBody {
   readonly args: readonly string[];
   readonly notes: readonly string[];
 }
+
+/** The headers that announce a body. */
+const BODY_HEADERS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding', 'expect']);
+
+const withoutBody = (headers: readonly HeaderPair[]): readonly HeaderPair[] =>
+  headers.filter(([name]) => !BODY_HEADERS.has(name.toLowerCase()));
+
+/** With arguments for a body, curl refuses `--head`. */
+const headBody = ({ request: { body, headers } }: RequestEntry): CurlBody => {
+  const isLeftOut = body !== '' || headerValue(headers, 'transfer-encoding') !== undefined;
+  const note =
+    'curl sends HEAD requests without a body, so the command leaves out the body and the headers that describe it.';
+  return { bytes: 0, before: '', args: [], notes: isLeftOut ? [note] : [] };
+};
 
 const curlBody = (entry: RequestEntry & { readonly id: string }): CurlBody => {
   const { id, request } = entry;

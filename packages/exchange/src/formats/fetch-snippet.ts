@@ -102,9 +102,9 @@ export const fetchSnippet = (entry: RequestEntry & { readonly id: string }, opti
           `fetch cannot send the header${rejected.size > 1 ? 's' : ''} ${listText([...rejected.values()].toReversed())}.`,
         ]
       : []),
-    ...((method === 'GET' || method === 'HEAD') && request.body !== ''
-      ? [`fetch does not support a ${method} request with a body. Use cURL instead.`]
-      : []),
+    ...(request.body === '' || (method !== 'GET' && method !== 'HEAD')
+      ? []
+      : [`fetch does not support a ${method} request with a body.${method === 'GET' ? ' Use cURL instead.' : ''}`]),
     ...(request.trailers.length > 0 ? [TRAILERS_NOTE] : []),
   ];
   return { text: lines.join('\n'), notes };

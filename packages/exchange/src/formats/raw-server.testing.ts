@@ -68,7 +68,10 @@ export const startRawServer = async (): Promise<RawServer> => {
       const request = parse(bytes);
       if (request !== undefined) {
         requests.push(request);
-        socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+        // A client that waits for the body of a response to HEAD never gets it.
+        if (request.requestLine.startsWith('HEAD '))
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\n');
+        else socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
       } else if (!isAsked && /\r\nexpect: *100-continue\r\n(?:[^]*\r\n)?\r\n/i.test(bytes.toString('latin1'))) {
         isAsked = true;
         socket.write('HTTP/1.1 100 Continue\r\n\r\n');

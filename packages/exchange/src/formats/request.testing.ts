@@ -134,7 +134,7 @@ export const anyRequest = (host: string): fc.Arbitrary<AnyRequest> =>
   fc
     .record({
       id: fc.uuid(),
-      method: fc.constantFrom(...METHODS),
+      method: fc.constantFrom(...METHODS, 'HEAD'),
       target,
       headers: fc.array(fc.tuple(name, value), { maxLength: 8 }),
       special: fc.uniqueArray(special, { maxLength: 2, selector: ([known]) => known.toLowerCase() }),
