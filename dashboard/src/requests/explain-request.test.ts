@@ -12,7 +12,7 @@ import { explainRequest } from './explain-request.ts';
 const endpoint = (
   name: string,
   spec: object,
-  more: { accepted?: string; reason?: string; generation?: number; uid?: string } = {},
+  more: { accepted?: string; reason?: string; generation?: number; uid?: string; created?: string } = {},
 ) => ({
   apiVersion: 'standin.dev/v1alpha1',
   kind: 'Endpoint' as const,
@@ -22,7 +22,7 @@ const endpoint = (
     uid: more.uid ?? `uid-${name}`,
     generation: more.generation ?? 3,
     resourceVersion: '1',
-    creationTimestamp: '',
+    creationTimestamp: more.created ?? '',
   },
   spec: {
     projectRef: { name: 'shop' },
@@ -116,6 +116,34 @@ describe('the explanation of a captured request', () => {
         expect(await explained(...objects)).toMatchObject({ endpoint: { name: 'valid' } });
     },
   );
+
+  it('names the older of two endpoints that are not accepted, as the operator does', async () => {
+    const mistaken = (name: string, created: string, uid = name) =>
+      endpoint(name, {}, { accepted: 'False', reason: 'Invalid', created, uid });
+    const older = mistaken('b', '2026-01-01T00:00:00Z');
+    for (const newer of [mistaken('a', '2026-01-02T00:00:00Z'), mistaken('c', '2026-01-01T00:00:00Z')])
+      for (const objects of [
+        [older, newer],
+        [newer, older],
+      ])
+        expect(await explained(...objects)).toMatchObject({ endpoint: { name: 'b' } });
+  });
+
+  it.each([
+    { slug: '/v1/orders/7?' },
+    { slug: '/v1/orders/7/../7' },
+    { slug: 'v1/orders/7' },
+    { slug: '/v1/orders/7', projectRef: { name: 'shop', namespace: 'default' } },
+    { slug: '/v1/{id}/{id}' },
+  ])('leaves out an endpoint that has no place to keep: %j', async (spec) => {
+    const mistaken = endpoint('mistaken', spec, { accepted: 'False', reason: 'Invalid' });
+    expect(await explained(mistaken, endpoint('orders', {}))).toMatchObject({
+      endpoint: { name: 'orders' },
+      otherEndpoints: [],
+    });
+    const alone = await explained(mistaken);
+    expect(alone).toMatchObject({ rejection: 'endpoint_not_found', otherEndpoints: [] });
+  });
 
   it('says that a template fails, and which delay a response has', async () => {
     const template = (body: string) => ({ json: { body, template: 'CEL', delay: { type: 'Fixed', fixed: '1s' } } });

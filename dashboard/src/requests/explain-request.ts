@@ -1,4 +1,5 @@
 import { ACTIONS, isRecord, METHODS, type LogRow, type ResourceObject } from '@standin/contract';
+import { endpointRoute } from '@standin/crds';
 import { explain, type Candidate, type Explanation } from '@standin/responses';
 import type { Backend } from '../backend.ts';
 import { projectUrl } from '../projects/projects.ts';
@@ -27,8 +28,10 @@ export const explainRequest = async (
 ): Promise<RequestExplanation> => {
   const { id, namespace, project, receivedAtUs, method, path, query, requestHeaders: headers, requestBody: body } = row;
   const objects = await backend.resources.list('Endpoint', namespace);
-  // Of two with the same place, the last one has it.
+  // Of several with the same place, the last one has it: one that is accepted, or else the oldest.
   const candidates = objects
+    .toSorted(byAge)
+    .toReversed()
     .flatMap((object) => toCandidates(object, project))
     .sort((a, b) => Number(a.rules !== undefined) - Number(b.rules !== undefined));
   const url = await projectUrl(backend, { namespace, project });
@@ -52,6 +55,11 @@ export const explainRequest = async (
   };
 };
 
+/** Sorts older objects first, as the operator does. */
+const byAge = ({ metadata: a }: ResourceObject, { metadata: b }: ResourceObject): number =>
+  (Date.parse(a.creationTimestamp) || 0) - (Date.parse(b.creationTimestamp) || 0) ||
+  (a.uid < b.uid ? -1 : a.uid > b.uid ? 1 : 0);
+
 const NO_RULES = { responses: [] };
 
 /** Returns nothing for an object without a place in the gateways' configuration. */
@@ -62,8 +70,9 @@ const toCandidates = (object: ResourceObject, project: string): Candidate[] => {
   const method = METHODS.find((one) => one === spec['method']);
   const action = ACTIONS.find((one) => one === spec['action']);
   const accepted = shownConditions(object).find(({ type }) => type === 'Accepted');
-  const keepsPlace =
+  const isMistaken =
     accepted?.status === 'False' && (accepted.reason === 'Invalid' || accepted.reason === 'NotPermitted');
+  const keepsPlace = isMistaken && endpointRoute(spec) !== undefined;
   const isAccepted = accepted?.status === 'True' && action !== undefined;
   if (typeof slug !== 'string' || method === undefined || !(isAccepted || keepsPlace)) return [];
   const { namespace, name, generation } = metadata;

@@ -43,8 +43,9 @@ export const endpointProblems = (
   settings: TranslateSettings,
   slugText = spec.slug,
 ): readonly Problem[] => {
-  const inSlug = slugProblem(spec.slug ?? '');
-  const pattern = inSlug === undefined ? parsedPattern(spec.slug ?? '') : undefined;
+  const { slug = '', ...withoutSlug } = spec;
+  const inSlug = slugProblem(slug);
+  const pattern = inSlug === undefined ? parsedPattern(slug) : undefined;
   const parameters = pattern === undefined ? probableNames(slugText, spec) : parameterNames(pattern);
   const isJsonActive = hasActiveMock(spec);
   const tooMany = expressionSizeProblems(spec.responses, isJsonActive ? spec.json : undefined);
@@ -52,9 +53,7 @@ export const endpointProblems = (
     ...(inSlug === undefined ? [] : [inSlug]),
     ...tooMany,
     // What is too large together is not compiled, because that could take seconds.
-    ...(tooMany.length > 0
-      ? []
-      : responseProblems(inSlug === undefined ? spec : { ...spec, slug: undefined }, parameters)),
+    ...(tooMany.length > 0 ? [] : responseProblems(inSlug === undefined ? spec : withoutSlug, parameters)),
     ...(isJsonActive && tooMany.length === 0 ? mockProblems('spec.json', spec.json ?? {}, parameters) : []),
     ...(spec.action === 'Forward' ? upstreamProblems(spec, pattern, settings) : []),
   ];

@@ -1,5 +1,5 @@
-import { GROUP_VERSION, isRecord } from '@standin/contract';
-import { parseObject, projectUri, validEndpointParts, type Problem } from '@standin/crds';
+import { isRecord } from '@standin/contract';
+import { endpointRoute, parseObject, projectUri, validEndpointParts, type Problem } from '@standin/crds';
 import {
   hasParameters,
   parsePathPattern,
@@ -89,16 +89,10 @@ const readSpec = (object: ConfigResource, settings: TranslateSettings): ReadSpec
 
 const LATER = ' If it is written for a newer version of Standin, upgrade the operator.';
 
-/**
- * Returns the path, the method and the Project of an Endpoint as a valid spec, or undefined if they are not valid. Without the path,
- * a less specific Endpoint would respond to requests that belong to this one.
- */
+/** Without its path, a less specific Endpoint would respond to requests that belong to this one. */
 const parseRoute = ({ kind, spec }: ConfigResource): ParsedConfig | undefined => {
-  if (kind !== 'Endpoint' || !isRecord(spec)) return undefined;
-  const { projectRef, slug, method } = spec;
-  const route = { projectRef, slug, method, displayName: 'route', action: 'JSON', json: { status: 204 } };
-  const result = parseObject({ apiVersion: GROUP_VERSION, kind, metadata: { name: 'route' }, spec: route });
-  return result.ok && result.value.kind === 'Endpoint' ? result.value : undefined;
+  const route = kind === 'Endpoint' ? endpointRoute(spec) : undefined;
+  return route && { kind: 'Endpoint', spec: route };
 };
 
 const semanticProblems = (parsed: ParsedConfig, settings: TranslateSettings): readonly Problem[] =>
