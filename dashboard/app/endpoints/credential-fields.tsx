@@ -102,7 +102,8 @@ export const CredentialFields = (props: CredentialFieldsProps) => {
 /** Says how to allow signatures. */
 const Disallowed = ({ account, command }: DisallowingAccount) => (
   <Notice look="locked">
-    Account <code>{account}</code> does not allow signatures. Until it does, the endpoint is not served.{' '}
+    Account <code>{account}</code> does not allow signatures. Until it does, the endpoint is not accepted, and its
+    requests are refused.{' '}
     {command === undefined ? (
       <>
         In the manifest of the Account, add <code>signatures: Allowed</code> to <code>spec</code>.

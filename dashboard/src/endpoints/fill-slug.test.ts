@@ -7,6 +7,8 @@ test.each([
   ['/orders', {}, '/orders'],
   ['/orders/{id}', { id: 'a b/ü?' }, '/orders/a%20b%2F%C3%BC%3F'],
   ['/files/{folder}/{path...}', { folder: '1', path: 'a/b c/d' }, '/files/1/a/b%20c/d'],
+  ['/files/{path...}', {}, '/files/'],
+  ['/files/{path...}', { path: 'a//' }, '/files/a//'],
   ['/dots/{id}', { id: '...' }, '/dots/...'],
   ['/orders/{id}:cancel', { id: '1:2' }, '/orders/1%3A2:cancel'],
 ])('%s with %j is %s', (slug, values, path) => {

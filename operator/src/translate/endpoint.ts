@@ -166,7 +166,7 @@ export const evaluateEndpoint = (
   return { verdict, config };
 };
 
-const REFUSED = 'Until the Endpoint is corrected, its requests get 503.';
+const REFUSED = 'Until the Endpoint is corrected, requests with the API key get 503, and others get 401.';
 
 /** What is probably a mistake, but has a meaning, is no reason to refuse the Endpoint. */
 const acceptedWith = (spec: EndpointSpec): Finding => {

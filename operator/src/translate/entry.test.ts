@@ -15,6 +15,17 @@ it.each([
   });
 });
 
+it('a suggestion at the end of the problems ends with its question mark', () => {
+  const object = endpoint('a', {
+    json: undefined,
+    jsno: { body: '{}' },
+    action: 'Forward',
+    forward: { url: 'http://a.example' },
+  });
+  const { fault } = readEntry(object as ConfigResource, SETTINGS);
+  expect(fault?.message).toMatch(/unknown field "spec\.jsno": did you mean json\? If it is written/);
+});
+
 it.each([
   ['slg', '/v1/{id}/{rest...}'],
   ['slug', 1],

@@ -28,10 +28,11 @@ const ROOM_AFTER_PROBLEMS = 250;
  * Returns the problems of an object in one message, which begins with the field of the first problem and ends with `more`. If not all
  * of them fit, the message says how many are missing.
  */
-export const invalid = (problems: readonly Problem[], more = ''): Finding => ({
-  ...fails('Invalid', `${listProblems(problems)}.${more}`, problems[0]?.path),
-  problems,
-});
+export const invalid = (problems: readonly Problem[], more = ''): Finding => {
+  const list = listProblems(problems);
+  // A suggestion ends in a question mark.
+  return { ...fails('Invalid', `${list}${list.endsWith('?') ? '' : '.'}${more}`, problems[0]?.path), problems };
+};
 
 const listProblems = (problems: readonly Problem[]): string => {
   let list = '';

@@ -214,7 +214,9 @@ describe('an Endpoint with a mistake', () => {
     );
     const verdict = translator.verdict('Endpoint a');
     expect(verdict).toMatchObject({ configKey: undefined, accepted: { ok: false } });
-    expect(verdict?.accepted.message).toMatch(/Until the Endpoint is corrected, its requests get 503\.$/);
+    expect(verdict?.accepted.message).toMatch(
+      /Until the Endpoint is corrected, requests with the API key get 503, and others get 401\.$/,
+    );
     translator.put(endpoint('a', {}, { generation: 2 }));
     expect(translator.flush().put).toMatchObject([{ uid: 'Endpoint a', action: { kind: 'JSON' } }]);
     translator.put(endpoint('a', mistake, { generation: 3 }));
