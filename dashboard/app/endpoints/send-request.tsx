@@ -67,11 +67,14 @@ const SendForm = ({ params, method, slug }: Omit<SendRequestProps, 'open' | 'onO
         void onSubmit(event.currentTarget);
       }}
     >
-      {parameters.map((name) => (
-        <Field key={name} label={`Value of {${name}}`}>
-          <Input mono required name={`${PARAMETER_PREFIX}${name}`} />
-        </Field>
-      ))}
+      {parameters.map((name) => {
+        const canBeEmpty = slug.includes(`{${name}...}`);
+        return (
+          <Field key={name} label={`Value of {${name}}`} optional={canBeEmpty}>
+            <Input mono required={!canBeEmpty} name={`${PARAMETER_PREFIX}${name}`} />
+          </Field>
+        );
+      })}
       <Field label="Query" optional>
         <Input mono name={SEND_FIELDS.query} placeholder="page=2" />
       </Field>
