@@ -181,7 +181,9 @@ test(
     await untilAnswers('/plans', '503 endpoint_not_accepted');
     await untilAnswers('/other', 'any');
     await watching.stop();
-    expect([...seen].filter((answer) => answer !== 'gold' && answer !== '503 endpoint_not_accepted')).toEqual([]);
+    // The later operator withholds the Endpoint from an earlier gateway, and the earlier operator does not accept it.
+    const expected: readonly unknown[] = ['gold', '503 not_ready', '503 endpoint_not_accepted'];
+    expect([...seen].filter((answer) => !expected.includes(answer))).toEqual([]);
   },
 );
 
