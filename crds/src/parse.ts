@@ -1,4 +1,4 @@
-import { API_GROUP, didYouMean, GROUP_VERSION, isRecord, KINDS, type Kind } from '@standin/contract';
+import { API_GROUP, didYouMean, GROUP_VERSION, isRecord, KINDS, ownMember, type Kind } from '@standin/contract';
 import { z } from 'zod';
 import { NAME_LENGTH_MAX, SUBDOMAIN_PATTERN } from './fields.ts';
 import { DEFINITIONS } from './kinds.ts';
@@ -206,7 +206,7 @@ const quotesHint = (expected: string, input: unknown): string => {
     return isRecord(input) || Array.isArray(input)
       ? ': put it in quotes, or write it as a block after |'
       : ': put it in quotes';
-  return isText && TYPE_NAMES[expected] === 'integer' && /^-?\d+$/.test(input) ? ': remove the quotes' : '';
+  return isText && ownMember(TYPE_NAMES, expected) === 'integer' && /^-?\d+$/.test(input) ? ': remove the quotes' : '';
 };
 const REQUIRED = 'Required value';
 const TYPE_NAMES: Readonly<Record<string, string>> = { int: 'integer', number: 'integer' };

@@ -78,12 +78,8 @@ const sent = (): Record<string, string> => {
     seen[at * 2 + 1] ?? '',
   ]);
   expect(new Set(pairs.map(([name]) => name)).size).toBe(pairs.length);
-  const {
-    connection: _connection,
-    'content-length': _length,
-    ...others
-  } = Object.fromEntries(pairs) as Record<string, string>;
-  return others;
+  const others = pairs.filter(([name = '']) => name !== 'connection' && name !== 'content-length');
+  return Object.fromEntries(others) as Record<string, string>;
 };
 const own = (headers: readonly HeaderPair[]) =>
   headers.filter(

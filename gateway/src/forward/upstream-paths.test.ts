@@ -33,7 +33,8 @@ test.each([
     '/u/x/y/z',
     '/y/z/x',
   ],
-])('%s → %s: %s → %s', (slug, template, path, url, ours, theirs) => {
+])('%s → %s: %s → %s', (...row) => {
+  const [slug, template, path, url, ours, theirs] = row;
   const mapping = pathMapping(slug, template);
   expect([publicBase(mapping, { projectUri: 'u', path }), upstreamBase(mapping, url)]).toEqual([ours, theirs]);
 });
