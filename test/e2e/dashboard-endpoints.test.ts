@@ -162,7 +162,7 @@ describe('an endpoint', () => {
   test('keeps its comments and the exact bytes of an unedited body when it is edited', async () => {
     const before = await manifest('create-order.yaml');
     await onPage(`${SHOP}/endpoints/create-order/edit`, async (page) => {
-      await page.getByLabel('Header 1 value').fill('/v1/orders/1002');
+      await page.getByLabel('Header 1 value').fill('${url.project}/v1/orders/1002');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.waitForURL(at(`${SHOP}/endpoints/create-order`));
       await expect.poll(() => steps(page)).toEqual(DONE);
