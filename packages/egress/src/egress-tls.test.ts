@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createServer as createHttpsServer } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { buffer } from 'node:stream/consumers';
@@ -33,6 +34,30 @@ test('a host name with a trailing dot is sent and verified without it', async ()
   const { names, port } = await tlsUpstream({ cert, key, SNICallback: (_, done) => done(null) });
   expect(await ask(port, `${NAME}.`, { ca })).toBe('ok');
   expect(names).toEqual([NAME]);
+});
+
+test('another Host header does not change the name in TLS, and connections are used again', async () => {
+  const { ca, cert, key } = await makeCertificate(NAME);
+  const names = new Set<unknown>();
+  const hosts: (string | undefined)[] = [];
+  let connections = 0;
+  const server = createHttpsServer({ cert, key }, (request, response) => {
+    names.add('servername' in request.socket ? request.socket.servername : undefined);
+    hosts.push(request.headers.host);
+    response.end('ok');
+  }).listen(0, '127.0.0.1');
+  server.on('secureConnection', () => (connections += 1));
+  await once(server, 'listening');
+  cleanUp(() => Promise.resolve(server.close()));
+  const { port } = server.address() as AddressInfo;
+  const egress = egressWith({ ...resolving('127.0.0.1'), ca });
+  const wanted = ['mocks.example.com', 'other.example.com:8443', 'a', 'b', 'c', undefined];
+  for (const host of wanted)
+    await buffer((await egress.request({ ...get(port, { url: `https://${NAME}:${port}/a` }), host })).body);
+  expect(hosts).toEqual([...wanted.slice(0, -1), `${NAME}:${port}`]);
+  expect([...names]).toEqual([NAME]);
+  // The next request may begin before the connection of the last one is free.
+  expect(connections).toBeLessThanOrEqual(2);
 });
 
 test('a certificate for another name is refused without its names and addresses', async () => {
