@@ -8,6 +8,8 @@ interface Bases {
 }
 
 const URL_PATH = /^https?:\/\/[^/?#]*([^?#]*)/i;
+/** The path of a location, and what follows it. */
+const LOCATION = /^(?:https?:)?(?:\/\/[^/?#]*)?([^?#]*)(.*)$/is;
 const pathIn = (url: string): string => URL_PATH.exec(url)?.[1] ?? '';
 
 const segments = (path: string): readonly string[] => path.slice(1).split('/');
@@ -63,10 +65,12 @@ const mapLocation = (location: string, upstream: Upstream): string => {
   const target = URL.parse(location, upstream.url);
   const { origin } = new URL(upstream.url);
   if (target === null || (target.origin !== origin && target.host !== upstream.host)) return location;
-  const { pathname, search, hash } = target;
+  const [, path = '', rest = ''] = LOCATION.exec(location) ?? [];
+  // The text is kept as it was sent. Only the parser knows the path if the text has dot segments or a backslash.
+  const pathname = path === '' || /\\|(^|\/)\.{1,2}(\/|$)|%2e/i.test(path) ? target.pathname : path;
   // An upstream that knows x-forwarded-prefix may have mapped the path already.
   if (isWithin(pathname, upstream.publicBase) || !isWithin(pathname, upstream.upstreamBase)) return location;
-  return mapPath(pathname, upstream) + search + hash;
+  return mapPath(pathname, upstream) + rest;
 };
 
 const mapCookiePath = (cookie: string, bases: Bases): string =>

@@ -182,7 +182,8 @@ export class Exchange {
 
   /** Sends the head immediately, for a body that may take time. */
   flushHead(): void {
-    if (!this.isGone) this.response.flushHeaders();
+    // Node's `flushHeaders` would encode the head as UTF-8.
+    if (!this.isGone) this.response.write('', 'latin1');
   }
 
   /** Returns false if the caller should wait for `drained` before writing more. */
