@@ -124,7 +124,7 @@ test('a KeyRegeneration that is in progress continues when the namespace returns
     expect(await apiKey()).toMatchObject({ regenerating, regenerations });
     await setLabel('serve=yes');
     await eventually('200', () => statuses([running]), { ...UNTIL, accept: ([status]) => status === 200 });
-    expect((await read()).status?.['phase']).toBe('Running');
+    await eventually('Running', read, { ...UNTIL, accept: ({ status }) => status?.['phase'] === 'Running' });
   } finally {
     frozen.process.signal('SIGCONT');
   }

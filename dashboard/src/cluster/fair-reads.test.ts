@@ -82,22 +82,25 @@ it('reads for other users while one user follows many projects', async () => {
 
 it('reads for users while many links of one namespace wait for their requests', async () => {
   let queries = 0;
+  const answered = Promise.withResolvers<undefined>();
   const log = {
     replays: {},
     row: () => Promise.resolve({ id: 'a' }),
     version: () => {
       queries += 1;
-      return new Promise(() => undefined);
+      return answered.promise;
     },
     get: () => Promise.resolve(undefined),
   } as unknown as LogReads;
   const readsFor = fairReads(log);
   const links = fairLinks(readsFor);
-  for (let link = 0; link < 64; link += 1) void links.version('id', 'team');
+  const all = Array.from({ length: 64 }, () => links.version('id', 'team'));
   await settled();
   expect(queries).toBe(5);
   expect(await readsFor(testUser({})).get('id')).toBeUndefined();
   expect(await links.row('id', 'other')).toEqual({ id: 'a' });
+  answered.resolve(undefined);
+  await Promise.all(all);
 });
 
 it('takes no turn for an export whose client does not read', async () => {

@@ -20,7 +20,7 @@ import { reconciler, type ReconcilerParts, type Run } from '../reconciler.ts';
 import { conditionContext, formatSeconds } from '../status/conditions.ts';
 import { isOutdated, StatusWriter, type StatusFields } from '../status/status-writer.ts';
 import { fails, invalid } from '../translate/findings.ts';
-import type { Finding } from '../translate/index.ts';
+import type { Changes, Finding } from '../translate/index.ts';
 import type { KeyOwner } from './account-keys.ts';
 import { apiKeySha256, generateApiKey } from './api-key.ts';
 import {
@@ -95,7 +95,16 @@ export const keyRegenerationController = (options: KeyRegenerationControllerOpti
   const gatewaysChanged = (keys: readonly ConfigKey[]): void => {
     for (const uid of regenerations.awaited(keys)) controller.enqueue(uid);
   };
-  return { ...controller, gatewaysChanged };
+  // An Account that becomes valid is not reported again if its status stays the same, as after its namespace has returned.
+  const translated = ({ verdicts }: Pick<Changes, 'verdicts'>): void => {
+    for (const { ref, uid } of verdicts) {
+      const account = ref.kind === 'Account' ? cache.get(uid) : undefined;
+      if (account === undefined) continue;
+      for (const regeneration of cache.operationsFor(account, 'KeyRegeneration'))
+        if (isOpen(regeneration)) controller.enqueue(regeneration.metadata.uid);
+    }
+  };
+  return { ...controller, gatewaysChanged, translated };
 };
 
 /** A regeneration that exists. */
