@@ -28,7 +28,7 @@ import { exchange, RawClient, rejectionCode } from './raw-client.testing.ts';
  * peer's test file. The expected result is that of the RFC or of our guides, not that of the peer.
  */
 type ByPeer<Case> = Readonly<Record<string, readonly Case[]>>;
-const casesOf = <Case>(byPeer: ByPeer<Case>) =>
+const namedCases = <Case>(byPeer: ByPeer<Case>) =>
   Object.entries(byPeer).flatMap(([peer, cases]) => cases.map((one) => [peer, one] as const));
 
 type Method = EndpointConfig['method'];
@@ -587,7 +587,7 @@ const text = (body: string, type = 'text/plain'): Mock => ({ ...PLAIN, headers: 
 
 /** The endpoints of the cases without an upstream. */
 const mockEndpoints = (): readonly EndpointConfig[] => [
-  ...casesOf(CONDITIONS).map(([, [, sent, conditions]], index) =>
+  ...namedCases(CONDITIONS).map(([, [, sent, conditions]], index) =>
     endpoint(
       `/condition-${index}`,
       { kind: 'JSON', body: '"other"' },
@@ -598,7 +598,7 @@ const mockEndpoints = (): readonly EndpointConfig[] => [
       },
     ),
   ),
-  ...casesOf(TEMPLATES).map(([, [, sent, body, , type]], index) =>
+  ...namedCases(TEMPLATES).map(([, [, sent, body, , type]], index) =>
     endpoint(
       `/template-${index}`,
       {},
@@ -609,7 +609,7 @@ const mockEndpoints = (): readonly EndpointConfig[] => [
       },
     ),
   ),
-  ...casesOf(MOCKS).map(([, [, sent, mock]], index) =>
+  ...namedCases(MOCKS).map(([, [, sent, mock]], index) =>
     endpoint(
       `/mock-${index}`,
       {},
@@ -679,13 +679,13 @@ afterAll(async () => {
 });
 
 describe('forwarding', () => {
-  test.each(casesOf(TARGETS))('%s: %s', async (_peer, target) => {
+  test.each(namedCases(TARGETS))('%s: %s', async (_peer, target) => {
     reply = empty(200);
     await send(get(`/up${target}`));
     expect(seen.url).toBe(`/api${target}`);
   });
 
-  for (const [peer, one] of casesOf(FORWARD))
+  for (const [peer, one] of namedCases(FORWARD))
     test(`${peer}: ${one.name}`, async () => {
       seen = NOTHING;
       reply = one.reply ?? empty(200);
@@ -739,18 +739,14 @@ describe('forwarding', () => {
     expect(pick(seen.headers, hosts)).toEqual(hosts);
   });
 
-  // A defect: Node's `flushHeaders` writes the head as UTF-8, so each byte beyond ASCII becomes two (RFC 9110 section 5.5).
-  test(
-    'http-proxy-middleware.spec.ts: bytes beyond ASCII stay in headers whose body is not there yet',
-    async () => {
-      reply = (response) => response.writeHead(200, { 'x-name': UTF8 }).end();
-      const { headers } = await send(get('/up/a'));
-      expect(pick(headers, { 'x-name': [] })).toEqual({ 'x-name': [UTF8] });
-    },
-  );
+  // RFC 9110 section 5.5. Node's `flushHeaders` would write the head as UTF-8.
+  test('http-proxy-middleware.spec.ts: bytes beyond ASCII stay in headers whose body is not there yet', async () => {
+    reply = (response) => response.writeHead(200, { 'x-name': UTF8 }).end();
+    const { headers } = await send(get('/up/a'));
+    expect(pick(headers, { 'x-name': [] })).toEqual({ 'x-name': [UTF8] });
+  });
 
-  // A defect: `mapLocation` encodes what the URL parser encodes. The first becomes another URI (RFC 3986 section 2.2), and the bytes of
-  // the second are read as Latin-1.
+  // A URL parser would encode them, which makes another URI (RFC 3986 section 2.2).
   test.each(["/b?sig=o'x", `/${UTF8}`])(
     'http-proxy passes-web-outgoing-test.js: the characters of a location that is mapped stay: %j',
     async (rest) => {
@@ -762,19 +758,19 @@ describe('forwarding', () => {
 });
 
 describe('mocks', () => {
-  for (const [index, [peer, [name, sent, , isMet = true]]] of casesOf(CONDITIONS).entries())
+  for (const [index, [peer, [name, sent, , isMet = true]]] of namedCases(CONDITIONS).entries())
     test(`${peer}: ${name}`, async () => {
       const { body } = await send({ ...sent, path: `/condition-${index}${sent.path}` });
       expect(body.toString()).toBe(isMet ? 'met' : '"other"');
     });
 
-  for (const [index, [peer, [name, sent, , expected]]] of casesOf(TEMPLATES).entries())
+  for (const [index, [peer, [name, sent, , expected]]] of namedCases(TEMPLATES).entries())
     test(`${peer}: ${name}`, async () => {
       const { body } = await send({ ...sent, path: `/template-${index}${sent.path}` });
       expect(body.toString()).toBe(expected);
     });
 
-  for (const [index, [peer, [name, sent, , got]]] of casesOf(MOCKS).entries())
+  for (const [index, [peer, [name, sent, , got]]] of namedCases(MOCKS).entries())
     test(`${peer}: ${name}`, async () => {
       const { status, body, headers } = await send({ ...sent, path: `/mock-${index}` });
       expect({ status, body: body.toString('latin1'), headers: pick(headers, got.headers) }).toEqual(got);

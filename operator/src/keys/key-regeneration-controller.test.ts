@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { configKey, LIMITS, SourceError, type ResourceObject } from '@standin/contract';
+import { configKey, LIMITS, objectRef, SourceError, type ResourceObject } from '@standin/contract';
 import { conditionsIn, progressIn } from '@standin/crds';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { cpuMs } from '@standin/contract/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
+import type { Verdict } from '../translate/index.ts';
 import type { Controller } from '../controller.ts';
 import { keyRegenerationController } from './key-regeneration-controller.ts';
 
@@ -24,6 +25,8 @@ let account: ResourceObject;
 let published: string | undefined;
 let waiting: readonly string[];
 let isGenerated: boolean;
+/** Whether the Account is valid. */
+let isValid: boolean;
 /** Whether the key in the Secret can be published. */
 let isKeyValid: boolean;
 let reads: number;
@@ -43,7 +46,9 @@ const begin = (): Controller => {
     registry: new Registry(),
     clock: () => now,
     owner: (uid) =>
-      uid === account.metadata.uid ? { account, secretName: 'team-api-key', generated: isGenerated } : undefined,
+      isValid && uid === account.metadata.uid
+        ? { account, secretName: 'team-api-key', generated: isGenerated }
+        : undefined,
     readSoon: () => {
       reads += 1;
       if (isKeyValid) published = digest();
@@ -79,6 +84,7 @@ beforeEach(async () => {
   now = NOW;
   waiting = [];
   isGenerated = true;
+  isValid = true;
   isKeyValid = true;
   reads = 0;
   looks = 0;
@@ -129,6 +135,18 @@ describe('a KeyRegeneration', () => {
     });
     expect(source.recorded).toMatchObject([{ name: 'team', type: 'Normal', reason: 'KeyRegenerated' }]);
     expect(JSON.stringify([source.statusWrites, source.recorded])).not.toContain(key());
+  });
+
+  it('continues when its Account becomes valid, although the Account is not reported', async () => {
+    now = Date.parse(account.metadata.creationTimestamp);
+    isValid = false;
+    source.put('KeyRegeneration', 'one', SPEC);
+    await expectPhase('one', 'Pending');
+    isValid = true;
+    const { metadata } = account;
+    const verdict = { ref: objectRef(account), uid: metadata.uid } as Verdict;
+    regenerations?.translated?.({ put: [], remove: [], verdicts: [verdict] });
+    await expectPhase('one', 'Completed');
   });
 
   it('is looked at ever later if its key cannot be published', async () => {
