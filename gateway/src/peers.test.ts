@@ -582,7 +582,7 @@ const forward = (
     { kind: 'Forward', url: `${serverUrl(upstream)}/api/\${path.path}`, ...more },
     { method, uid: `${method}${slug}`, name: `${method}${slug}`, ...rest },
   );
-const methodOf = ({ method }: Sent): Method => (method === 'HEAD' ? 'GET' : (method as Method));
+const endpointMethod = ({ method }: Sent): Method => (method === 'HEAD' ? 'GET' : (method as Method));
 const text = (body: string, type = 'text/plain'): Mock => ({ ...PLAIN, headers: [['content-type', type]], body });
 
 /** The endpoints of the cases without an upstream. */
@@ -592,7 +592,7 @@ const mockEndpoints = (): readonly EndpointConfig[] => [
       `/condition-${index}`,
       { kind: 'JSON', body: '"other"' },
       {
-        method: methodOf(sent),
+        method: endpointMethod(sent),
         uid: `condition-${index}`,
         ...when(typeof conditions === 'string' ? { cel: conditions } : conditions, text('met')),
       },
@@ -603,7 +603,7 @@ const mockEndpoints = (): readonly EndpointConfig[] => [
       `/template-${index}`,
       {},
       {
-        method: methodOf(sent),
+        method: endpointMethod(sent),
         uid: `template-${index}`,
         ...when({}, { ...text(body, type), template: 'CEL' }),
       },
@@ -614,7 +614,7 @@ const mockEndpoints = (): readonly EndpointConfig[] => [
       `/mock-${index}`,
       {},
       {
-        method: methodOf(sent),
+        method: endpointMethod(sent),
         uid: `mock-${index}`,
         ...when({}, { ...PLAIN, ...mock }),
       },
@@ -784,7 +784,7 @@ describe('mocks', () => {
     expect((await send(get(path))).body.toString()).toBe(expected);
   });
 
-  test('wiremock StubbingAcceptanceTest: a path that goes on does not match', async () => {
+  test('wiremock StubbingAcceptanceTest: a longer path does not match', async () => {
     expect(rejectionCode(await send(get('/%26%26The%20Lord/extra')))).toBe('endpoint_not_found');
   });
 });

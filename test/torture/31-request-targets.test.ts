@@ -62,7 +62,7 @@ const ACCEPTED: [name: string, requestLine: string, headers: string][] = [
   ['an upgrade to TLS', 'POST TARGET', `${UPGRADE}TLS/1.0`],
 ];
 
-test.each(ACCEPTED)('answers %s itself, as any other request', async (_name, requestLine, headers) => {
+test.each(ACCEPTED)('responds to %s itself, as to any other request', async (_name, requestLine, headers) => {
   const marker = stand.marker();
   const bytes = `${fill(requestLine, marker)} HTTP/1.1\r\n${fill(headers)}\r\nx-api-key: ${stand.own.key}\r\n\r\n`;
   const answer = await ask(stand.port, bytes);

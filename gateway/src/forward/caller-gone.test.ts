@@ -89,7 +89,7 @@ const askAndLeave = async (
 
 const GONE = 'The connection to the caller was closed. The gateway then ended the request to the upstream.';
 const head = (type: string): string => `HTTP/1.1 200 OK\r\ncontent-type: ${type}\r\ntransfer-encoding: chunked\r\n\r\n`;
-const partOf = (body: string) => ({ outcome: 'caller_gone', status: 200, body, responseTruncated: true });
+const incompleteResponse = (body: string) => ({ outcome: 'caller_gone', status: 200, body, responseTruncated: true });
 
 test.each(
   ['text/event-stream', 'Text/Event-Stream;charset=utf-8', 'application/x-ndjson', 'application/ndjson'].flatMap(
@@ -99,7 +99,7 @@ test.each(
   act = (socket) => socket.write(`${head(type)}4\r\none\n\r\n`);
   const { ended, row } = await askAndLeave('one\n', { leave: LEAVE[name] });
   expect(await ended()).toBeLessThan(LATE_MS);
-  expect(await row()).toEqual({ ...partOf('one\n'), upstreamError: GONE });
+  expect(await row()).toEqual({ ...incompleteResponse('one\n'), upstreamError: GONE });
 });
 
 test('a stream that begins after the caller has left ends when it begins', async () => {
@@ -109,7 +109,7 @@ test('a stream that begins after the caller has left ends when it begins', async
   const endedMs = await ended();
   expect(endedMs).toBeGreaterThan(READ_MS - 20);
   expect(endedMs).toBeLessThan(READ_MS + LATE_MS);
-  expect(await row()).toEqual({ ...partOf(''), upstreamError: GONE });
+  expect(await row()).toEqual({ ...incompleteResponse(''), upstreamError: GONE });
 });
 
 test.each([
@@ -122,7 +122,7 @@ test.each([
   const endedMs = await ended();
   expect(endedMs).toBeGreaterThan(READ_MS - 20);
   expect(endedMs).toBeLessThan(READ_MS + LATE_MS);
-  expect(await row()).toEqual({ ...partOf('one'), upstreamError: GONE });
+  expect(await row()).toEqual({ ...incompleteResponse('one'), upstreamError: GONE });
 });
 
 test('a response that is complete in that time is recorded like any other', async () => {
@@ -151,7 +151,7 @@ test.each(['f', 'with-fallback'])('an upstream of /%s that does not respond is w
 
 test.each([
   ['before it responded', '', NOTHING],
-  ['in the middle of its response', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\none', partOf('one')],
+  ['in the middle of its response', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\none', incompleteResponse('one')],
 ])('the outcome does not blame an upstream that closes %s after the caller has left', async (when, text, expected) => {
   act = (socket) => text === '' || socket.write(text);
   const { socket, row } = await askAndLeave(text === '' ? '' : 'one');

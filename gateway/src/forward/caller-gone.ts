@@ -10,7 +10,7 @@ export class CallerGone extends Error {
   }
 }
 
-/** How long a request to an upstream goes on after the caller has disconnected, in milliseconds. */
+/** How long a request to an upstream lasts after the caller has disconnected, in milliseconds. */
 export interface WaitWithoutCaller {
   readonly headMsMax: number;
   /** From the disconnect or the head of the response, whichever is later. */
