@@ -366,6 +366,25 @@ describe('ShareIndex', () => {
     index.remove({ kind: 'Share', namespace: 'default', name: 'link' });
     expect(index.find(SHA256)).toBeUndefined();
   });
+
+  it('keeps the links of a namespace, however many another one has', () => {
+    const index = new ShareIndex(10);
+    const token = (number: number): string => String(number).padStart(64, '0');
+    index.put(share());
+    index.put({ ...share(), kind: 'Project', metadata: { ...share().metadata, name: 'shop' } });
+    for (let number = 0; number < 100; number += 1) {
+      const metadata = { ...share().metadata, namespace: 'noisy', name: `link-${number}`, uid: `link-${number}` };
+      const noisy = share({}, { tokenSha256: token(number) });
+      index.put({ ...noisy, metadata });
+      index.put({ ...noisy, kind: 'Project', metadata });
+    }
+    expect(index.find(SHA256)?.metadata.name).toBe('link');
+    expect(index.findProject(share())).toBeDefined();
+    const found = Array.from({ length: 100 }, (_, number) => index.find(token(number))).filter(
+      (one) => one !== undefined,
+    );
+    expect(found.map(({ metadata }) => metadata.name)).toEqual(Array.from({ length: 9 }, (_, at) => `link-${at + 91}`));
+  });
 });
 
 describe('AddressLimit', () => {

@@ -86,17 +86,18 @@ export class FairMap<Value> implements Iterable<readonly [key: string, value: Va
     return entry.value;
   }
 
-  /** Adds or replaces a value, which is then the last used one of its holder. */
-  set(key: string, value: Value, holderName: string): void {
+  /** Adds or replaces a value, which is then the last used one of its holder. Returns the value that is forgotten for it, if any. */
+  set(key: string, value: Value, holderName: string): Value | undefined {
     this.delete(key);
     const holder = this.#holders.get(holderName) ?? new Holder<Value>(holderName);
     const entry = new Entry(key, holder, value);
     this.#entries.set(key, entry);
     entry.place.join(holder.entries);
     this.#count(holder, 1);
-    if (this.#entries.size <= this.#max) return;
+    if (this.#entries.size <= this.#max) return undefined;
     const forgotten = this.#byCount.get(this.#most)?.oldest?.entries.oldest;
     if (forgotten !== undefined) this.delete(forgotten.key);
+    return forgotten?.value;
   }
 
   delete(key: string): void {
