@@ -28,9 +28,7 @@ const cors = z.strictObject({
     .min(1)
     .max(LIMITS.corsOriginsMax)
     .meta({ 'x-kubernetes-list-type': 'atomic' })
-    .describe(
-      'The origins whose pages may call the endpoints, for example ["http://localhost:5173"], or ["*"] for all.',
-    ),
+    .describe('The origins whose pages may call the endpoints, such as https://app.example.com, or only * for all.'),
   allowHeaders: headerNames()
     .default(['*'])
     .describe(

@@ -79,8 +79,9 @@ export const evaluateProject = (
     accepted,
     resolvedRefs: accountFinding(spec.accountRef.name, account, suggestion),
     configKey: config && configKey(config),
-    // Another project's URL is not shown as this project's.
-    status: accepted.ok ? { uri, url, retentionDays } : NOTHING_DERIVED,
+    // Another project's URL is not shown as this project's. While the URI is being recorded, the status keeps the former one, with
+    // which the Event about the change is written.
+    status: accepted.ok ? { uri, url, retentionDays } : accepted.reason === 'Pending' ? {} : NOTHING_DERIVED,
     allowsSignatures: account?.evaluation?.verdict.allowsSignatures,
   };
   return { verdict, config };

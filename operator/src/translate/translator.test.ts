@@ -691,6 +691,22 @@ it('gives a reserved URI to no other Project of a namespace from which the Proje
   ]);
 });
 
+it('keeps the former URL in the status of a Project while its new URI is being recorded', () => {
+  const translator = new Translator(SETTINGS);
+  const recorded = new Map<string, Claim>();
+  translator.setHolders((name) => recorded.get(name));
+  translator.put(make('Project', 'shop', { accountRef: { name: 'default' }, uri: 'team-shop-0123456789' }));
+  translator.flush();
+  const verdict = () => translator.verdict('Project shop');
+  expect([verdict()?.accepted.reason, verdict()?.status]).toEqual(['Pending', {}]);
+  for (const claim of translator.unrecorded()) {
+    recorded.set(claim.claim, claim);
+    translator.recorded(claim.claim);
+  }
+  translator.flush();
+  expect(verdict()?.status).toMatchObject({ uri: 'team-shop-0123456789' });
+});
+
 const signedBy = (...names: string[]) => {
   const secretRefs = names.map((name) => ({ name, key: 'k' }));
   return { type: 'Signature', signature: { scheme: 'GitHub', secretRefs } };
