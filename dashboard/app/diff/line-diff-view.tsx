@@ -1,5 +1,5 @@
 import { classNames } from '../ui/class-names.ts';
-import type { DiffLine } from '../../src/diff/response-diff.ts';
+import type { DiffLine } from '@standin/exchange/response-diff';
 
 export interface LineDiffViewProps {
   readonly label: string;

@@ -7,7 +7,7 @@ import {
   type HeaderChange,
   type JsonChange,
   isSameResponse,
-} from '../../src/diff/response-diff.ts';
+} from '@standin/exchange/response-diff';
 import { LineDiffView } from './line-diff-view.tsx';
 
 const bytes = (count: number): string => `${count.toLocaleString('en')} bytes`;

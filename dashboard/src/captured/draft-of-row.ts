@@ -8,12 +8,12 @@ import {
 } from '@standin/contract';
 import type { EndpointSpec } from '@standin/crds';
 import { toLogEntry, type LogEntry } from '@standin/exchange';
+import { diffLines } from '@standin/exchange/diff';
 import { defaultRedaction, redact } from '@standin/exchange/redact';
+import type { DiffLine } from '@standin/exchange/response-diff';
 import { hasParameters } from '@standin/responses';
 import type { DashboardMode } from '../backend.ts';
-import type { DiffLine } from '../diff/response-diff.ts';
 import { versionText } from '../expected-version.ts';
-import { diffLines } from '../diff/diff-lines.ts';
 import { toDesired, manifestYaml } from '../resources/manifest-yaml.ts';
 import { toObjectName } from '../resources/object-name.ts';
 import { endpointSpec } from '../resources/specs.ts';

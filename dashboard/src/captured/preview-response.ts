@@ -1,7 +1,7 @@
 import { errorMessage, type HeaderPair, type JsonMockConfig, type ResponseConfig } from '@standin/contract';
 import {
   compileRules,
-  explainContent,
+  CandidateTable,
   mockContent,
   type Candidate,
   type CandidateRules,
@@ -55,7 +55,7 @@ export const previewResponse = (input: PreviewInput): ResponsePreview | { readon
   const rules = tryCompileRules(responses, mock);
   if ('unavailable' in rules) return rules;
   const candidate: Candidate = { endpoint, rules: () => rules };
-  const { rejection, response, unmatched, content } = explainContent([candidate], request);
+  const { rejection, response, unmatched, content } = new CandidateTable([candidate]).explain(request);
   return {
     rejection,
     response,

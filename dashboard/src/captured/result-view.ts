@@ -1,9 +1,9 @@
 import { formatTime, type HeaderPair, type LogRow } from '@standin/contract';
 import { bodyAsBuffer } from '@standin/exchange';
 import { contentCodings, decodeContent } from '@standin/exchange/decode';
+import { diffResponses } from '@standin/exchange/diff';
+import type { ComparedResponse, ResponseDiff } from '@standin/exchange/response-diff';
 import type { ReplayedExchange } from '@standin/logstore';
-import type { ComparedResponse, ResponseDiff } from '../diff/response-diff.ts';
-import { diffResponses } from '../diff/diff-responses.ts';
 
 /** Maximum number of body bytes to show on the page. The diff does not have this limit. */
 const SHOWN_BYTES_MAX = 64 * 1024;

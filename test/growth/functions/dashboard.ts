@@ -2,10 +2,10 @@ import { gzipSync } from 'node:zlib';
 import { LIMITS } from '@standin/contract';
 import { contentCodings, decodeContent } from '../../../packages/exchange/src/decode/decode-content.ts';
 import { decodeText } from '../../../packages/exchange/src/decode/decode-text.ts';
-import { COMPARED_BYTES_MAX, diffResponses } from '../../../dashboard/src/diff/diff-responses.ts';
-import { diffHeaders } from '../../../dashboard/src/diff/diff-headers.ts';
-import { diffJson } from '../../../dashboard/src/diff/diff-json.ts';
-import { diffLines } from '../../../dashboard/src/diff/diff-lines.ts';
+import { COMPARED_BYTES_MAX, diffResponses } from '../../../packages/exchange/src/diff/diff-responses.ts';
+import { diffHeaders } from '../../../packages/exchange/src/diff/diff-headers.ts';
+import { diffJson } from '../../../packages/exchange/src/diff/diff-json.ts';
+import { diffLines } from '../../../packages/exchange/src/diff/diff-lines.ts';
 import {
   supportedViews,
   decodePair,
@@ -134,21 +134,21 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     },
   },
   {
-    of: 'dashboard/src/diff/diff-json.ts#diffJson',
+    of: 'packages/exchange/src/diff/diff-json.ts#diffJson',
     limit: COMPARED_BYTES_MAX,
     run: (text) => diffJson(text, changed(text)),
     near: JSON_TEXTS,
     cpuMsMax: DIFF_MS,
   },
   {
-    of: 'dashboard/src/diff/diff-lines.ts#diffLines',
+    of: 'packages/exchange/src/diff/diff-lines.ts#diffLines',
     limit: COMPARED_BYTES_MAX,
     run: (text) => diffLines(text, changed(text)),
     near: LINES,
     cpuMsMax: DIFF_MS,
   },
   {
-    of: 'dashboard/src/diff/diff-responses.ts#diffResponses',
+    of: 'packages/exchange/src/diff/diff-responses.ts#diffResponses',
     limit: COMPARED_BYTES_MAX,
     run: (text) => diffResponses(responseWithBody(text), responseWithBody(changed(text))),
     near: {
@@ -163,7 +163,7 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     cpuMsMax: DIFF_MS,
   },
   {
-    of: 'dashboard/src/diff/diff-headers.ts#diffHeaders',
+    of: 'packages/exchange/src/diff/diff-headers.ts#diffHeaders',
     limit: LIMITS.upstreamHeadBytesMax,
     run: (text) => {
       const headers = text.split('\n').map((line) => ['set-cookie', line] as const);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { contentCodings, decodeContent } from '@standin/exchange/decode';
-import { decodeUtf8 } from '@standin/exchange/formats';
+import { contentCodings, decodeContent } from '../decode/index.ts';
+import { decodeUtf8 } from '../formats/index.ts';
 import type { ComparedResponse, ResponseDiff, BodyDiff, BytesView } from './response-diff.ts';
 import { diffHeaders } from './diff-headers.ts';
 import { diffJson } from './diff-json.ts';
