@@ -1,6 +1,6 @@
 import type { Egress } from '@standin/egress';
 import { Holding, readTarget, SharedPool, type AccountConfig } from '@standin/contract';
-import { delayUs } from '@standin/responses';
+import { delayUs, isPreflight, Preflight } from '@standin/responses';
 import type { Logger } from 'pino';
 import type { QuotaGate } from './admit/quota-gate.ts';
 import { RateLimiter } from './admit/rate-limiter.ts';
@@ -23,7 +23,6 @@ import type { Recorder } from './record/recorder.ts';
 import { rowId } from './record/row-id.ts';
 import type { Accepted, Authenticated, Permit } from './request/accepted.ts';
 import type { Barrier } from './request/barrier.ts';
-import { isPreflight, Preflight } from './request/cors.ts';
 import type { ByteBudget } from './request/byte-budget.ts';
 import { mockInTime } from './request/exchange-timeout.ts';
 import type { Exchange } from './request/exchange.ts';

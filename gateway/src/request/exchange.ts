@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CorsConfig, HeaderPair, Holding, ProjectConfig } from '@standin/contract';
+import { withCors } from '@standin/responses';
 import { httpDate, wallClockUs } from './clock.ts';
-import { withCors } from './cors.ts';
 import type { Refusal } from './refusal.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { DelayConfig, HeaderPair, JsonMockConfig, ResponseConfig } from '@standin/contract';
+import { DEFAULT_CONTENT_TYPE } from '@standin/responses';
 import type { Mock, MockSource } from '../request/route.ts';
 
 /**
@@ -65,7 +66,7 @@ export class MockResponse implements Mock, MockSource {
     const names = new Set(headers.map(([name]) => name.toLowerCase()));
     this.#headers = [
       ...headers,
-      ...(bytes === 0 || names.has('content-type') ? [] : [['content-type', 'application/json'] as const]),
+      ...(bytes === 0 || names.has('content-type') ? [] : [DEFAULT_CONTENT_TYPE]),
       ...(BODYLESS_STATUSES.has(status) ? [] : [['content-length', String(bytes)] as const]),
     ];
     this.#hasOwnDate = headers.some(isDate);

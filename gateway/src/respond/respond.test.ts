@@ -1,5 +1,5 @@
 import type { EndpointConfig, HeaderPair, Method, ResponseConfig, ValueCondition } from '@standin/contract';
-import { compileRules, explainContent } from '@standin/responses';
+import { CandidateTable, compileRules } from '@standin/responses';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { match } from '../match/match.ts';
@@ -86,7 +86,7 @@ const explained = (configs: readonly EndpointConfig[], asked: Asked): unknown =>
   }));
   const projectUrl = 'https://mocks.example.com/k3v9x2m7q4hd8w1n';
   const request = { ...asked, ...RECEIVED, project: 'shop', projectUrl };
-  const { rejection, endpoint: found, response, content } = explainContent(candidates, request);
+  const { rejection, endpoint: found, response, content } = new CandidateTable(candidates).explain(request);
   if (rejection !== undefined) return rejection;
   return [
     found?.name,

@@ -4,7 +4,7 @@ import { compileConditions, type ConditionsConfig } from './conditions.ts';
 import {
   mockContent,
   explain,
-  explainContent,
+  CandidateTable,
   type Candidate,
   type ExplainedRequest,
   type Explanation,
@@ -214,7 +214,7 @@ describe('the content', () => {
   const mockResponse = (mock: Partial<MockConfig>, more: Partial<ExplainedRequest> = {}) => {
     const candidates = [candidate('GET', '/orders/{id}', [gold], mock)];
     const request = asked('/orders/42', { body: Buffer.from('{"n": 1}'), ...more });
-    return { ...explainContent(candidates, request).content, ...explain(candidates, request).mock };
+    return { ...new CandidateTable(candidates).explain(request).content, ...explain(candidates, request).mock };
   };
 
   test('is rendered, with the delay for the request', () => {
@@ -239,7 +239,7 @@ describe('the content', () => {
   test('has the same random values as an expression that was evaluated before would leave to it', () => {
     const random = { ...template, body: '${random(1, 1000000)}' };
     const after = candidate('GET', '/', [{ name: 'a', cel: 'random(1, 2) > 5' }], random);
-    const singleContent = (one: Candidate) => explainContent([one], asked('/')).content;
+    const singleContent = (one: Candidate) => new CandidateTable([one]).explain(asked('/')).content;
     expect(singleContent(after)).toEqual(singleContent(after));
     expect(singleContent(after)).not.toEqual(singleContent(candidate('GET', '/', [], random)));
   });

@@ -151,7 +151,9 @@ export interface ContentExplanation extends Omit<Explanation, 'mock'> {
  * @param candidates the endpoints of one project
  */
 export const explain = (candidates: readonly Candidate[], request: ExplainedRequest): Explanation => {
-  const { content, ...explanation } = explainContent(candidates, request);
+  // Literal slugs that are not the path cannot match. Leaving them out saves time in large projects.
+  const canMatch = ({ pattern, slug }: PlacedCandidate): boolean => pattern !== undefined || slug === request.path;
+  const { content, ...explanation } = new CandidateTable(candidates, canMatch).explain(request);
   return content === undefined ? explanation : { ...explanation, mock: withoutContent(content) };
 };
 
@@ -161,32 +163,40 @@ const withoutContent = (content: PlannedResponse): ExplainedMock => {
   return { isTemplate, ...(content.delay !== undefined && { delay: content.delay }) };
 };
 
-/** Explains the response to a request as `explain` does, and returns its content, too. */
-export const explainContent = (candidates: readonly Candidate[], request: ExplainedRequest): ContentExplanation => {
-  const { method, path } = request;
-  const placed = candidates.flatMap(placeCandidate);
-  const table = new PathTable<PlacedCandidate>();
-  // Literal slugs that are not the path cannot match. Leaving them out saves time in large projects.
-  for (const one of placed) if (one.pattern !== undefined || one.slug === path) table.put(one, one);
-  const served = servedMethod(method);
-  const found = table.find(method, path);
-  const others = table
-    .matches(path)
-    .flatMap((methods) => [...methods.values()])
-    .filter((one) => one !== found)
-    .map((one) => other(one, one.method === served ? 'Precedence' : 'Method'));
-  if (found !== undefined) {
-    const { endpoint, rules } = found.candidate;
-    const otherEndpoints = firstEndpoints(others);
-    return rules === undefined
-      ? { endpoint, rejection: 'endpoint_not_accepted', unmatched: [], otherEndpoints }
-      : { endpoint, ...explainResponses(found, rules(), request), otherEndpoints };
+/** The endpoints of a project, prepared to explain the responses to any number of requests. */
+export class CandidateTable {
+  readonly #placed: readonly PlacedCandidate[];
+  readonly #table = new PathTable<PlacedCandidate>();
+
+  /** @param canMatch returns false for an endpoint that need not be found */
+  constructor(candidates: readonly Candidate[], canMatch: (placed: PlacedCandidate) => boolean = () => true) {
+    this.#placed = candidates.flatMap(placeCandidate);
+    for (const one of this.#placed) if (canMatch(one)) this.#table.put(one, one);
   }
-  if (others.length > 0)
-    return { rejection: 'method_not_allowed', unmatched: [], otherEndpoints: firstEndpoints(others) };
-  const similar = nearestPaths(placed, { method: served, path }).map((one) => other(one, 'Path'));
-  return { rejection: 'endpoint_not_found', unmatched: [], otherEndpoints: firstEndpoints(similar) };
-};
+
+  /** Explains the response to a request as `explain` does, and returns its content, too. */
+  explain(request: ExplainedRequest): ContentExplanation {
+    const { method, path } = request;
+    const served = servedMethod(method);
+    const found = this.#table.find(method, path);
+    const others = this.#table
+      .matches(path)
+      .flatMap((methods) => [...methods.values()])
+      .filter((one) => one !== found)
+      .map((one) => other(one, one.method === served ? 'Precedence' : 'Method'));
+    if (found !== undefined) {
+      const { endpoint, rules } = found.candidate;
+      const otherEndpoints = firstEndpoints(others);
+      return rules === undefined
+        ? { endpoint, rejection: 'endpoint_not_accepted', unmatched: [], otherEndpoints }
+        : { endpoint, ...explainResponses(found, rules(), request), otherEndpoints };
+    }
+    if (others.length > 0)
+      return { rejection: 'method_not_allowed', unmatched: [], otherEndpoints: firstEndpoints(others) };
+    const similar = nearestPaths(this.#placed, { method: served, path }).map((one) => other(one, 'Path'));
+    return { rejection: 'endpoint_not_found', unmatched: [], otherEndpoints: firstEndpoints(similar) };
+  }
+}
 
 /** Returns nothing for an invalid slug, because no gateway serves its endpoint. */
 const placeCandidate = (candidate: Candidate): PlacedCandidate[] => {

@@ -2,6 +2,7 @@ export { ExpressionError } from './cel/expression-error.ts';
 export { celToJson, celToText } from './cel/value-text.ts';
 export type { Expression } from './cel/compile-expression.ts';
 export * from './conditions.ts';
+export * from './cors.ts';
 export * from './delay.ts';
 export * from './explain.ts';
 export { LazyExpression } from './lazy-expression.ts';

@@ -21,6 +21,9 @@ export type ParsedMockTemplate =
   | { readonly ok: true; readonly template: MockTemplate }
   | { readonly ok: false; readonly problems: readonly MockTemplateProblem[] };
 
+/** Of a mock with content that has no content type of its own. */
+export const DEFAULT_CONTENT_TYPE: HeaderPair = ['content-type', 'application/json'];
+
 /** Returns whether the content type is JSON or not set. */
 export const isJsonContent = (headers: readonly HeaderPair[]): boolean =>
   headers.every(([name, value]) => name.toLowerCase() !== 'content-type' || JSON_TYPE.test(value));

@@ -1,7 +1,10 @@
-import type { IncomingMessage } from 'node:http';
 import { REQUEST_METHODS, type CorsConfig, type HeaderPair } from '@standin/contract';
 
-type Head = Pick<IncomingMessage, 'method' | 'rawHeaders'>;
+interface Head {
+  readonly method?: string | undefined;
+  /** Names and values in turn. */
+  readonly rawHeaders: readonly string[];
+}
 
 const ALLOW_ORIGIN = 'access-control-allow-origin';
 const EXPOSE_HEADERS = 'access-control-expose-headers';
