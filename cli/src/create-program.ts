@@ -15,6 +15,7 @@ import { addReplayCommand } from './replay/replay-command.ts';
 import { chooseCluster } from './server/choose-cluster.ts';
 import { addShareCommand } from './share/share-command.ts';
 import { addSpoolCommands } from './spool/spool-commands.ts';
+import { addTestCommand } from './test/test-command.ts';
 import { addUsageCommand } from './usage/usage-command.ts';
 import { addValidateCommand } from './validate/validate-command.ts';
 import { stderr, stdout } from './terminal.ts';
@@ -50,6 +51,7 @@ export const createProgram = (options: ProgramOptions): Command => {
   program.commandsGroup('Use captured requests:');
   addReplayCommand(program, colour);
   addShareCommand(program);
+  addTestCommand(program, colour);
   addPurgeCommand(program);
   program.commandsGroup('Manifests:');
   addValidateCommand(program);

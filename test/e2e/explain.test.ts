@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { request } from 'undici';
@@ -66,6 +66,26 @@ const EXPLAINED = [
   String.raw`          The header x-plan is "<img src=x onerror=alert(1)> \"\u009b31m". It must be "gold".`,
   '          The query parameter expand is missing.',
 ];
+
+test('standin test compares captured responses with those of changed manifests, without a server', async () => {
+  const compare = async (...args: string[]) => {
+    const { code, stdout } = await standin(['test', run.manifests, '--data', run.data, '-e', 'plan', ...args]);
+    return { code, lines: stdout.trimEnd().split('\n') };
+  };
+  expect(await compare()).toEqual({
+    code: 0,
+    lines: ['✓ default/shop plan seven: 1 same', '', '1 request: 1 same, 0 different, 0 skipped'],
+  });
+  const changed = path.join(run.data, '../changed');
+  await cp(run.manifests, changed, { recursive: true });
+  await writeFile(path.join(changed, 'plan.json'), planManifest({ responses: undefined }));
+  const { code, stdout } = await standin(['test', changed, '--data', run.data, '-e', 'plan']);
+  expect(code).toBe(1);
+  expect(stdout).toContain('      $.plan: "seven" → "free"\n');
+  expect(await compare('--since', '0s')).toMatchObject({ code: 3, lines: ['No captured requests were found.'] });
+  expect((await standin(['test', path.join(changed, 'none'), '--data', run.data])).code).toBe(2);
+  expect((await standin(['test', changed, '--ignore', 'id'])).code).toBe(2);
+});
 
 describe('standin explain', () => {
   test('explains a captured request', async () => {

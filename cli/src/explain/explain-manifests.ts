@@ -1,6 +1,13 @@
 import type { EndpointConfig, ProjectConfig } from '@standin/contract';
 import { operatorSettings, translateManifests, translateSettings } from '@standin/operator';
-import { compileRules, explain, type Candidate, type ExplainedRequest, type Explanation } from '@standin/responses';
+import {
+  compileRules,
+  explain,
+  type Candidate,
+  type CandidateRules,
+  type ExplainedRequest,
+  type Explanation,
+} from '@standin/responses';
 import { countText } from '../count-text.ts';
 import { PlainError } from '../plain-error.ts';
 import { missingProject, type ProjectChoice } from '../server/projects.ts';
@@ -16,11 +23,7 @@ const DERIVED_URI = /^[0-9a-hjkmnp-tv-z]{20}$/;
  * manifests or the body cannot be read, or if the project is missing or ambiguous.
  */
 export const explainManifests = async (names: readonly string[], options: DescribedRequest & ProjectChoice) => {
-  const files = await readManifests(names);
-  // As in standin dev, the upstreams may be on this machine.
-  const settings = translateSettings(operatorSettings.parse({ egress: { allowPrivate: true } }));
-  const { findings, configs } = translateManifests(files, settings);
-  const errors = findings.filter(({ severity }) => severity === 'error').length;
+  const { configs, warnings } = await loadManifests(names);
   const request = await readDescribedRequest(options);
   const projects = configs.filter((config) => config.kind === 'Project');
   const project = addressedProject(projects, request, options);
@@ -29,23 +32,38 @@ export const explainManifests = async (names: readonly string[], options: Descri
     .filter(({ projectUid }) => projectUid === project.uid)
     .flatMap(toCandidates);
   const explanation = explainBelowUri(candidates, { ...request, ...unsent(project) }, project);
+  const described = { project: { namespace: project.namespace, name: project.name }, ...explanation };
+  return { json: described, lines: formatExplanation(explanation), warnings };
+};
+
+/**
+ * Returns the configuration that gateways would get from the manifests, and a warning if they have errors. Rejects with a `PlainError`
+ * if they cannot be read.
+ */
+export const loadManifests = async (names: readonly string[]) => {
+  const files = await readManifests(names);
+  // As in standin dev, the upstreams may be on this machine.
+  const settings = translateSettings(operatorSettings.parse({ egress: { allowPrivate: true } }));
+  const { findings, configs } = translateManifests(files, settings);
+  const errors = findings.filter(({ severity }) => severity === 'error').length;
   const warnings =
     errors === 0
       ? []
       : [
           `standin: ${names.join(' ')} has ${countText(errors, 'error')}, and objects with errors do not respond: see standin validate`,
         ];
-  const described = { project: { namespace: project.namespace, name: project.name }, ...explanation };
-  return { json: described, lines: formatExplanation(explanation), warnings };
+  return { configs, warnings };
 };
 
-const toCandidates = (config: EndpointConfig): Candidate[] => {
+/** Returns the endpoint with its rules, which are compiled when they are first needed. */
+export const toCandidates = (config: EndpointConfig): Candidate[] => {
   const { namespace, name, method, slug, action, responses = [] } = config;
   const endpoint = { namespace, name, method, slug };
   switch (action.kind) {
     case 'JSON':
     case 'Forward': {
-      const rules = () => compileRules(responses, action.kind === 'JSON' ? action : undefined);
+      let compiled: CandidateRules | undefined;
+      const rules = () => (compiled ??= compileRules(responses, action.kind === 'JSON' ? action : undefined));
       return [{ endpoint: { ...endpoint, action: action.kind }, rules }];
     }
     case 'NotAccepted':

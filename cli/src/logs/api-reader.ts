@@ -25,21 +25,26 @@ export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<
     from: choice.sinceUs === undefined ? undefined : formatShortTime(choice.sinceUs),
   };
 
-  /** Reads the selected entries, oldest first, in as many requests as necessary. */
+  /** Yields the entries since a time, oldest first, in as many requests as necessary. */
+  const readAll = async function* (from: string | undefined): AsyncGenerator<LogEntry> {
+    const query = { q: filter.q, from, order: 'oldest-first', limit: PAGE_SIZE };
+    const headers = { accept: 'application/x-ndjson' };
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const asked = api.lines({ path, query: { ...query, cursor }, headers });
+      const page = await withProjectNames(api, choice, asked);
+      for await (const line of page.lines) yield checked(requestSchema, line);
+      cursor = page.headers.get(NEXT_CURSOR_HEADER);
+    }
+  };
+
+  /** Yields the selected entries, oldest first. */
   const readEntries = async function* (wanted: readonly Listed[]): AsyncGenerator<LogEntry> {
     const missing = new Set(wanted.map(({ id }) => id));
     const oldest = wanted.at(-1);
     if (oldest === undefined) return;
-    const query = { q: filter.q, from: oldest.receivedAt, order: 'oldest-first', limit: PAGE_SIZE };
-    const headers = { accept: 'application/x-ndjson' };
-    for (let cursor: string | null | undefined; cursor !== null;) {
-      const page = await api.lines({ path, query: { ...query, cursor }, headers });
-      for await (const line of page.lines) {
-        const entry = checked(requestSchema, line);
-        if (missing.delete(entry.id)) yield entry;
-        if (missing.size === 0) return;
-      }
-      cursor = page.headers.get(NEXT_CURSOR_HEADER);
+    for await (const entry of readAll(oldest.receivedAt)) {
+      if (missing.delete(entry.id)) yield entry;
+      if (missing.size === 0) return;
     }
   };
 
@@ -81,6 +86,7 @@ export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<
       const { items: listed } = await withProjectNames(api, choice, asked);
       return { listed, entries: (count) => readEntries(listed.slice(0, count)) };
     },
+    all: () => readAll(filter.from),
     followLines: (sinceUs, signal) =>
       follow(summarySchema, { view: 'summary', from: formatShortTime(sinceUs) }, signal),
     followEntries: (sinceUs, signal) =>

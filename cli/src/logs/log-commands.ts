@@ -14,7 +14,8 @@ import type { ReadLogOptions } from './read-log.ts';
 const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = LIST_LIMIT_MAX;
 
-const optionsSchema = z.object({
+/** The parsed options from `withRequestChoice`, and those of the log. */
+export const requestChoiceSchema = z.object({
   namespace: z.string().optional(),
   project: z.string().optional(),
   endpoint: z.string().optional(),
@@ -22,12 +23,15 @@ const optionsSchema = z.object({
   status: z.union([z.number(), z.object({ min: z.number(), max: z.number() })]).optional(),
   filter: z.custom<Filter>().optional(),
   since: z.number().optional(),
-  limit: z.number().default(LIMIT_DEFAULT),
-  follow: z.boolean().default(false),
-  output: z.enum(LOG_OUTPUTS),
   data: z.string(),
   ...logServerOptions,
   ...serverOptions,
+});
+
+const optionsSchema = requestChoiceSchema.extend({
+  limit: z.number().default(LIMIT_DEFAULT),
+  follow: z.boolean().default(false),
+  output: z.enum(LOG_OUTPUTS),
 });
 
 const choice =
@@ -71,6 +75,17 @@ export const addLogCommands = (program: Command, colour: boolean): void => {
 export const FILTER_OPTIONS = 'Filter options:';
 
 const withFilter = (command: Command): Command => {
+  withRequestChoice(command).option(
+    '-o, --output <format>',
+    'output format: text, json (one full entry per line) or curl (commands that repeat the requests)',
+    choice(LOG_OUTPUTS),
+    'text',
+  );
+  return withServer(addLogServerOptions(command, 'read from a ClickHouse server'));
+};
+
+/** Adds the options that select captured requests. */
+export const withRequestChoice = (command: Command): Command =>
   command
     .optionsGroup(FILTER_OPTIONS)
     .option('-n, --namespace <name>', 'only requests in this namespace')
@@ -88,12 +103,4 @@ const withFilter = (command: Command): Command => {
       parseSearch,
     )
     .option('--since <time>', 'only requests since this time: 10m, 2h, 1d, or an RFC 3339 time', parseSince)
-    .optionsGroup('Options:')
-    .option(
-      '-o, --output <format>',
-      'output format: text, json (one full entry per line) or curl (commands that repeat the requests)',
-      choice(LOG_OUTPUTS),
-      'text',
-    );
-  return withServer(addLogServerOptions(command, 'read from a ClickHouse server'));
-};
+    .optionsGroup('Options:');

@@ -15,6 +15,8 @@ interface Listing {
 /** The source from which `standin logs` and `standin tail` read the selected requests: a log store, or a dashboard's API. */
 export interface LogReader {
   newest(limit: number): Promise<Listing>;
+  /** Yields all full entries, oldest first. Ends at the newest one, which may have arrived after the call. */
+  all(): AsyncIterable<LogEntry>;
   /** Yields each request that was received since a time in microseconds since the epoch, and then each new one, once, until `signal` aborts. */
   followLines(sinceUs: number, signal: AbortSignal): AsyncIterable<Listed>;
   followEntries(sinceUs: number, signal: AbortSignal): AsyncIterable<LogEntry>;

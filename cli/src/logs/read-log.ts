@@ -13,7 +13,10 @@ import type { LogChoice, LogOutput } from './log-choice.ts';
 import type { Listed, LogReader } from './log-reader.ts';
 import { openStoreReader, type StoreReaderOptions } from './store-reader.ts';
 
-export interface ReadLogOptions extends StoreReaderOptions, ServerOptions, LogChoice {
+/** The log to read, and the selected requests. */
+export interface LogSource extends StoreReaderOptions, ServerOptions, LogChoice {}
+
+export interface ReadLogOptions extends LogSource {
   readonly limit: number;
   readonly follow: boolean;
   readonly output: LogOutput;
@@ -62,7 +65,7 @@ interface Reading extends Pick<ReadLogOptions, 'output' | 'colour'> {
 }
 
 /** Opens a reader of the selected log. It reads ClickHouse directly with `--clickhouse-url`, or if there is no JSON API. */
-const openReader = async (options: ReadLogOptions): Promise<LogReader> => {
+const openReader = async (options: LogSource): Promise<LogReader> => {
   const { namespace, project, endpoint, method, status, filter, sinceUs } = options;
   const choice: LogChoice = { namespace, project, endpoint, method, status, filter, sinceUs };
   if (options.clickhouseUrl !== undefined) return openStoreReader(options, choice);
@@ -76,17 +79,39 @@ const openReader = async (options: ReadLogOptions): Promise<LogReader> => {
   return openStoreReader({ ...options, clickhouseUrl, clickhouseUser, clickhousePassword, database }, choice);
 };
 
-const withReader = async (options: ReadLogOptions, read: (reading: Reading) => Promise<void>): Promise<void> => {
+/** Calls `visit` for each selected entry, oldest first, until a signal arrives. Resolves with whether all were visited. */
+export const visitLog = (options: LogSource, visit: (entry: LogEntry) => void): Promise<boolean> =>
+  useReader(options, false, async (reader, signal) => {
+    let count = 0;
+    for await (const entry of reader.all()) {
+      if (signal.aborted) return false;
+      visit(entry);
+      count += 1;
+    }
+    if (count === 0) await reader.checkNames();
+    return true;
+  });
+
+const withReader = (options: ReadLogOptions, read: (reading: Reading) => Promise<void>): Promise<void> => {
   const { output, colour } = options;
+  return useReader(options, undefined, (reader, signal) => read({ reader, output, colour, signal }));
+};
+
+/** Resolves with `stopped` if a signal arrives before the reader is open. */
+const useReader = async <T>(
+  options: LogSource,
+  stopped: T,
+  read: (reader: LogReader, signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
   const stop = awaitStop();
   try {
     const reader = await openReader(options).catch((error: unknown) => {
       if (!stop.signal.aborted) throw error;
       return undefined;
     });
-    if (reader === undefined) return;
+    if (reader === undefined) return stopped;
     try {
-      await read({ reader, output, colour, signal: stop.signal });
+      return await read(reader, stop.signal);
     } finally {
       await reader.close();
     }

@@ -1,6 +1,14 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
-import { EVERY_PROJECT, openLogStore, tailLog, tailSummaries, type LogStore, type TailFilter } from '@standin/logstore';
+import {
+  EVERY_PROJECT,
+  openLogStore,
+  tailLog,
+  tailSummaries,
+  type LogCursor,
+  type LogStore,
+  type TailFilter,
+} from '@standin/logstore';
 import { recordedObjects } from '@standin/operator/recorded-objects';
 import { openEngine } from '../open-engine.ts';
 import { PlainError } from '../plain-error.ts';
@@ -20,6 +28,8 @@ export interface StoreReaderOptions {
   readonly database: string;
 }
 
+const PAGE_SIZE = 1_000;
+
 /** Reads a ClickHouse server, or a data folder with an engine that runs as long as the command. */
 export const openStoreReader = async (options: StoreReaderOptions, choice: LogChoice): Promise<LogReader> => {
   const { filter: search, ...others } = choice;
@@ -36,6 +46,14 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
     newest: async (limit) => {
       const listed = await store.summaries({ ...filter, order: 'newest-first', limit });
       return { listed, entries: (count) => store.entries(listed.slice(0, count).toReversed()) };
+    },
+    all: async function* () {
+      for (let after: LogCursor | undefined; ;) {
+        const page = await store.summaries({ ...filter, order: 'oldest-first', after, limit: PAGE_SIZE });
+        yield* store.entries(page);
+        if (page.length < PAGE_SIZE) return;
+        after = page.at(-1);
+      }
     },
     followLines: async function* (sinceUs, signal) {
       checkGrowing();

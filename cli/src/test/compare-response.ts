@@ -1,0 +1,93 @@
+import { wireText } from '@standin/exchange/formats';
+import { diffResponses } from '@standin/exchange/diff';
+import type { BodyDiff, ComparedResponse, HeaderChange } from '@standin/exchange/response-diff';
+import { bodyAsBuffer, type LogEntry } from '@standin/exchange';
+import type { Ignored } from './ignored.ts';
+import type { ManifestResponse } from './manifest-mocks.ts';
+
+/** Whether the manifests respond to a captured request as it was responded to. */
+export type Comparison =
+  | { readonly kind: 'same' }
+  /** Such as `status 201 → 200` or `$.items[2].price: 12 → 13`. */
+  | { readonly kind: 'different'; readonly changes: readonly string[] }
+  | { readonly kind: 'skipped'; readonly reason: SkipReason };
+
+export const SKIP_REASONS = {
+  upstream: 'an upstream responds',
+  unanswered: 'no complete response was captured',
+  truncated: 'only the beginning of the response was captured',
+  project: 'the manifests do not contain the project',
+} as const;
+export type SkipReason = keyof typeof SKIP_REASONS;
+
+const COMPLETE: ReadonlySet<LogEntry['outcome']> = new Set(['mocked', 'template_failed', 'forwarded', 'fallback']);
+const LINES_MAX = 6;
+
+/** Compares the captured response with what the manifests respond. Ignores what differs with each response, such as `date`. */
+export const compareResponse = (entry: LogEntry, now: ManifestResponse, ignored: Ignored): Comparison => {
+  const isUpstreams = entry.action === 'Forward' && entry.outcome !== 'mocked' && entry.outcome !== 'template_failed';
+  if (now.kind === 'NoProject') return skipped('project');
+  if (now.kind === 'Rejected') return different(now.reason);
+  if (now.kind === 'Forward') return isUpstreams ? skipped('upstream') : different('An upstream responds.');
+  if (!COMPLETE.has(entry.outcome)) return skipped('unanswered');
+  if (now.kind === 'TemplateFailed')
+    return entry.outcome === 'template_failed' ? { kind: 'same' } : different(`The template fails: ${now.reason}.`);
+  if (entry.response.truncated) return skipped('truncated');
+  const { status, headers, body } = now;
+  const before = captured(entry);
+  const after = { status, headers, body, durationMs: 0, truncated: false, bodyBytes: body.length };
+  const diff = diffResponses(before, after);
+  const changes = [
+    ...(status === before.status ? [] : [`status ${before.status} → ${status}`]),
+    // An upstream sends headers that no mock has.
+    ...diff.headers.filter((change) => !(isUpstreams && change.after.length === 0)).flatMap(headerChange(ignored)),
+    ...bodyChanges(diff.body, ignored),
+  ];
+  return changes.length === 0 ? { kind: 'same' } : different(...changes);
+};
+
+const skipped = (reason: SkipReason): Comparison => ({ kind: 'skipped', reason });
+
+const different = (...changes: readonly string[]): Comparison => ({ kind: 'different', changes });
+
+const captured = ({ response, method }: LogEntry): ComparedResponse => ({
+  status: response.status,
+  durationMs: 0,
+  headers: response.headers,
+  body: method === 'HEAD' ? Buffer.alloc(0) : bodyAsBuffer(response),
+  truncated: false,
+  bodyBytes: response.bodyBytes,
+});
+
+const headerChange =
+  (ignored: Ignored) =>
+  ({ name, before, after, isPassing }: HeaderChange): readonly string[] => {
+    if (isPassing || ignored.header(name)) return [];
+    const shown = (values: readonly string[]): string =>
+      values.length === 0 ? 'absent' : values.map((value) => JSON.stringify(wireText(value).text)).join(', ');
+    return [`header ${name.toLowerCase()}: ${shown(before)} → ${shown(after)}`];
+  };
+
+const bodyChanges = (diff: BodyDiff, ignored: Ignored): readonly string[] => {
+  switch (diff.kind) {
+    case 'same':
+      return [];
+    case 'json': {
+      const changes = diff.changes
+        .filter(({ path }) => !ignored.path(path))
+        .map(({ path, before = 'absent', after = 'absent' }) => `${path}: ${before} → ${after}`);
+      const unlisted = diff.total - diff.changes.length;
+      return unlisted === 0 ? changes : [...changes, `body: ${unlisted} more changes`];
+    }
+    case 'text':
+      return diff.lines
+        .flatMap((line) =>
+          line.kind === 'removed' || line.kind === 'added'
+            ? `body ${line.kind === 'added' ? '+' : '-'} ${line.text}`
+            : [],
+        )
+        .slice(0, LINES_MAX);
+    case 'bytes':
+      return [`body: ${diff.before.bytes} bytes → ${diff.after.bytes} bytes. ${diff.why}`];
+  }
+};

@@ -1,0 +1,159 @@
+import { printable } from '@standin/contract';
+import { wireText } from '@standin/exchange/formats';
+import { countText } from '../count-text.ts';
+import { styled, type Line } from '../terminal.ts';
+import { SKIP_REASONS } from './compare-response.ts';
+import { skippedCount, type Difference, type Report, type TestCase } from './report.ts';
+
+/** The formats of a report. Each returns the same text for the same report. */
+export const REPORT_FORMATS = ['text', 'json', 'junit', 'markdown'] as const;
+export type ReportFormat = (typeof REPORT_FORMATS)[number];
+
+/** A format, and the file that the report is written to. Without a file, it is printed. */
+export interface ReportOutput {
+  readonly format: ReportFormat;
+  readonly file: string | undefined;
+}
+
+export const reportAsText = (report: Report): readonly Line[] => [
+  ...report.cases.flatMap((one) => [caseLine(one), ...one.differences.flatMap(differenceLines), ...hiddenLine(one)]),
+  ...(report.cases.length === 0 ? [] : ['']),
+  summary(report),
+];
+
+export const reportAsJson = ({ cases, ...totals }: Report): string => {
+  const shown = cases.map((one) => ({ ...one, skipped: Object.fromEntries(one.skipped) }));
+  return `${JSON.stringify({ ...totals, cases: shown }, null, 2)}\n`;
+};
+
+/** One test case for each endpoint and response, in the format that CI systems read. */
+export const reportAsJunit = (report: Report): string => {
+  const suites = [...Map.groupBy(report.cases, ({ namespace, project }) => `${namespace}/${project}`)];
+  const lines = suites.flatMap(([name, cases]) => {
+    const failures = cases.filter(({ different }) => different > 0).length;
+    return [
+      `  <testsuite name="${xml(name)}" tests="${cases.length}" failures="${failures}" errors="0" skipped="${cases.filter(isSkipped).length}">`,
+      ...cases.flatMap((one) => testCaseXml(name, one)),
+      '  </testsuite>',
+    ];
+  });
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<testsuites name="standin test">',
+    ...lines,
+    '</testsuites>',
+    '',
+  ].join('\n');
+};
+
+/** A summary for people, such as for `$GITHUB_STEP_SUMMARY`. */
+export const reportAsMarkdown = (report: Report): string => {
+  const rows = report.cases.map(
+    (one) =>
+      `| ${[`${one.namespace}/${one.project}`, one.endpoint, one.response].map(cell).join(' | ')} | ${one.same} | ${one.different} | ${skippedCount(one)} |`,
+  );
+  const details = report.cases.filter(({ different }) => different > 0).flatMap(markdownDetails);
+  return [
+    `**standin test**: ${summary(report)}`,
+    '',
+    ...(rows.length === 0
+      ? []
+      : [
+          '| Project | Endpoint | Response | Same | Different | Skipped |',
+          '| --- | --- | --- | ---: | ---: | ---: |',
+          ...rows,
+          '',
+        ]),
+    ...details,
+  ].join('\n');
+};
+
+const title = ({ namespace, project, endpoint, response }: TestCase): string =>
+  `${namespace}/${project} ${endpoint} ${response}`;
+
+const isSkipped = ({ same, different }: TestCase): boolean => same + different === 0;
+
+const counts = (one: TestCase): string =>
+  [
+    ...(one.same > 0 ? [`${one.same} same`] : []),
+    ...(one.different > 0 ? [`${one.different} different`] : []),
+    ...[...one.skipped].map(([reason, count]) => `${count} skipped (${SKIP_REASONS[reason]})`),
+  ].join(', ');
+
+const caseLine = (one: TestCase): Line => [
+  one.different > 0 ? styled('red', '✗ ') : isSkipped(one) ? styled('dim', '- ') : styled('green', '✓ '),
+  `${title(one)}: ${counts(one)}`,
+];
+
+const requestLine = ({ id, request, receivedAt }: Difference): string =>
+  `${wireText(request).text}  ${id}  ${receivedAt}`;
+
+const differenceLines = (difference: Difference): readonly Line[] => [
+  ['    ', styled('bold', requestLine(difference))],
+  ...difference.changes.map((change) => `      ${change}`),
+];
+
+const hidden = ({ different, differences }: TestCase): readonly string[] =>
+  different > differences.length
+    ? [`${countText(different - differences.length, 'more request')} with differences`]
+    : [];
+
+const hiddenLine = (one: TestCase): readonly Line[] => hidden(one).map((text) => `    ${text}`);
+
+const summary = ({ requests, same, different, skipped }: Report): string =>
+  requests === 0
+    ? 'No captured requests were found.'
+    : `${countText(requests, 'request')}: ${same} same, ${different} different, ${skipped} skipped`;
+
+const plainDetails = (one: TestCase): readonly string[] => [
+  ...one.differences.flatMap((difference) => [
+    requestLine(difference),
+    ...difference.changes.map((change) => `  ${change}`),
+  ]),
+  ...hidden(one),
+];
+
+const testCaseXml = (suite: string, one: TestCase): readonly string[] => {
+  const head = `    <testcase classname="${xml(suite)}" name="${xml(`${one.endpoint} ${one.response}`)}"`;
+  if (one.different > 0)
+    return [
+      `${head}>`,
+      `      <failure message="${xml(counts(one))}">${xml(plainDetails(one).join('\n'))}</failure>`,
+      '    </testcase>',
+    ];
+  return isSkipped(one)
+    ? [`${head}>`, `      <skipped message="${xml(counts(one))}"/>`, '    </testcase>']
+    : [`${head}/>`];
+};
+
+/** Escapes text for XML 1.0. Control characters, which it cannot contain, are shown as escapes. */
+const xml = (text: string): string =>
+  text
+    .split('\n')
+    .map(printable)
+    .join('\n')
+    .toWellFormed()
+    .replace(/[\uFFFE\uFFFF]/g, '\uFFFD')
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+
+/** Escapes a cell of a table. */
+const cell = (text: string): string => printable(text).replace(/[\\|<>&`*_[\]]/g, '\\$&');
+
+const markdownDetails = (one: TestCase): readonly string[] => {
+  const lines = plainDetails(one).map(printable);
+  const longest = Math.max(2, ...lines.flatMap((line) => (line.match(/`+/g) ?? []).map(({ length }) => length)));
+  const fence = '`'.repeat(longest + 1);
+  return [
+    `<details><summary>${xml(title(one))}: ${xml(counts(one))}</summary>`,
+    '',
+    `${fence}text`,
+    ...lines,
+    fence,
+    '',
+    '</details>',
+    '',
+  ];
+};

@@ -1,0 +1,105 @@
+import type { LogEntry } from '@standin/exchange';
+import type { Comparison, SkipReason } from './compare-response.ts';
+
+/** A captured request that gets another response. */
+export interface Difference {
+  readonly id: string;
+  /** Such as `POST /v1/orders?a=1`, in latin1. */
+  readonly request: string;
+  readonly receivedAt: string;
+  readonly changes: readonly string[];
+}
+
+/** The requests to which one response of an endpoint responded. */
+export interface TestCase {
+  readonly namespace: string;
+  readonly project: string;
+  readonly endpoint: string;
+  /** The name of the response, `spec.json` or `spec.forward`. */
+  readonly response: string;
+  readonly same: number;
+  readonly different: number;
+  readonly skipped: ReadonlyMap<SkipReason, number>;
+  /** The first ones. */
+  readonly differences: readonly Difference[];
+}
+
+export interface Report {
+  readonly requests: number;
+  readonly same: number;
+  readonly different: number;
+  readonly skipped: number;
+  readonly cases: readonly TestCase[];
+}
+
+const DIFFERENCES_MAX = 20;
+const CHANGES_MAX = 20;
+
+interface Counted {
+  same: number;
+  different: number;
+  readonly skipped: Map<SkipReason, number>;
+  readonly differences: Difference[];
+}
+
+/** Counts comparisons by endpoint and response. */
+export class ReportBuilder {
+  readonly #cases = new Map<string, { readonly entry: CaseKey; readonly counted: Counted }>();
+
+  add(entry: LogEntry, comparison: Comparison): void {
+    const { counted } = this.#case(entry);
+    switch (comparison.kind) {
+      case 'same':
+        counted.same += 1;
+        break;
+      case 'skipped':
+        counted.skipped.set(comparison.reason, (counted.skipped.get(comparison.reason) ?? 0) + 1);
+        break;
+      case 'different':
+        counted.different += 1;
+        if (counted.differences.length < DIFFERENCES_MAX)
+          counted.differences.push(toDifference(entry, comparison.changes));
+    }
+  }
+
+  /** Returns the report, which does not depend on the order of requests to different endpoints. */
+  report(): Report {
+    const cases = [...this.#cases]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, { entry, counted }]) => ({ ...entry, ...counted }));
+    const sum = (count: (one: TestCase) => number): number => cases.reduce((total, one) => total + count(one), 0);
+    const totals = {
+      same: sum(({ same }) => same),
+      different: sum(({ different }) => different),
+      skipped: sum(skippedCount),
+    };
+    return { requests: totals.same + totals.different + totals.skipped, ...totals, cases };
+  }
+
+  #case({ namespace, project, endpoint, responseName, action }: LogEntry) {
+    const response = responseName === '' ? `spec.${action === 'JSON' ? 'json' : 'forward'}` : responseName;
+    const key = [namespace, project, endpoint, response].join('\0');
+    const known = this.#cases.get(key);
+    if (known !== undefined) return known;
+    const entry = { namespace, project, endpoint, response };
+    const counted: Counted = { same: 0, different: 0, skipped: new Map(), differences: [] };
+    const added = { entry, counted };
+    this.#cases.set(key, added);
+    return added;
+  }
+}
+
+type CaseKey = Pick<TestCase, 'namespace' | 'project' | 'endpoint' | 'response'>;
+
+const toDifference = ({ id, method, path, query, receivedAt }: LogEntry, changes: readonly string[]): Difference => ({
+  id,
+  request: `${method} ${path}${query === '' ? '' : `?${query}`}`,
+  receivedAt,
+  changes:
+    changes.length <= CHANGES_MAX
+      ? changes
+      : [...changes.slice(0, CHANGES_MAX), `${changes.length - CHANGES_MAX} more changes`],
+});
+
+export const skippedCount = ({ skipped }: Pick<TestCase, 'skipped'>): number =>
+  [...skipped.values()].reduce((total, count) => total + count, 0);

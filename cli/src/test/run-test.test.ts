@@ -1,0 +1,283 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { LogEntry } from '@standin/exchange';
+import { testEntry, type TestEntryParts } from '@standin/exchange/entry-testing';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Ignored } from './ignored.ts';
+import { runTest } from './run-test.ts';
+import type { ReportFormat } from './format-report.ts';
+
+let folder: string;
+beforeAll(async () => void (folder = await mkdtemp(path.join(tmpdir(), 'standin-test-'))));
+afterAll(() => rm(folder, { recursive: true }));
+
+const object = (kind: string, name: string, spec: object) =>
+  JSON.stringify({ apiVersion: 'standin.dev/v1alpha1', kind, metadata: { name }, spec });
+const endpoint = (name: string, spec: object) =>
+  object('Endpoint', name, { projectRef: { name: 'shop' }, displayName: 'x', method: 'GET', action: 'JSON', ...spec });
+
+const MANIFESTS = [
+  object('Account', 'default', {}),
+  object('Project', 'shop', { accountRef: { name: 'default' }, cors: { allowOrigins: ['https://app.example.com'] } }),
+  endpoint('get-order', {
+    slug: '/v1/orders/{id}',
+    responses: [
+      { name: 'gold', when: { headers: [{ name: 'x-plan', value: 'gold' }] }, status: 202, body: '{"plan": "gold"}' },
+    ],
+    json: {
+      template: 'CEL',
+      headers: [{ name: 'location', value: '${url.project}/v1/orders/${path.id}' }],
+      body: '{"id": ${path.id}, "request": ${requestId}, "items": [1, 2]}',
+    },
+  }),
+  endpoint('empty', { slug: '/empty', json: { status: 204 } }),
+  endpoint('text', { slug: '/text', json: { headers: [{ name: 'content-type', value: 'text/plain' }], body: 'a\nb' } }),
+  endpoint('upstream', { slug: '/up', action: 'Forward', forward: { url: 'http://localhost:1/' } }),
+  endpoint('broken', { slug: '/broken', json: { body: '{' } }),
+];
+
+const ID = '019a0000-0000-7000-8000-000000000001';
+const ORDER = { id: '7', request: ID, items: [1, 2] };
+const URL_BASE = 'https://mocks.example.com/g95gprojecturi';
+
+/** Returns an entry of the project `shop`, to which a mock has responded. */
+const entry = (parts: TestEntryParts & { readonly status?: number }, more: Partial<LogEntry> = {}): LogEntry => {
+  const made = testEntry(parts);
+  return {
+    ...made,
+    id: ID,
+    namespace: 'default',
+    project: 'shop',
+    endpoint: 'get-order',
+    method: 'GET',
+    action: 'JSON',
+    outcome: 'mocked',
+    status: parts.status ?? 200,
+    ...more,
+    response: { ...made.response, status: parts.status ?? 200 },
+  };
+};
+const JSON_TYPE = ['content-type', 'application/json'] as const;
+const sent = (...headers: readonly (readonly [string, string])[]) => [
+  ...headers,
+  ['content-length', '9'] as const,
+  ['date', 'then'] as const,
+  ['vary', 'Origin'] as const,
+];
+const ORDER_PARTS: TestEntryParts = {
+  path: '/v1/orders/7',
+  responseHeaders: sent(['location', `${URL_BASE}/v1/orders/7`], JSON_TYPE),
+  responseBody: JSON.stringify(ORDER),
+};
+
+const run = async (
+  entries: readonly LogEntry[],
+  { ignore = [], format = 'text' }: { readonly ignore?: readonly string[]; readonly format?: ReportFormat } = {},
+) => {
+  const [manifests, requests, report] = ['manifests.yaml', 'requests.ndjson', 'report'].map((name) =>
+    path.join(folder, name),
+  );
+  await writeFile(manifests ?? '', MANIFESTS.join('\n---\n'));
+  await writeFile(requests ?? '', entries.map((one) => `${JSON.stringify(one)}\n`).join(''));
+  const ignored = new Ignored();
+  for (const text of ignore) ignored.add(text);
+  const {
+    requests: total,
+    same,
+    different,
+    skipped,
+  } = await runTest([manifests ?? ''], {
+    entries: requests,
+    ignored,
+    output: [{ format, file: report }],
+    colour: false,
+    data: folder,
+    clickhouseUser: '',
+    clickhousePassword: '',
+    database: '',
+  });
+  return { total, same, different, skipped, text: await readFile(report ?? '', 'utf8') };
+};
+const changes = async (one: LogEntry, ...ignore: readonly string[]): Promise<readonly string[]> => {
+  const { text } = await run([one], { ignore });
+  return text
+    .split('\n')
+    .filter((line) => line.startsWith('      '))
+    .map((line) => line.trim());
+};
+
+describe('responses of unchanged manifests are the same', () => {
+  test.each<[string, LogEntry]>([
+    ['a template, with the public URL and the id of then', entry(ORDER_PARTS)],
+    ['HEAD', entry({ ...ORDER_PARTS, responseBody: '' }, { method: 'HEAD' })],
+    [
+      'a named response, with the headers for a page',
+      entry(
+        {
+          path: '/v1/orders/8',
+          status: 202,
+          headers: [
+            ['x-plan', 'gold'],
+            ['origin', 'https://app.example.com'],
+          ],
+          responseHeaders: [...sent(JSON_TYPE), ['access-control-allow-origin', 'https://app.example.com']],
+          responseBody: '{"plan": "gold"}',
+        },
+        { responseName: 'gold' },
+      ),
+    ],
+    ['no content', entry({ path: '/empty', status: 204, responseHeaders: sent() }, { endpoint: 'empty' })],
+    [
+      'text',
+      entry(
+        { path: '/text', responseHeaders: sent(['Content-Type', 'text/plain']), responseBody: 'a\nb' },
+        { endpoint: 'text' },
+      ),
+    ],
+    ['another namespace than that of the manifests', entry(ORDER_PARTS, { namespace: 'team-a' })],
+  ])('%s', async (_, one) => {
+    expect(await run([one])).toMatchObject({ total: 1, same: 1, different: 0, skipped: 0 });
+  });
+});
+
+describe('a difference', () => {
+  test.each<[string, LogEntry, readonly string[]]>([
+    ['of the status', entry({ ...ORDER_PARTS, status: 201 }), ['status 201 → 200']],
+    [
+      'of values, as written',
+      entry({ ...ORDER_PARTS, responseBody: JSON.stringify({ ...ORDER, id: 7, items: [1, 3], old: null }) }),
+      ['$.id: 7 → "7"', '$.items[1]: 3 → 2', '$.old: null → absent'],
+    ],
+    [
+      'of headers',
+      entry({ ...ORDER_PARTS, responseHeaders: sent(JSON_TYPE, ['x-old', 'é']) }),
+      ['header location: absent → "http://localhost:8080/g95gprojecturi/v1/orders/7"', 'header x-old: "é" → absent'],
+    ],
+    [
+      'of lines',
+      entry(
+        { path: '/text', responseHeaders: sent(['content-type', 'text/plain']), responseBody: 'a\nc' },
+        { endpoint: 'text' },
+      ),
+      ['body - c', 'body + b'],
+    ],
+    ['of the path', entry({ ...ORDER_PARTS, path: '/v2/orders' }), ['No endpoint matches the path (404).']],
+    ['of the method', entry(ORDER_PARTS, { method: 'PUT' }), ['No endpoint has the method (405).']],
+    [
+      'of an endpoint that has a mistake now',
+      entry({ path: '/broken' }),
+      ['The endpoint has a mistake (503): see standin validate.'],
+    ],
+    ['of a mock that is an upstream now', entry({ path: '/up' }), ['An upstream responds.']],
+  ])('%s is listed', async (_, one, expected) => {
+    const listed = await changes(one);
+    expect(
+      listed.map((line, index) =>
+        expected[index]?.startsWith('header location')
+          ? line.replace(/"http.*"/, '"http://localhost:8080/g95gprojecturi/v1/orders/7"')
+          : line,
+      ),
+    ).toEqual(expected);
+  });
+
+  test('is ignored if the user says so', async () => {
+    const one = entry({ ...ORDER_PARTS, responseBody: JSON.stringify({ ...ORDER, id: 7, items: [1, 3] }) });
+    expect(await changes(one, '$.id')).toEqual(['$.items[1]: 3 → 2']);
+    expect(await changes(one, '$.id', '$.items[*]')).toEqual([]);
+    expect(await changes(entry({ ...ORDER_PARTS, responseHeaders: sent(JSON_TYPE) }), 'header:Location')).toEqual([]);
+  });
+});
+
+test.each<[string, LogEntry, string]>([
+  ['an upstream', entry({ path: '/up' }, { action: 'Forward', outcome: 'forwarded' }), 'an upstream responds'],
+  ['an unknown project', entry(ORDER_PARTS, { project: 'other' }), 'the manifests do not contain the project'],
+  ['no response', entry(ORDER_PARTS, { outcome: 'response_unknown' }), 'no complete response was captured'],
+  [
+    'a truncated response',
+    entry({ ...ORDER_PARTS, truncated: true }),
+    'only the beginning of the response was captured',
+  ],
+])('a request with %s is skipped, with the reason', async (_, one, reason) => {
+  const { same, different, skipped, text } = await run([one]);
+  expect({ same, different, skipped }).toEqual({ same: 0, different: 0, skipped: 1 });
+  expect(text).toContain(`1 skipped (${reason})`);
+});
+
+test('a mock that replaces an upstream need not send the upstream’s headers', async () => {
+  const one = entry(
+    { ...ORDER_PARTS, responseHeaders: [...(ORDER_PARTS.responseHeaders ?? []), ['server', 'nginx']] },
+    { action: 'Forward', outcome: 'forwarded' },
+  );
+  expect(await run([one])).toMatchObject({ same: 1 });
+  expect(await changes({ ...one, response: { ...one.response, body: '{}' } })).toHaveLength(3);
+});
+
+describe('a report', () => {
+  const HOSTILE = '</failure> | `````` ]]> \x1b[31m \ufffe\n::error::x';
+  const many = Array.from({ length: 30 }, () => entry({ ...ORDER_PARTS, responseBody: JSON.stringify(HOSTILE) }));
+  const entries = [
+    ...many,
+    entry(ORDER_PARTS),
+    entry({ path: '/up' }, { endpoint: 'upstream', action: 'Forward', outcome: 'forwarded' }),
+  ];
+
+  test('lists each endpoint and response, and the first differences of each', async () => {
+    const { text } = await run(entries);
+    expect(text).toContain('✗ default/shop get-order spec.json: 1 same, 30 different\n');
+    expect(text).toContain('- default/shop upstream spec.forward: 1 skipped (an upstream responds)\n');
+    expect(text).toContain('    10 more requests with differences\n');
+    expect(text.trimEnd().split('\n').at(-1)).toBe('32 requests: 1 same, 30 different, 1 skipped');
+    expect(text).not.toContain('\x1b');
+  });
+
+  test.each(['text', 'json', 'junit', 'markdown'] as const)(
+    'as %s is the same for the same requests',
+    async (format) => {
+      const [first, second] = [await run(entries, { format }), await run(entries, { format })];
+      expect(second.text).toBe(first.text);
+    },
+  );
+
+  test('as JUnit is well-formed', async () => {
+    const { text } = await run(entries, { format: 'junit' });
+    // Without the allowed markup, nothing is left that a parser would read as markup, and no character that XML cannot contain.
+    const rest = text
+      .replace(/<\/?(testsuites|testsuite|testcase|failure|skipped)( \w+="[^"<]*")*\/?>|^<\?xml[^>]*\?>/g, '')
+      .replace(/&(amp|lt|gt|quot);/g, '');
+    expect(rest).not.toMatch(/[<&]|[^\t\n\r\u0020-\ud7ff\ue000-\ufffd]/);
+    expect(text).toContain('<testsuite name="default/shop" tests="2" failures="1" errors="0" skipped="1">');
+  });
+
+  test('as Markdown keeps captured text in its fence', async () => {
+    const { text } = await run(entries, { format: 'markdown' });
+    const [, fence = '', inside = ''] = /^(`{3,})text\n(.*?)\n\1$/ms.exec(text) ?? [];
+    expect(fence.length).toBeGreaterThan(6);
+    expect(inside).toContain('``````');
+    expect(text).toContain('| default/shop | get-order | spec.json | 1 | 30 | 0 |');
+  });
+});
+
+test.each([
+  ['no JSON', 'requests.ndjson:1 is not a captured request'],
+  ['{"id": 1}', 'requests.ndjson:1 is not a captured request'],
+])('the entry %s is refused with its line', async (text, message) => {
+  const requests = path.join(folder, 'requests.ndjson');
+  await writeFile(requests, text);
+  await writeFile(path.join(folder, 'manifests.yaml'), MANIFESTS.join('\n---\n'));
+  const options = {
+    ignored: new Ignored(),
+    output: [],
+    colour: false,
+    data: '',
+    clickhouseUser: '',
+    clickhousePassword: '',
+    database: '',
+  };
+  await expect(runTest([path.join(folder, 'manifests.yaml')], { ...options, entries: requests })).rejects.toThrow(
+    message,
+  );
+  await expect(
+    runTest([path.join(folder, 'manifests.yaml')], { ...options, entries: path.join(folder, 'no') }),
+  ).rejects.toThrow('no does not exist');
+});

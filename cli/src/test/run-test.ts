@@ -1,0 +1,86 @@
+import { createReadStream } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import process from 'node:process';
+import { LIMITS, LineSplitter } from '@standin/contract';
+import { requestSchema } from '@standin/dashboard/api-schemas';
+import type { LogEntry } from '@standin/exchange';
+import { visitLog, type LogSource } from '../logs/read-log.ts';
+import { fileErrorText, PlainError } from '../plain-error.ts';
+import { formatLine, stderr, stdout } from '../terminal.ts';
+import { compareResponse } from './compare-response.ts';
+import { reportAsJson, reportAsJunit, reportAsMarkdown, reportAsText, type ReportOutput } from './format-report.ts';
+import type { Ignored } from './ignored.ts';
+import { ManifestMocks } from './manifest-mocks.ts';
+import { ReportBuilder, type Report } from './report.ts';
+
+export interface TestOptions extends LogSource {
+  /** The file with the requests. Undefined for the log. */
+  readonly entries?: string | undefined;
+  readonly ignored: Ignored;
+  readonly output: readonly ReportOutput[];
+  readonly colour: boolean;
+}
+
+/** Compares the captured responses with those of the manifests, and writes the reports. Rejects with a `PlainError`. */
+export const runTest = async (files: readonly string[], options: TestOptions): Promise<Report> => {
+  const mocks = await ManifestMocks.load(files);
+  for (const warning of mocks.warnings) stderr.line(warning);
+  const builder = new ReportBuilder();
+  const visit = (entry: LogEntry): void =>
+    builder.add(entry, compareResponse(entry, mocks.respond(entry), options.ignored));
+  if (options.entries !== undefined) await visitFile(options.entries, visit);
+  else if (!(await visitLog(options, visit))) throw new PlainError('stopped before all requests were compared');
+  const report = builder.report();
+  for (const output of options.output) await write(report, output, options.colour);
+  return report;
+};
+
+const write = async (report: Report, { format, file }: ReportOutput, colour: boolean): Promise<void> => {
+  const lines = format === 'text' ? reportAsText(report) : undefined;
+  if (file === undefined && lines !== undefined) {
+    for (const line of lines) stdout.line(line, colour);
+    return;
+  }
+  const text =
+    lines?.map((line) => `${formatLine(line)}\n`).join('') ?? FORMATS[format as keyof typeof FORMATS](report);
+  if (file === undefined) stdout.lines(text);
+  else
+    await writeFile(file, text).catch((error: unknown) => {
+      throw new PlainError(`${file} ${fileErrorText(error)}`, { cause: error });
+    });
+};
+
+const FORMATS = { json: reportAsJson, junit: reportAsJunit, markdown: reportAsMarkdown };
+
+/** The size of an entry whose bodies have the maximum size, and in which each byte is escaped. */
+const ENTRY_BYTES_MAX = 6 * (LIMITS.requestBodyBytesMax + LIMITS.upstreamHeadBytesMax);
+
+/** Calls `visit` for each entry in a file, in their order. */
+const visitFile = async (name: string, visit: (entry: LogEntry) => void): Promise<void> => {
+  const shown = name === '-' ? 'standard input' : name;
+  const splitter = new LineSplitter(ENTRY_BYTES_MAX);
+  let number = 0;
+  const visitLine = (line: string): void => {
+    number += 1;
+    if (line.trim() !== '') visit(parseEntry(line, `${shown}:${number}`));
+  };
+  try {
+    for await (const chunk of name === '-' ? process.stdin : createReadStream(name))
+      for (const line of splitter.push(chunk as Buffer)) visitLine(line);
+    visitLine(splitter.rest());
+  } catch (error) {
+    if (error instanceof PlainError) throw error;
+    if (error instanceof RangeError) throw new PlainError(`${shown}:${number + 1} is too long for a captured request`);
+    throw new PlainError(`${shown} ${fileErrorText(error)}`, { cause: error });
+  }
+};
+
+const parseEntry = (line: string, where: string): LogEntry => {
+  try {
+    const value: unknown = JSON.parse(line);
+    requestSchema.parse(value);
+    return value as LogEntry;
+  } catch (error) {
+    throw new PlainError(`${where} is not a captured request, as standin logs -o json prints it`, { cause: error });
+  }
+};
