@@ -1,5 +1,5 @@
 import type { EndpointConfig, ProjectConfig } from '@standin/contract';
-import { operatorSettings, translateManifests, translateSettings } from '@standin/operator';
+import { operatorSettings, translateManifests, translateSettings, type ManifestFile } from '@standin/operator';
 import {
   compileRules,
   explain,
@@ -39,8 +39,13 @@ export const explainManifests = async (names: readonly string[], options: Descri
 /**
  * Returns the configuration that gateways would get from the manifests, and a warning if they have errors. Rejects with a `PlainError`
  * if they cannot be read.
+ *
+ * @param change returns the files of the configuration, in place of those that were read
  */
-export const loadManifests = async (names: readonly string[]) => {
+export const loadManifests = async (
+  names: readonly string[],
+  change?: (files: readonly ManifestFile[]) => readonly ManifestFile[],
+) => {
   const files = await readManifests(names);
   // As in standin dev, the upstreams may be on this machine.
   const settings = translateSettings(operatorSettings.parse({ egress: { allowPrivate: true } }));
@@ -52,7 +57,7 @@ export const loadManifests = async (names: readonly string[]) => {
       : [
           `standin: ${names.join(' ')} has ${countText(errors, 'error')}, and objects with errors do not respond: see standin validate`,
         ];
-  return { configs, warnings };
+  return { configs: change === undefined ? configs : translateManifests(change(files), settings).configs, warnings };
 };
 
 /** Returns the endpoint with its rules, which are compiled when they are first needed. */

@@ -9,7 +9,12 @@ import type { ManifestResponse } from './manifest-mocks.ts';
 export type Comparison =
   | { readonly kind: 'same' }
   /** Such as `status 201 → 200` or `$.items[2].price: 12 → 13`. */
-  | { readonly kind: 'different'; readonly changes: readonly string[] }
+  | {
+      readonly kind: 'different';
+      readonly changes: readonly string[];
+      /** See `TestCase`. */
+      readonly mended?: readonly string[];
+    }
   | { readonly kind: 'skipped'; readonly reason: SkipReason };
 
 export const SKIP_REASONS = {
@@ -17,22 +22,32 @@ export const SKIP_REASONS = {
   unanswered: 'no complete response was captured',
   truncated: 'only the beginning of the response was captured',
   project: 'the manifests do not contain the project',
+  status: 'the mock has another status',
+  mocked: 'no upstream responded',
+  noMock: 'the endpoint has no valid mock',
 } as const;
 export type SkipReason = keyof typeof SKIP_REASONS;
 
 const COMPLETE: ReadonlySet<LogEntry['outcome']> = new Set(['mocked', 'template_failed', 'forwarded', 'fallback']);
+
+/** Returns why the captured response cannot be compared. Undefined if it can be. */
+export const whyIncomplete = ({ outcome, response }: LogEntry): SkipReason | undefined => {
+  if (!COMPLETE.has(outcome)) return 'unanswered';
+  return response.truncated ? 'truncated' : undefined;
+};
 const LINES_MAX = 6;
 
 /** Compares the captured response with what the manifests respond. Ignores what differs with each response, such as `date`. */
 export const compareResponse = (entry: LogEntry, now: ManifestResponse, ignored: Ignored): Comparison => {
   const isUpstreams = entry.action === 'Forward' && entry.outcome !== 'mocked' && entry.outcome !== 'template_failed';
   if (now.kind === 'NoProject') return skipped('project');
-  if (now.kind === 'Rejected') return different(now.reason);
-  if (now.kind === 'Forward') return isUpstreams ? skipped('upstream') : different('An upstream responds.');
-  if (!COMPLETE.has(entry.outcome)) return skipped('unanswered');
+  if (now.kind === 'Rejected') return different([now.reason]);
+  if (now.kind === 'Forward') return isUpstreams ? skipped('upstream') : different(['An upstream responds.']);
+  const incomplete = whyIncomplete(entry);
+  if (incomplete === 'unanswered') return skipped(incomplete);
   if (now.kind === 'TemplateFailed')
-    return entry.outcome === 'template_failed' ? { kind: 'same' } : different(`The template fails: ${now.reason}.`);
-  if (entry.response.truncated) return skipped('truncated');
+    return entry.outcome === 'template_failed' ? { kind: 'same' } : different([`The template fails: ${now.reason}.`]);
+  if (incomplete !== undefined) return skipped(incomplete);
   const { status, headers, body } = now;
   const before = captured(entry);
   const after = { status, headers, body, durationMs: 0, truncated: false, bodyBytes: body.length };
@@ -43,12 +58,16 @@ export const compareResponse = (entry: LogEntry, now: ManifestResponse, ignored:
     ...diff.headers.filter((change) => !(isUpstreams && change.after.length === 0)).flatMap(headerChange(ignored)),
     ...bodyChanges(diff.body, ignored),
   ];
-  return changes.length === 0 ? { kind: 'same' } : different(...changes);
+  return changes.length === 0 ? { kind: 'same' } : different(changes);
 };
 
-const skipped = (reason: SkipReason): Comparison => ({ kind: 'skipped', reason });
+export const skipped = (reason: SkipReason): Comparison => ({ kind: 'skipped', reason });
 
-const different = (...changes: readonly string[]): Comparison => ({ kind: 'different', changes });
+export const different = (changes: readonly string[], mended?: readonly string[]): Comparison => ({
+  kind: 'different',
+  changes,
+  ...(mended !== undefined && { mended }),
+});
 
 const captured = ({ response, method }: LogEntry): ComparedResponse => ({
   status: response.status,

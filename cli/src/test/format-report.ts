@@ -16,7 +16,7 @@ export interface ReportOutput {
 }
 
 export const reportAsText = (report: Report): readonly Line[] => [
-  ...report.cases.flatMap((one) => [caseLine(one), ...one.differences.flatMap(differenceLines), ...hiddenLine(one)]),
+  ...report.cases.flatMap((one) => [caseLine(one), ...one.differences.flatMap(differenceLines), ...noteLines(one)]),
   ...(report.cases.length === 0 ? [] : ['']),
   summary(report),
 ];
@@ -98,7 +98,11 @@ const hidden = ({ different, differences }: TestCase): readonly string[] =>
     ? [`${countText(different - differences.length, 'more request')} with differences`]
     : [];
 
-const hiddenLine = (one: TestCase): readonly Line[] => hidden(one).map((text) => `    ${text}`);
+const mendedLines = ({ mended = [] }: TestCase): readonly string[] =>
+  mended.length === 0 ? [] : ['spec.json with the newest captured response:', ...mended.map((line) => `  ${line}`)];
+
+const noteLines = (one: TestCase): readonly Line[] =>
+  [...hidden(one), ...mendedLines(one)].map((text) => `    ${text}`);
 
 const summary = ({ requests, same, different, skipped }: Report): string =>
   requests === 0
@@ -111,6 +115,7 @@ const plainDetails = (one: TestCase): readonly string[] => [
     ...difference.changes.map((change) => `  ${change}`),
   ]),
   ...hidden(one),
+  ...mendedLines(one),
 ];
 
 const testCaseXml = (suite: string, one: TestCase): readonly string[] => {

@@ -1,6 +1,15 @@
-import { parseInstant, readTarget, type CorsConfig, type HeaderPair, type ProjectConfig } from '@standin/contract';
+import {
+  isRecord,
+  parseInstant,
+  readTarget,
+  type CorsConfig,
+  type HeaderPair,
+  type ProjectConfig,
+} from '@standin/contract';
+import { parseManifest } from '@standin/crds';
 import { bodyAsBuffer, type LogEntry } from '@standin/exchange';
 import { CandidateTable, DEFAULT_CONTENT_TYPE, withCors, type PlannedResponse } from '@standin/responses';
+import type { ManifestFile } from '@standin/operator';
 import { loadManifests, toCandidates } from '../explain/explain-manifests.ts';
 
 /** What the manifests respond to a captured request. */
@@ -51,9 +60,13 @@ export class ManifestMocks {
     }
   }
 
-  /** Rejects with a `PlainError` if there are no manifests, or if they cannot be read. */
-  static async load(names: readonly string[]): Promise<ManifestMocks> {
-    return new ManifestMocks(await loadManifests(names));
+  /**
+   * Rejects with a `PlainError` if there are no manifests, or if they cannot be read.
+   *
+   * @param useMocks whether the mock of an endpoint responds instead of its upstream
+   */
+  static async load(names: readonly string[], { useMocks = false } = {}): Promise<ManifestMocks> {
+    return new ManifestMocks(await loadManifests(names, useMocks ? withoutUpstreams : undefined));
   }
 
   /**
@@ -80,6 +93,19 @@ export class ManifestMocks {
     return content === undefined ? { kind: 'Forward' } : toResponse(content, entry, config.cors);
   }
 }
+
+/** Returns the manifests with the action `JSON` in each Endpoint. */
+const withoutUpstreams = (files: readonly ManifestFile[]): readonly ManifestFile[] =>
+  files.map((file) => {
+    const { documents } = parseManifest(file.text);
+    const text = documents.map(({ value }) => JSON.stringify(withoutUpstream(value))).join('\n---\n');
+    return { ...file, text };
+  });
+
+const withoutUpstream = (document: unknown): unknown =>
+  isRecord(document) && document['kind'] === 'Endpoint' && isRecord(document['spec'])
+    ? { ...document, spec: { ...document['spec'], action: 'JSON' } }
+    : document;
 
 const toResponse = (
   content: PlannedResponse,

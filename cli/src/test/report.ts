@@ -22,6 +22,8 @@ export interface TestCase {
   readonly skipped: ReadonlyMap<SkipReason, number>;
   /** The first ones. */
   readonly differences: readonly Difference[];
+  /** The fields of `spec.json` that would match, a line each. Absent if only values were compared, or if nothing is different. */
+  readonly mended?: readonly string[];
 }
 
 export interface Report {
@@ -40,23 +42,26 @@ interface Counted {
   different: number;
   readonly skipped: Map<SkipReason, number>;
   readonly differences: Difference[];
+  mended?: readonly string[];
 }
 
 /** Counts comparisons by endpoint and response. */
 export class ReportBuilder {
-  readonly #cases = new Map<string, { readonly entry: CaseKey; readonly counted: Counted }>();
+  readonly #cases = new Map<string, { readonly named: CaseKey; readonly counted: Counted }>();
 
-  add(entry: LogEntry, comparison: Comparison): void {
+  /** @param count the number of requests with this result, of which `entry` is one */
+  add(entry: LogEntry, comparison: Comparison, count = 1): void {
     const { counted } = this.#case(entry);
     switch (comparison.kind) {
       case 'same':
-        counted.same += 1;
+        counted.same += count;
         break;
       case 'skipped':
-        counted.skipped.set(comparison.reason, (counted.skipped.get(comparison.reason) ?? 0) + 1);
+        counted.skipped.set(comparison.reason, (counted.skipped.get(comparison.reason) ?? 0) + count);
         break;
       case 'different':
-        counted.different += 1;
+        counted.different += count;
+        if (comparison.mended !== undefined) counted.mended = comparison.mended;
         if (counted.differences.length < DIFFERENCES_MAX)
           counted.differences.push(toDifference(entry, comparison.changes));
     }
@@ -66,7 +71,7 @@ export class ReportBuilder {
   report(): Report {
     const cases = [...this.#cases]
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([, { entry, counted }]) => ({ ...entry, ...counted }));
+      .map(([, { named, counted }]) => ({ ...named, ...counted }));
     const sum = (count: (one: TestCase) => number): number => cases.reduce((total, one) => total + count(one), 0);
     const totals = {
       same: sum(({ same }) => same),
@@ -76,20 +81,25 @@ export class ReportBuilder {
     return { requests: totals.same + totals.different + totals.skipped, ...totals, cases };
   }
 
-  #case({ namespace, project, endpoint, responseName, action }: LogEntry) {
-    const response = responseName === '' ? `spec.${action === 'JSON' ? 'json' : 'forward'}` : responseName;
-    const key = [namespace, project, endpoint, response].join('\0');
+  #case(entry: LogEntry) {
+    const named = caseKey(entry);
+    const key = Object.values(named).join('\0');
     const known = this.#cases.get(key);
     if (known !== undefined) return known;
-    const entry = { namespace, project, endpoint, response };
     const counted: Counted = { same: 0, different: 0, skipped: new Map(), differences: [] };
-    const added = { entry, counted };
+    const added = { named, counted };
     this.#cases.set(key, added);
     return added;
   }
 }
 
 type CaseKey = Pick<TestCase, 'namespace' | 'project' | 'endpoint' | 'response'>;
+
+/** Returns the names of what responded to a request. */
+export const caseKey = ({ namespace, project, endpoint, responseName, action }: LogEntry): CaseKey => {
+  const response = responseName === '' ? `spec.${action === 'JSON' ? 'json' : 'forward'}` : responseName;
+  return { namespace, project, endpoint, response };
+};
 
 const toDifference = ({ id, method, path, query, receivedAt }: LogEntry, changes: readonly string[]): Difference => ({
   id,

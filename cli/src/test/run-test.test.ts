@@ -5,7 +5,7 @@ import type { LogEntry } from '@standin/exchange';
 import { testEntry, type TestEntryParts } from '@standin/exchange/entry-testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Ignored } from './ignored.ts';
-import { runTest } from './run-test.ts';
+import { runTest, type TestOptions } from './run-test.ts';
 import type { ReportFormat } from './format-report.ts';
 
 let folder: string;
@@ -34,6 +34,12 @@ const MANIFESTS = [
   endpoint('empty', { slug: '/empty', json: { status: 204 } }),
   endpoint('text', { slug: '/text', json: { headers: [{ name: 'content-type', value: 'text/plain' }], body: 'a\nb' } }),
   endpoint('upstream', { slug: '/up', action: 'Forward', forward: { url: 'http://localhost:1/' } }),
+  endpoint('rates', {
+    slug: '/rates',
+    action: 'Forward',
+    forward: { url: 'http://localhost:1/' },
+    json: { body: '{"base": "EUR", "rates": [{"to": "USD", "rate": 1.1}]}' },
+  }),
   endpoint('broken', { slug: '/broken', json: { body: '{' } }),
 ];
 
@@ -71,9 +77,14 @@ const ORDER_PARTS: TestEntryParts = {
   responseBody: JSON.stringify(ORDER),
 };
 
+interface RunOptions extends Partial<Pick<TestOptions, 'shape' | 'against'>> {
+  readonly ignore?: readonly string[];
+  readonly format?: ReportFormat;
+}
+
 const run = async (
   entries: readonly LogEntry[],
-  { ignore = [], format = 'text' }: { readonly ignore?: readonly string[]; readonly format?: ReportFormat } = {},
+  { ignore = [], format = 'text', shape = false, against = 'captured' }: RunOptions = {},
 ) => {
   const [manifests, requests, report] = ['manifests.yaml', 'requests.ndjson', 'report'].map((name) =>
     path.join(folder, name),
@@ -90,6 +101,8 @@ const run = async (
   } = await runTest([manifests ?? ''], {
     entries: requests,
     ignored,
+    shape,
+    against,
     output: [{ format, file: report }],
     colour: false,
     data: folder,
@@ -213,6 +226,67 @@ test('a mock that replaces an upstream need not send the upstream’s headers', 
   expect(await changes({ ...one, response: { ...one.response, body: '{}' } })).toHaveLength(3);
 });
 
+describe('with --against forwarded --shape, the mock in spec.json', () => {
+  const rates = (body: unknown, more: { readonly status?: number; readonly type?: string } = {}) =>
+    entry(
+      {
+        path: '/rates',
+        status: more.status ?? 200,
+        responseHeaders: sent(['content-type', more.type ?? 'application/json; charset=utf-8'], ['server', 'nginx']),
+        responseBody: typeof body === 'string' ? body : JSON.stringify(body),
+      },
+      { endpoint: 'rates', action: 'Forward', outcome: 'forwarded' },
+    );
+  const drift = (...entries: readonly LogEntry[]) => run(entries, { shape: true, against: 'forwarded' });
+  const RATES = { rates: [{ rate: 2, to: 'GBP' }], base: 'CHF' };
+
+  test('is the same for other values, another order and what only some responses have', async () => {
+    const more = {
+      ...RATES,
+      note: 'x',
+      rates: [
+        { rate: null, to: 'GBP' },
+        { rate: 1e3, to: 'A', at: 1 },
+      ],
+    };
+    expect(await drift(rates(RATES), rates(more))).toMatchObject({ same: 2, different: 0 });
+  });
+
+  test.each<[string, LogEntry, string]>([
+    ['a type', rates({ ...RATES, rates: [{ rate: '2', to: 'GBP' }] }), '$.rates[*].rate: string → number'],
+    ['a member', rates({ ...RATES, at: 1 }), '$.at: number → absent'],
+    ['an absent member', rates({ rates: RATES.rates }), '$.base: absent → string'],
+    ['the status', rates(RATES, { status: 201 }), 'status 201 → 200'],
+    [
+      'the media type',
+      rates(RATES, { type: 'application/hal+json' }),
+      'header content-type: application/hal+json → application/json',
+    ],
+    ['what is not JSON', rates('<html>'), 'body: other content → JSON'],
+  ])('is different in %s', async (_, one, change) => {
+    const { different, text } = await drift(one, one);
+    expect(different).toBe(2);
+    expect(text).toContain(`      ${change}\n`);
+  });
+
+  test('can be mended with what is printed', async () => {
+    const { text } = await drift(rates({ ...RATES, at: 1 }));
+    const body = '{"rates":[{"rate":2,"to":"GBP"}],"base":"CHF","at":1}';
+    expect(text).toContain(
+      `    spec.json with the newest captured response:\n      status: 200\n      body: ${JSON.stringify(body)}\n`,
+    );
+  });
+
+  test('is not compared with errors of the upstream, or without an upstream or a mock', async () => {
+    expect(await drift(rates(RATES), rates({ error: 'x' }, { status: 500 }))).toMatchObject({ same: 1, skipped: 1 });
+    expect(await drift(entry(ORDER_PARTS))).toMatchObject({ skipped: 1 });
+    const { text } = await drift(
+      entry({ path: '/up' }, { endpoint: 'upstream', action: 'Forward', outcome: 'forwarded' }),
+    );
+    expect(text).toContain('1 skipped (the endpoint has no valid mock)');
+  });
+});
+
 describe('a report', () => {
   const HOSTILE = '</failure> | `````` ]]> \x1b[31m \ufffe\n::error::x';
   const many = Array.from({ length: 30 }, () => entry({ ...ORDER_PARTS, responseBody: JSON.stringify(HOSTILE) }));
@@ -267,6 +341,8 @@ test.each([
   await writeFile(path.join(folder, 'manifests.yaml'), MANIFESTS.join('\n---\n'));
   const options = {
     ignored: new Ignored(),
+    shape: false,
+    against: 'captured' as const,
     output: [],
     colour: false,
     data: '',

@@ -7,32 +7,51 @@ import type { LogEntry } from '@standin/exchange';
 import { visitLog, type LogSource } from '../logs/read-log.ts';
 import { fileErrorText, PlainError } from '../plain-error.ts';
 import { formatLine, stderr, stdout } from '../terminal.ts';
-import { compareResponse } from './compare-response.ts';
+import { compareResponse, skipped, type SkipReason } from './compare-response.ts';
+import { ShapeComparison } from './compare-shapes.ts';
 import { reportAsJson, reportAsJunit, reportAsMarkdown, reportAsText, type ReportOutput } from './format-report.ts';
 import type { Ignored } from './ignored.ts';
-import { ManifestMocks } from './manifest-mocks.ts';
+import { ManifestMocks, type ManifestResponse } from './manifest-mocks.ts';
 import { ReportBuilder, type Report } from './report.ts';
 
 export interface TestOptions extends LogSource {
   /** The file with the requests. Undefined for the log. */
   readonly entries?: string | undefined;
   readonly ignored: Ignored;
+  /** Whether only the types of values are compared. */
+  readonly shape: boolean;
+  /** With `forwarded`, the mocks of endpoints are compared with the responses of their upstreams. */
+  readonly against: 'captured' | 'forwarded';
   readonly output: readonly ReportOutput[];
   readonly colour: boolean;
 }
 
 /** Compares the captured responses with those of the manifests, and writes the reports. Rejects with a `PlainError`. */
 export const runTest = async (files: readonly string[], options: TestOptions): Promise<Report> => {
-  const mocks = await ManifestMocks.load(files);
+  const { ignored, shape, against } = options;
+  const mocks = await ManifestMocks.load(files, { useMocks: against === 'forwarded' });
   for (const warning of mocks.warnings) stderr.line(warning);
   const builder = new ReportBuilder();
-  const visit = (entry: LogEntry): void =>
-    builder.add(entry, compareResponse(entry, mocks.respond(entry), options.ignored));
+  const shapes = shape ? new ShapeComparison(ignored) : undefined;
+  const visit = (entry: LogEntry): void => {
+    const now = mocks.respond(entry);
+    const result = against === 'forwarded' ? whyNoDrift(entry, now) : undefined;
+    if (result !== undefined) builder.add(entry, skipped(result));
+    else if (shapes === undefined) builder.add(entry, compareResponse(entry, now, ignored));
+    else shapes.add(entry, now, builder);
+  };
   if (options.entries !== undefined) await visitFile(options.entries, visit);
   else if (!(await visitLog(options, visit))) throw new PlainError('stopped before all requests were compared');
+  shapes?.finish(builder);
   const report = builder.report();
   for (const output of options.output) await write(report, output, options.colour);
   return report;
+};
+
+/** Returns why the mock cannot be compared with the response of the upstream. Undefined if it can be. */
+const whyNoDrift = ({ outcome }: LogEntry, now: ManifestResponse): SkipReason | undefined => {
+  if (outcome !== 'forwarded') return 'mocked';
+  return now.kind === 'Rejected' ? 'noMock' : undefined;
 };
 
 const write = async (report: Report, { format, file }: ReportOutput, colour: boolean): Promise<void> => {

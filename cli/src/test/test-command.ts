@@ -10,11 +10,14 @@ import { withServer } from '../server/server-options.ts';
 import { REPORT_FORMATS, type ReportOutput } from './format-report.ts';
 import { Ignored } from './ignored.ts';
 
+const AGAINST = ['captured', 'forwarded'] as const;
 const FAIL_IF = ['different', 'skipped', 'never'] as const;
 
 const optionsSchema = requestChoiceSchema.extend({
   entries: z.string().optional(),
   ignore: z.instanceof(Ignored).optional(),
+  shape: z.boolean().default(false),
+  against: z.enum(AGAINST),
   output: z.custom<readonly ReportOutput[]>().optional(),
   failIf: z.enum(FAIL_IF),
 });
@@ -39,6 +42,15 @@ export const addTestCommand = (program: Command, colour: boolean): void => {
       "part of responses that may differ: '$.id', '$.items[*].id', '$..id' or header:NAME; repeatable",
       (text: string, before?: Ignored) => (before ?? new Ignored()).add(text),
     )
+    .option('--shape', 'compare only the names and types in JSON bodies, the media type and the status')
+    .addOption(
+      new Option(
+        '--against <responses>',
+        'which captured responses; forwarded: those of upstreams, with the mock in spec.json',
+      )
+        .choices(AGAINST)
+        .default('captured'),
+    )
     .addOption(
       new Option('--fail-if <what>', 'when to exit with 1: if a response is different, or also if a request is skipped')
         .choices(FAIL_IF)
@@ -52,6 +64,7 @@ export const addTestCommand = (program: Command, colour: boolean): void => {
     .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : EXIT_USAGE));
   withExamples(
     command,
+    ['Whether mocks still have the form of what their upstreams respond', 'test standin --against forwarded --shape'],
     ['Whether the manifests still respond to the requests of the last day in the same way', 'test standin --since 1d'],
     [
       'In CI, with requests from a file and a report for the CI system',
