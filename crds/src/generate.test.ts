@@ -87,7 +87,7 @@ describe('the schemas', () => {
 
   it('mention every default, which kubectl explain does not print', () => {
     const withDefault = allNodes.filter(([at, schema]) => at.includes('.spec') && schema.default !== undefined);
-    expect(withDefault).toHaveLength(14);
+    expect(withDefault).toHaveLength(16);
     const silent = withDefault.filter(
       ([, { description, default: value }]) =>
         !description?.endsWith(` Default: ${typeof value === 'string' ? value : JSON.stringify(value)}.`),

@@ -381,11 +381,19 @@ export class Pipeline {
 
   /** Resolves with the recorded mock that is to be sent. Resolves with undefined if the upstream's response has been sent. */
   #forward(accepted: Accepted, responder: ForwardEndpoint, span: RequestSpan | undefined): Promise<Mock | undefined> {
-    const { recorder, egress, budget, settings } = this.#parts;
+    const { recorder, egress, budget, settings, config } = this.#parts;
     const { responseStallTimeoutMs, disconnectedReadMs } = settings.limits;
     const withoutCaller = { headMsMax: responseStallTimeoutMs, bodyMsMax: disconnectedReadMs };
     const captureBytesMax = this.#captureBytesMax;
-    return forward(accepted, responder, { recorder, egress, budget, span, captureBytesMax, withoutCaller });
+    return forward(accepted, responder, {
+      recorder,
+      egress,
+      budget,
+      span,
+      captureBytesMax,
+      authority: (uid) => config.authority(uid),
+      withoutCaller,
+    });
   }
 
   #refuse(exchange: Exchange, target: string, refusal: Refusal): void {

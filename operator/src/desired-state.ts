@@ -1,5 +1,6 @@
 import {
   LIMITS,
+  type ConfigMapListener,
   type ResourceObject,
   type ServiceListener,
   type ServiceObject,
@@ -118,6 +119,25 @@ export class DesiredState implements SourceListener, ServiceListener {
   servicesIn(namespace: string | undefined, problem: string | undefined): void {
     this.#options.translator.servicesIn(namespace, problem);
     this.#schedule();
+  }
+
+  readonly configMaps: ConfigMapListener = {
+    put: (configMap) => {
+      const { namespace, name } = configMap;
+      this.#change({ namespace, id: `ConfigMap ${name}`, apply: () => this.#configMaps.put(configMap) });
+    },
+    remove: (configMap) => {
+      const { namespace, name } = configMap;
+      this.#changeNow({ namespace, id: `ConfigMap ${name}`, apply: () => this.#configMaps.remove(configMap) });
+    },
+    readable: (namespace, problem) => {
+      this.#configMaps.readable(namespace, problem);
+      this.#schedule();
+    },
+  };
+
+  get #configMaps(): ConfigMapListener {
+    return this.#options.translator.configMaps;
   }
 
   setKey(accountUid: string, state: KeyState): void {

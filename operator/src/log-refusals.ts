@@ -25,3 +25,9 @@ export const logRefusals = (logger: Logger, resource: string, namespace: string 
     }
   };
 };
+
+/** Returns the sentence about the missing permission for a status. */
+export const missingRight = (plural: 'ConfigMaps' | 'Services', namespace: string | undefined): string => {
+  const where = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
+  return `The operator is not allowed to read ${plural}: its ServiceAccount needs the verbs "list" and "watch" on ${plural.toLowerCase()} ${where}.`;
+};

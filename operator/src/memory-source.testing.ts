@@ -1,4 +1,5 @@
 import {
+  type ConfigMapListener,
   GROUP_VERSION,
   SourceError,
   type Events,
@@ -25,6 +26,13 @@ interface Stored {
 
 type Disturbed =
   'get' | 'delete' | 'writeStatus' | 'readSecret' | 'readSigningSecret' | 'createSecret' | 'replaceSecret';
+
+/** Ignores ConfigMaps, of which a `MemorySource` has none. */
+export const NO_CONFIG_MAPS: ConfigMapListener = {
+  put: () => undefined,
+  remove: () => undefined,
+  readable: () => undefined,
+};
 
 /** An in-memory source that tests can disturb. test/integration/source-conformance.test.ts defines the port's rules. */
 export class MemorySource implements ResourceSource {
@@ -109,6 +117,7 @@ export class MemorySource implements ResourceSource {
           controller()?.removed?.(object);
         },
         problems: () => undefined,
+        configMaps: NO_CONFIG_MAPS,
       },
       signal,
     );

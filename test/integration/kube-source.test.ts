@@ -92,7 +92,12 @@ describe('the Kubernetes source', () => {
     const stop = new AbortController();
     const put: ResourceObject[] = [];
     const started = kubernetesSource({ client: newcomer, namespaces: [namespace], logger }).objects.start(
-      { put: (object) => put.push(object), remove: () => undefined, problems: () => undefined },
+      {
+        put: (object) => put.push(object),
+        remove: () => undefined,
+        problems: () => undefined,
+        configMaps: { put: () => undefined, remove: () => undefined, readable: () => undefined },
+      },
       stop.signal,
     );
     const missing = `forbidden: the operator's ServiceAccount needs the verbs "list" and "watch" on mockaccounts.standin.dev in namespace "${namespace}"; retrying`;

@@ -1,12 +1,16 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   GROUP_VERSION,
   objectKey,
+  UPSTREAM_CA_LABEL,
+  type ConfigMapObject,
   type ObjectRef,
   type ResourceObject,
   type SigningSecret,
   type SourceListener,
 } from '@standin/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { selfSigned } from '../e2e/tls-upstream.ts';
 import { eventually } from '../harness/eventually.ts';
 import { directoryDriver, kubernetesDriver, type Manifest, type SourceDriver } from './source-drivers.ts';
 
@@ -33,6 +37,14 @@ class RecordingListener implements SourceListener {
   problems(): void {
     this.log.push('problems');
   }
+
+  readonly certificates = new Map<string, ConfigMapObject['data']>();
+  readonly configMaps = {
+    put: ({ namespace, name, data }: ConfigMapObject) => void this.certificates.set(`${namespace}/${name}`, data),
+    remove: ({ namespace, name }: Pick<ConfigMapObject, 'namespace' | 'name'>) =>
+      void this.certificates.delete(`${namespace}/${name}`),
+    readable: () => undefined,
+  };
 }
 
 const account = (name: string, monthlyQuota = 1, namespace = 'default'): Manifest => ({
@@ -101,6 +113,28 @@ describe.for([
     await driver.remove(account('a'));
     await eventually('the removal', () => !listener.objects.has(objectKey(account('a'))));
     expect(listener.log.at(-1)).toBe('remove a');
+  });
+
+  it('reports the ConfigMaps with certificates, their changes and their removal, and no others', async () => {
+    const { cert } = await selfSigned();
+    const { cert: next } = await selfSigned();
+    const [namespace] = driver.namespaces;
+    const labels = { [UPSTREAM_CA_LABEL]: 'true' };
+    const configMap = (name: string, text: string) => ({ namespace, name, labels, data: { 'ca.crt': text } });
+    const certificates = () => listener.certificates.get(`${namespace}/ca`)?.['ca.crt'];
+    await driver.writeConfigMap(configMap('ca', `# ours\n${cert}\n`));
+    await driver.writeConfigMap({ ...configMap('other', cert), labels: {} });
+    await start();
+    expect([...listener.certificates.keys()]).toEqual([`${namespace}/ca`]);
+    expect(certificates()).toEqual({ certificates: cert });
+    await driver.writeConfigMap(configMap('ca', next));
+    await eventually('the change', certificates, {
+      accept: (value) => isDeepStrictEqual(value, { certificates: next }),
+    });
+    await driver.writeConfigMap(configMap('ca', ''));
+    await eventually('the problem', certificates, { accept: (value) => value !== undefined && 'problem' in value });
+    await driver.removeConfigMap(configMap('ca', ''));
+    await eventually('the removal', () => !listener.certificates.has(`${namespace}/ca`));
   });
 
   it('distinguishes objects with the same name in two namespaces', async () => {

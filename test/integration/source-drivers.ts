@@ -36,6 +36,9 @@ export interface SourceDriver {
     data: Readonly<Record<string, Buffer>>,
     labels?: Readonly<Record<string, string>>,
   ): Promise<void>;
+  /** Writes a ConfigMap that a user provides. */
+  writeConfigMap(configMap: ConfigMapManifest): Promise<void>;
+  removeConfigMap(configMap: ConfigMapManifest): Promise<void>;
   /** Makes the source's input unavailable for a time, and applies these changes during that time or directly after it. */
   outage(meanwhile: { write: readonly Manifest[]; remove: readonly ObjectRef[] }): Promise<void>;
   /** Removes the objects of the previous test and opens a new source. */
@@ -56,6 +59,16 @@ const secretManifest = (...[namespace, name, data, labels]: Parameters<SourceDri
   metadata: { name, namespace, ...(labels && { labels }) },
   data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, value.toString('base64')])),
 });
+
+export interface ConfigMapManifest {
+  readonly namespace: string;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly data: Readonly<Record<string, string>>;
+}
+
+const configMapManifest = ({ data, ...metadata }: ConfigMapManifest): string =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
 
 /** Creates a driver for a directory with one file per object. */
 export const directoryDriver = async (): Promise<SourceDriver> => {
@@ -82,6 +95,9 @@ export const directoryDriver = async (): Promise<SourceDriver> => {
     remove: (ref) => rm(objectFile(dir, ref)),
     writeSecret: (...secret) =>
       writeFile(path.join(dir, `secret-${secret[1]}.json`), JSON.stringify(secretManifest(...secret))),
+    writeConfigMap: (configMap) =>
+      writeFile(path.join(dir, `configmap-${configMap.name}.json`), configMapManifest(configMap)),
+    removeConfigMap: ({ name }) => rm(path.join(dir, `configmap-${name}.json`)),
     outage: async ({ write: changed, remove }) => {
       const hidden = path.join(root, 'hidden');
       await rename(dir, hidden);
@@ -137,6 +153,10 @@ export const kubernetesDriver = async (): Promise<SourceDriver & { readonly clus
     write,
     remove: (ref) => editor.objects.delete(ref),
     writeSecret: (...secret) => cluster.apply(JSON.stringify(secretManifest(...secret))),
+    writeConfigMap: (configMap) => cluster.apply(configMapManifest(configMap)),
+    removeConfigMap: async ({ namespace, name }) => {
+      await cluster.kubectl(['delete', 'configmap', name, '-n', namespace]);
+    },
     outage: async ({ write: changed, remove }) => {
       await cluster.stopApiServer('SIGKILL');
       await cluster.startApiServer();

@@ -42,6 +42,7 @@ const SERVED: readonly Right[] = [
   ...DELETED.map((kind) => ({ group: API_GROUP, resource: plural(kind), verbs: ['delete'] })),
   ...READ.map((kind) => ({ group: API_GROUP, resource: plural(kind), verbs: ['get'] })),
   { group: '', resource: 'services', verbs: ['list', 'watch'] },
+  { group: '', resource: 'configmaps', verbs: ['list', 'watch'] },
   EVENTS,
 ];
 

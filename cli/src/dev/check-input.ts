@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { access, constants, cp, mkdir, readdir } from 'node:fs/promises';
+import { access, constants, cp, mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { isMissingFile } from '@standin/contract';
 import { QUICKSTART } from '@standin/crds/examples';
+import { findCertificates } from '@standin/egress';
 import { ignoreInGit } from '@standin/engine';
 import { fileErrorText, PlainError } from '../plain-error.ts';
 import type { ResourcesFrom } from './start-standin.ts';
@@ -19,6 +20,32 @@ export const checkReadable = async (from: ResourcesFrom): Promise<void> => {
   } catch (error) {
     throw new PlainError(`${name} ${fileErrorText(error)}: ${remedy}`);
   }
+};
+
+/** Far more than all public authorities have. */
+const UPSTREAM_CA_BYTES_MAX = 4 * 1024 * 1024;
+
+/** Resolves with the certificates in a file, in PEM. Rejects with a `PlainError` if it has none. */
+export const readUpstreamCa = async (file: string): Promise<string> => {
+  const remedy = 'specify a file with certificates in PEM';
+  const refuse = (problem: string): PlainError => new PlainError(`--upstream-ca: ${file} ${problem}: ${remedy}`);
+  const text = await stat(file)
+    .then((found) => {
+      if (!found.isFile()) throw refuse('is not a file');
+      if (found.size > UPSTREAM_CA_BYTES_MAX) throw refuse(`is larger than ${UPSTREAM_CA_BYTES_MAX / 1024 / 1024} MiB`);
+      return readFile(file, 'latin1');
+    })
+    .catch((error: unknown) => {
+      throw error instanceof PlainError ? error : refuse(fileErrorText(error));
+    });
+  const certificates = findCertificates(text);
+  if (certificates === undefined)
+    throw refuse(
+      text === ''
+        ? 'is empty'
+        : 'contains no certificate that begins with -----BEGIN CERTIFICATE-----, or one that cannot be read',
+    );
+  return certificates.join('\n');
 };
 
 /**

@@ -24,6 +24,7 @@ const optionsSchema = z.object({
   output: z.enum(['text', 'json']),
   apiKeyHeader: z.enum(['exact', 'any-case']),
   denyPrivateUpstreams: z.boolean().default(false),
+  upstreamCa: z.string().optional(),
   requireToken: z.boolean().default(false),
   verbose: z.boolean().default(false),
   ...logServerOptions,
@@ -45,6 +46,10 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
     .option('--data <dir>', 'folder for the log, keys and state', '.standin')
     .option('-o, --output <format>', 'output format: text or json (one event per line)', outputArgument, 'text')
     .option('--deny-private-upstreams', 'do not forward to loopback and private addresses, as in a cluster')
+    .option(
+      '--upstream-ca <file>',
+      'PEM certificates of CAs to trust for all upstreams and replay targets, in addition to the system’s CAs',
+    )
     .addOption(
       new Option(
         '--api-key-header <case>',

@@ -9,7 +9,7 @@ import { openEngine } from '../open-engine.ts';
 import { isPortTaken, PlainError } from '../plain-error.ts';
 import { awaitStop } from '../shutdown.ts';
 import { stdout } from '../terminal.ts';
-import { checkReadable, copyQuickstart, prepareDataDir } from './check-input.ts';
+import { checkReadable, copyQuickstart, prepareDataDir, readUpstreamCa } from './check-input.ts';
 import { choosePort } from './choose-port.ts';
 import { watchDataFolder } from './data-folder.ts';
 import { devLogger } from './dev-logger.ts';
@@ -31,6 +31,8 @@ export interface DevOptions {
   readonly data: string;
   readonly output: 'text' | 'json';
   readonly denyPrivateUpstreams: boolean;
+  /** A file with certificates in PEM. */
+  readonly upstreamCa?: string | undefined;
   /** Applies to the dashboard's pages and API. */
   readonly requireToken: boolean;
   readonly apiKeyHeader: 'exact' | 'any-case';
@@ -70,6 +72,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
   const { from } = options;
   const created = options.isOwn && from.kind === 'directory' && (await copyQuickstart(from.dir)) ? from.dir : undefined;
   await checkReadable(from);
+  const upstreamCa = options.upstreamCa === undefined ? undefined : await readUpstreamCa(options.upstreamCa);
   const dataDir = await prepareDataDir(options.data);
   await refuseWhereOneRuns(dataDir, options.data);
   const gatewayPort = await choosePort(options.gatewayPort);
@@ -82,7 +85,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
   try {
     await store.migrate();
     const start = (port: number): ReturnType<typeof startStandin> =>
-      startStandin({ ...options, gatewayPort: port, dataDir, clickhouse, store, logger, output });
+      startStandin({ ...options, upstreamCa, gatewayPort: port, dataDir, clickhouse, store, logger, output });
     const standin = await start(gatewayPort).catch(async (error: unknown) => {
       // Another process has taken the port in the meantime, and any other port will do.
       if (options.gatewayPort !== 0 || !isPortTaken(error)) throw error;

@@ -51,6 +51,8 @@ export interface StandinOptions {
   readonly dataDir: string;
   readonly gatewayPort: number;
   readonly denyPrivateUpstreams: boolean;
+  /** Certificates in PEM to trust for upstreams, in addition to the machine's. */
+  readonly upstreamCa?: string | undefined;
   readonly apiKeyHeader: 'exact' | 'any-case';
   readonly clickhouse: EngineAddress & { readonly database: string };
   readonly store: LogStore;
@@ -90,7 +92,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   const { from, dataDir, logger, output, store } = options;
   const startedAt = new Date();
   const inData = (...parts: string[]): string => path.join(dataDir, ...parts);
-  const egress = { allowPrivate: !options.denyPrivateUpstreams };
+  const egress = egressSettings(options);
   const refused = new RefusedTargets([]);
   const url = `http://localhost:${options.gatewayPort}`;
 
@@ -170,11 +172,15 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
   };
 };
 
-const devGatewaySettings = (
-  { dataDir, gatewayPort, clickhouse, apiKeyHeader, denyPrivateUpstreams }: StandinOptions,
-  streamUrl: string,
-): GatewaySettings =>
-  gatewaySettings.parse({
+/** The gateway forwards, and the operator replays. */
+const egressSettings = ({ denyPrivateUpstreams, upstreamCa: ca }: StandinOptions) => ({
+  allowPrivate: !denyPrivateUpstreams,
+  ca,
+});
+
+const devGatewaySettings = (options: StandinOptions, streamUrl: string): GatewaySettings => {
+  const { dataDir, gatewayPort, clickhouse, apiKeyHeader } = options;
+  return gatewaySettings.parse({
     name: 'dev',
     host: LOOPBACK,
     port: gatewayPort,
@@ -183,11 +189,12 @@ const devGatewaySettings = (
     operator: { urls: [streamUrl], tls: { dir: path.join(dataDir, 'tls', 'gateway') } },
     clickhouse: { ...clickhouse, migrate: false },
     apiKeyHeader: { name: apiKeyHeader },
-    egress: { allowPrivate: !denyPrivateUpstreams },
+    egress: egressSettings(options),
     drainMs: 0,
     drainTimeoutMs: DRAIN_MS,
     logLevel: 'info',
   });
+};
 
 /**
  * Returns the log as the destination for this process's gateway. Calls `announce` with each request received after `since` as soon

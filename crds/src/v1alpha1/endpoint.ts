@@ -1,4 +1,12 @@
-import { ACTIONS, FALLBACK_REASONS, LIMITS, METHODS, UPSTREAM_HOSTS, UPSTREAM_REWRITES } from '@standin/contract';
+import {
+  ACTIONS,
+  FALLBACK_REASONS,
+  LIMITS,
+  METHODS,
+  UPSTREAM_CA_LABEL,
+  UPSTREAM_HOSTS,
+  UPSTREAM_REWRITES,
+} from '@standin/contract';
 import { z } from 'zod';
 import { AGE_COLUMN, defineKind, MESSAGE_COLUMN, READY_COLUMNS } from '../definition.ts';
 import { durationRules } from '../duration.ts';
@@ -6,8 +14,10 @@ import {
   commonStatus,
   integer,
   NAME_LENGTH_MAX,
+  objectName,
   reference,
   SERVED_MEANINGS,
+  SUBDOMAIN_PATTERN,
   text,
   uniqueItems,
   uniqueNames,
@@ -21,7 +31,7 @@ import {
   upstreamHeaderRules,
   upstreamUrlRules,
 } from '../http-rules.ts';
-import { matches, withRules, type Rule } from '../rules.ts';
+import { lacks, matches, withRules, type Rule } from '../rules.ts';
 import { credential } from './credential.ts';
 import { json, responses } from './responses.ts';
 
@@ -40,6 +50,46 @@ const serviceRef = z.strictObject({
     .describe('Path for requests to the Service, for example /api/stock.'),
   scheme: z.enum(['http', 'https']).default('http').describe('Protocol for requests to the Service.'),
 });
+
+const caRef = z.strictObject({
+  kind: z.enum(['ConfigMap']).default('ConfigMap').describe('ConfigMap.'),
+  name: objectName('a ConfigMap').describe(
+    `Name of a ConfigMap in the same namespace with the label ${UPSTREAM_CA_LABEL}: "true", for example internal-ca.`,
+  ),
+  key: withRules(text({ min: 1, max: NAME_LENGTH_MAX }), [
+    matches('[-._A-Za-z0-9]+', 'must be a data key: letters, digits, -, _ and .'),
+  ])
+    .default('ca.crt')
+    .describe('The data key with the certificates, in PEM, for example ca.crt.'),
+});
+
+const tls = withRules(
+  z.strictObject({
+    caRef: caRef
+      .optional()
+      .describe(
+        "The authorities that sign the upstream's certificate. They replace those that are trusted otherwise. If it is omitted, the public authorities and those of the setting egress.ca.",
+      ),
+    serverName: withRules(text({ min: 1, max: NAME_LENGTH_MAX }), [
+      matches(
+        SUBDOMAIN_PATTERN,
+        'must be a DNS name, without a wildcard, a port and a dot at the end: lowercase letters, digits, - and .',
+      ),
+      lacks('(^|[.])[0-9]+$', 'must be a DNS name, not an IP address'),
+    ])
+      .optional()
+      .describe(
+        "The name that the upstream is asked for in TLS (SNI), and that its certificate must have, for example orders.internal. If it is omitted, the host of the upstream's URL.",
+      ),
+  }),
+  [
+    {
+      cel: 'has(self.caRef) || has(self.serverName)',
+      holds: (self) => self.caRef !== undefined || self.serverName !== undefined,
+      message: 'requires caRef, serverName or both',
+    },
+  ],
+);
 
 const fallback = z.strictObject({
   on: uniqueItems(
@@ -97,6 +147,7 @@ const forward = withRules(
       .describe(
         `Maximum time to wait for the first byte of the upstream's response, and between two parts of it, for example 2s, 500ms or 1m30s. Allowed range: ${FORWARD_TIMEOUT_MS_MIN}ms to ${LIMITS.forwardTimeoutMsMax / 60_000}m.`,
       ),
+    tls: tls.optional().describe('How to verify the certificate of an https upstream.'),
     host: z
       .enum(UPSTREAM_HOSTS)
       .optional()
@@ -130,6 +181,19 @@ const forward = withRules(
       cel: 'has(self.url) != has(self.serviceRef)',
       holds: (self) => (self.url === undefined) !== (self.serviceRef === undefined),
       message: 'requires either url or serviceRef, but not both',
+    },
+    {
+      cel: "!has(self.tls) || !has(self.url) || self.url.startsWith('https:')",
+      holds: ({ tls: own, url }) => own === undefined || url === undefined || url.startsWith('https:'),
+      message: 'must begin with https:// if tls is set: change the URL, or remove tls',
+      field: 'url',
+    },
+    {
+      cel: "!has(self.tls) || !has(self.serviceRef) || self.serviceRef.scheme == 'https'",
+      holds: ({ tls: own, serviceRef: service }) =>
+        own === undefined || service === undefined || service.scheme === 'https',
+      message: 'must have the scheme https if tls is set: set scheme, or remove tls',
+      field: 'serviceRef',
     },
   ],
 );
@@ -201,7 +265,7 @@ const status = z
       Accepted:
         'the spec is valid, no older Endpoint in the project has the same method and slug, and the Account allows the credential.',
       ResolvedRefs:
-        'the Project exists and its own references are valid, the Service in forward.serviceRef exists and has the port, and the Secrets in credential have the label and the data keys.',
+        'the Project exists and its own references are valid, the Service in forward.serviceRef exists and has the port, the ConfigMap in forward.tls.caRef has certificates, and the Secrets in credential have the label and the data keys.',
       ...SERVED_MEANINGS,
     }),
     url: text({ max: 4_096 })

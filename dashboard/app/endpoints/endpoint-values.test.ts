@@ -176,6 +176,10 @@ describe('fields of later versions', () => {
       },
     ],
     ['a Service', spec({ action: 'Forward', forward: { serviceRef: { name: 'orders', ...later } } })],
+    [
+      'a private authority',
+      spec({ action: 'Forward', forward: { url: 'https://a/', tls: { caRef: { name: 'ca' }, serverName: 'b' } } }),
+    ],
     ['another upstream', spec({ action: 'Forward', forward: { gatewayRef: { name: 'orders' }, timeout: '5s' } })],
     ['another upstream of a mock', { ...mock({}), forward: { gatewayRef: { name: 'orders' } } }],
     ['a mock without a body', spec({ action: 'Forward', json: later, forward: { url: 'http://a/' } })],

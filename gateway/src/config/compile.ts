@@ -1,4 +1,5 @@
 import { endpointConfigSchema, type ConfigObject, type CredentialConfig, type EndpointConfig } from '@standin/contract';
+import { Authority } from '@standin/egress';
 import {
   compileConditions,
   hasParameters,
@@ -26,6 +27,8 @@ export const compile = (object: ConfigObject): TableEntry => {
     case 'Project':
       if (!/^[A-Za-z0-9._~-]+$/.test(object.uri)) throw new Error('the project URI is not a single path segment');
       return { kind: 'Project', config: object };
+    case 'Authority':
+      return { kind: 'Authority', config: object, authority: new Authority(object.certificates) };
     case 'Endpoint': {
       // `Buffer.from` would keep other buffers in memory, with which it shares a pool.
       const json = new TextEncoder().encode(JSON.stringify(object));

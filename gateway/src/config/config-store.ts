@@ -16,6 +16,7 @@ import {
   type Revision,
   type StreamMessage,
 } from '@standin/contract';
+import type { Authority } from '@standin/egress';
 import type { Logger } from 'pino';
 import { RoutingTable, type TableEntry } from '../match/routing-table.ts';
 import type { Endpoint, SignatureCredential } from '../request/route.ts';
@@ -168,6 +169,12 @@ export class ConfigStore {
   project(uid: string): ProjectConfig | undefined {
     const entry = this.#table?.entry(configKey({ kind: 'Project', uid }));
     return entry?.kind === 'Project' ? entry.config : undefined;
+  }
+
+  /** Returns the active authority with this uid, or undefined if there is none. */
+  authority(uid: string): Authority | undefined {
+    const entry = this.#table?.entry(configKey({ kind: 'Authority', uid }));
+    return entry?.kind === 'Authority' ? entry.authority : undefined;
   }
 
   /** Returns whether the requests to a project are counted separately, because it is active and has metrics within the limit. */

@@ -5,7 +5,15 @@ import {
   type RequestMethod,
   type UpstreamFailureCode,
 } from '@standin/contract';
-import { changeHeaders, EgressError, joinUpstreamUrl, type Egress, type UpstreamResponse } from '@standin/egress';
+import {
+  changeHeaders,
+  EgressError,
+  joinUpstreamUrl,
+  type Authority,
+  type Egress,
+  type UpstreamResponse,
+  type UpstreamTls,
+} from '@standin/egress';
 import { expandUrl } from '@standin/responses';
 import { buildMockRow, buildRow, type RecordedResponse } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
@@ -37,6 +45,8 @@ export interface ForwardOptions {
   /** The request's span, or undefined if tracing is off. */
   readonly span?: { upstream(url: string): UpstreamSpan } | undefined;
   readonly captureBytesMax: number;
+  /** Returns the authority with this uid that the configuration has now. */
+  readonly authority: (uid: string) => Authority | undefined;
   readonly withoutCaller: WaitWithoutCaller;
 }
 
@@ -77,7 +87,7 @@ export const forward = async (
   const upstreamUrl = expandUpstreamUrl(accepted, endpoint);
   const span = options.span?.upstream(upstreamUrl);
   const relay = new Relay(accepted, { upstreamUrl, endpoint, span }, options);
-  const { host, requestHeaders, timeoutMs, viaService } = endpoint.forward;
+  const { host, requestHeaders, timeoutMs, viaService, tls } = endpoint.forward;
   const own = upstreamHeaders(head, exchange.connection.peerAddress, {
     secretHeaders: endpoint.credential?.secretHeaders,
     prefix: publicBase(endpoint.paths, head),
@@ -91,9 +101,10 @@ export const forward = async (
     if (exchange.response.headersSent) exchange.destroy();
   }, exchange.leftMs).unref();
   try {
-    const response = await options.egress
-      .request({
+    const call = async (): Promise<UpstreamResponse> =>
+      options.egress.request({
         url: upstreamUrl,
+        tls: tls && upstreamTls(tls, options.authority),
         // The request is matched, so its method is one of the known methods.
         method: head.method as RequestMethod,
         headers: span?.headers(headers) ?? headers,
@@ -102,15 +113,30 @@ export const forward = async (
         timeoutMs,
         viaService,
         namespace: accepted.route.account.namespace,
+        account: accepted.route.account.uid,
         signal: ending.signal,
-      })
-      .catch(toFailure);
+      });
+    const response = await call().catch(toFailure);
     if (!('code' in response)) withoutCaller.responded(response.headers);
     return await ('code' in response ? relay.fail(response) : relay.pass(response));
   } finally {
     clearTimeout(timer);
     withoutCaller.stop();
   }
+};
+
+/** Throws if the authority is missing. Without it, the upstream would be verified in another way. */
+const upstreamTls = (
+  { authorityUid, serverName }: NonNullable<ForwardEndpoint['forward']['tls']>,
+  find: ForwardOptions['authority'],
+): UpstreamTls => {
+  const authority = authorityUid === undefined ? undefined : find(authorityUid);
+  if (authorityUid !== undefined && authority === undefined)
+    throw new EgressError(
+      'upstream_unreachable',
+      'Not connected: there are no usable certificates in forward.tls.caRef: see the condition ResolvedRefs of the Endpoint.',
+    );
+  return { authority, serverName };
 };
 
 interface Call {

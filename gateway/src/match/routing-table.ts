@@ -3,9 +3,11 @@ import {
   FairSelection,
   LIMITS,
   type AccountConfig,
+  type AuthorityConfig,
   type ConfigKey,
   type ProjectConfig,
 } from '@standin/contract';
+import type { Authority } from '@standin/egress';
 import { PathTable, type Place } from '@standin/responses';
 import type { Endpoint } from '../request/route.ts';
 
@@ -13,6 +15,7 @@ import type { Endpoint } from '../request/route.ts';
 export type TableEntry =
   | { readonly kind: 'Account'; readonly config: AccountConfig }
   | { readonly kind: 'Project'; readonly config: ProjectConfig }
+  | { readonly kind: 'Authority'; readonly config: AuthorityConfig; readonly authority: Authority }
   | {
       readonly kind: 'Endpoint';
       readonly endpoint: Endpoint;
@@ -86,6 +89,8 @@ export class RoutingTable {
         if (entry.config.metrics !== undefined)
           this.#withMetrics.add(entry.config.namespace, metricsName(entry.config));
         break;
+      case 'Authority':
+        break;
       case 'Endpoint':
         this.#putEndpoint(entry.endpoint);
     }
@@ -107,6 +112,8 @@ export class RoutingTable {
         // Another project may already have taken over the URI in the same transaction.
         if (this.#projects.get(entry.config.uri) === entry.config) this.#projects.delete(entry.config.uri);
         this.#withMetrics.delete(entry.config.namespace, metricsName(entry.config));
+        break;
+      case 'Authority':
         break;
       case 'Endpoint':
         this.#removeEndpoint(entry.endpoint);

@@ -1,7 +1,7 @@
 import { LIMITS, SourceError, type ResourceObject } from '@standin/contract';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { MemorySource } from '../memory-source.testing.ts';
+import { MemorySource, NO_CONFIG_MAPS } from '../memory-source.testing.ts';
 import { make } from '../translate/translator.testing.ts';
 import { identifiedSource } from './identified-source.ts';
 import { signedEntry } from './resolve-identity.ts';
@@ -34,6 +34,7 @@ const start = async () => {
         seen.delete(`${object.kind} ${object.metadata.name}`);
       },
       problems: () => undefined,
+      configMaps: NO_CONFIG_MAPS,
     },
     stopping.signal,
   );

@@ -107,6 +107,7 @@ class IdentifiedObjects implements Objects {
       put: (object) => this.#put(object),
       remove: (object) => this.#remove(object),
       problems: (problems) => listener.problems(problems),
+      configMaps: listener.configMaps,
     };
     await this.#objects.start(own, signal);
     // Only what was listed, because a tenant can create objects without end.

@@ -40,6 +40,7 @@ const credentialIds = (object: ConfigObject): readonly string[] => {
     case 'Endpoint':
       return object.credential?.secretIds ?? [];
     case 'Project':
+    case 'Authority':
       return [];
   }
 };

@@ -1,9 +1,18 @@
-import type { ResourceObject } from '@standin/contract';
+import { configKey, type AuthorityConfig, type ResourceObject } from '@standin/contract';
+import { Authority } from '@standin/egress';
 import { describe, expect, test } from 'vitest';
 import { ObjectCache } from '../object-cache.ts';
 import { endpoint } from '../translate/translator.testing.ts';
 import { Destinations } from './destination.ts';
 import type { ReplayPlan } from './replay-plan.ts';
+
+const AUTHORITY: AuthorityConfig = {
+  kind: 'Authority',
+  uid: 'default/ca/ca.crt',
+  namespace: 'default',
+  name: 'ca',
+  certificates: 'PEM',
+};
 
 const planTo = (target?: string): ReplayPlan =>
   ({
@@ -18,7 +27,12 @@ const destinationsWith = (object: ResourceObject, plan: ReplayPlan, parent = 'p'
     {
       secrets: { read: () => Promise.resolve(undefined) },
       cache,
-      translator: { verdict: () => undefined, serviceFault: () => undefined, parentUid: () => parent },
+      translator: {
+        verdict: () => undefined,
+        serviceFault: () => undefined,
+        parentUid: () => parent,
+        published: (key) => (key === configKey(AUTHORITY) ? AUTHORITY : undefined),
+      },
       gatewayUrl: 'http://gateway',
       clusterDomain: 'cluster.local',
     },
@@ -32,6 +46,23 @@ const findDestination = async (spec: Readonly<Record<string, unknown>>, path: st
   const found = await destinations.of({ endpoint: 'orders', endpointUid: object.metadata.uid, path });
   return typeof found === 'string' ? found : found.url;
 };
+
+test('the upstream of an Endpoint with a private authority is verified by it, and not called without it', async () => {
+  const findTls = async (name: string) => {
+    const tls = { caRef: { name }, serverName: 'internal' };
+    const object = endpoint('orders', { action: 'Forward', forward: { url: 'https://a/', tls } });
+    const destinations = destinationsWith(object, planTo());
+    const entry = { endpoint: 'orders', endpointUid: object.metadata.uid, path: '/v1' };
+    const [found, next] = [await destinations.of(entry), await destinations.of(entry)];
+    if (typeof found === 'string' || typeof next === 'string') return found;
+    expect(next.tls?.authority).toBe(found.tls?.authority);
+    return found.tls;
+  };
+  expect(await findTls('ca')).toEqual({ authority: new Authority('PEM'), serverName: 'internal' });
+  expect(await findTls('other')).toBe(
+    'Endpoint orders has no usable certificates in spec.forward.tls.caRef: see its conditions.',
+  );
+});
 
 describe('the upstream of an Endpoint whose slug has parameters', () => {
   const spec = { slug: '/v1/orders/{id}', forward: { url: 'https://api.example.com/orders/${path.id}' } };

@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
-import { API_KEY_DATA_KEY, keyFingerprint, LIMITS, type ResourceObject, type Secrets } from '@standin/contract';
-import type { ReplayDestination } from '@standin/egress';
+import {
+  API_KEY_DATA_KEY,
+  configKey,
+  keyFingerprint,
+  LIMITS,
+  type AuthorityConfig,
+  type ResourceObject,
+  type Secrets,
+} from '@standin/contract';
+import { Authority, type ReplayDestination, type UpstreamTls } from '@standin/egress';
 import type { LogEntry } from '@standin/exchange';
 import { expandUrlFor } from '@standin/responses';
 import type { CachedObjects } from '../object-cache.ts';
@@ -13,6 +21,7 @@ export interface Destination extends ReplayDestination {
   readonly timeoutMs: number;
   /** Whether the upstream comes from a `serviceRef` without a fault, so that the address policy allows cluster addresses. */
   readonly viaService: boolean;
+  readonly tls?: UpstreamTls | undefined;
   /** The text that is stored in place of the key. */
   readonly keyShown: string;
 }
@@ -20,7 +29,7 @@ export interface Destination extends ReplayDestination {
 export interface DestinationParts {
   readonly secrets: Pick<Secrets, 'read'>;
   readonly cache: CachedObjects;
-  readonly translator: Pick<Translator, 'verdict' | 'serviceFault' | 'parentUid'>;
+  readonly translator: Pick<Translator, 'verdict' | 'serviceFault' | 'parentUid' | 'published'>;
   /** Base URL at which replays reach the gateways. */
   readonly gatewayUrl: string;
   readonly clusterDomain: string;
@@ -36,6 +45,7 @@ const KEY_KEPT_MS = 2_000;
 export class Destinations {
   readonly #parts: DestinationParts;
   readonly #plan: ReplayPlan;
+  readonly #authorities = new WeakMap<AuthorityConfig, Authority>();
   #key: { readonly value: Promise<string | undefined>; readonly readAt: number } | undefined;
 
   constructor(parts: DestinationParts, plan: ReplayPlan) {
@@ -78,12 +88,27 @@ export class Destinations {
     const { serviceRef } = forward;
     const isTrusted = serviceRef !== undefined && translator.serviceFault(namespace, serviceRef) === undefined;
     const place = { namespace, clusterDomain, isTrusted };
-    const { url: template, timeoutMs, viaService, requestHeaders } = forwardConfig(forward, place);
+    const { url: template, timeoutMs, viaService, tls, requestHeaders } = forwardConfig(forward, place);
     const sentPath = pathInProject(this.#plan.spec.edit?.target) ?? path;
     const url = serviceRef === undefined ? expandUrlFor(spec.slug, template, sentPath) : template;
     if (url === undefined)
       return `The path of the request does not match the slug ${spec.slug} of Endpoint ${endpoint}, so the URL of its upstream is unknown.`;
-    return { target: 'Upstream', url, timeoutMs, viaService, requestHeaders, ...WITHOUT_KEY };
+    const authority = tls?.authorityUid === undefined ? undefined : this.#authority(tls.authorityUid);
+    if (tls?.authorityUid !== undefined && authority === undefined)
+      return `Endpoint ${endpoint} has no usable certificates in spec.forward.tls.caRef: see its conditions.`;
+    const verified = tls && { authority, serverName: tls.serverName };
+    return { target: 'Upstream', url, timeoutMs, viaService, tls: verified, requestHeaders, ...WITHOUT_KEY };
+  }
+
+  /** Returns the authority with this uid. The same for all requests of a Replay, as long as its certificates are the same. */
+  #authority(uid: string): Authority | undefined {
+    const config = this.#parts.translator.published(configKey({ kind: 'Authority', uid }));
+    if (config?.kind !== 'Authority') return undefined;
+    const known = this.#authorities.get(config);
+    if (known !== undefined) return known;
+    const authority = new Authority(config.certificates);
+    this.#authorities.set(config, authority);
+    return authority;
   }
 
   /** Returns the Endpoint with this uid. If the Endpoint was created again, returns the new Endpoint with the same name. */

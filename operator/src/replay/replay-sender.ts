@@ -76,10 +76,16 @@ export class ReplaySender {
       return this.#result(entry, noResponse(`The request cannot be sent: ${errorMessage(error)}.`));
     }
     const { egress } = this.#parts;
-    const { captureBytesMax, replay } = this.#options;
+    const { captureBytesMax, plan, replay } = this.#options;
     const { namespace } = replay.metadata;
     const way = to.target === 'Endpoint' ? egress.gateway : egress.upstream;
-    const answer = await sendReplay(request, to, { egress: way, namespace, captureBytesMax, signal });
+    const answer = await sendReplay(request, to, {
+      egress: way,
+      namespace,
+      account: plan.accountUid,
+      captureBytesMax,
+      signal,
+    });
     return this.#result(entry, answer, { request, to });
   }
 

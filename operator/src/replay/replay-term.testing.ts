@@ -85,7 +85,12 @@ export const setUp = ({ withStore = true } = {}) => {
       registry,
       metrics: replayMetrics(registry),
       logger: pino({ level: 'silent' }),
-      translator: { verdict: () => undefined, serviceFault: () => undefined, parentUid: () => undefined },
+      translator: {
+        verdict: () => undefined,
+        serviceFault: () => undefined,
+        parentUid: () => undefined,
+        published: () => undefined,
+      },
       prepareStore: () => Promise.resolve(),
       remainingMs: () => term.remainingMs,
       egress: { gateway: egress, upstream: egress },

@@ -41,7 +41,7 @@ const send = async (target: 'Endpoint' | 'URL', replies: readonly Reply[]): Prom
   const { status } = await sendReplay(
     { url, method: 'GET', body: Buffer.alloc(0), sent: [], stripped: [], added: [] },
     { target, url, apiKey: '', timeoutMs: 5_000, viaService: false, keyShown: '' },
-    { egress, namespace: 'shop', captureBytesMax: 1_000, signal: AbortSignal.timeout(20_000) },
+    { egress, namespace: 'shop', account: 'a', captureBytesMax: 1_000, signal: AbortSignal.timeout(20_000) },
   );
   return { status, requests, namespaces };
 };

@@ -22,6 +22,8 @@ export interface SendOptions {
   readonly egress: Egress;
   /** The namespace of the Replay. */
   readonly namespace: string;
+  /** The uid of the Account of the Replay's Project. */
+  readonly account: string;
   /** Maximum number of bytes of a response body that are kept. */
   readonly captureBytesMax: number;
   readonly signal: AbortSignal;
@@ -40,7 +42,7 @@ interface Attempt extends ReplayedResponse {
 
 /** Sends a request once and reads its response. Rejects only when `signal` aborts. */
 const sendOnce = async (request: ReplayRequest, to: Destination, options: SendOptions): Promise<Attempt> => {
-  const { egress, namespace, captureBytesMax, signal } = options;
+  const { egress, namespace, account, captureBytesMax, signal } = options;
   const sentAtUs = Date.now() * 1_000;
   const startedAt = performance.now();
   const elapsedUs = (): number => Math.round((performance.now() - startedAt) * 1_000);
@@ -65,7 +67,9 @@ const sendOnce = async (request: ReplayRequest, to: Destination, options: SendOp
       body: request.body.length === 0 ? undefined : request.body,
       timeoutMs: to.timeoutMs,
       viaService: to.viaService,
+      tls: to.tls,
       namespace,
+      account,
       signal: AbortSignal.any([signal, cut.signal]),
     });
     got = { ...nothing, status: answer.status, headers: answer.headers, firstByteUs: elapsedUs() };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { GROUP_VERSION, type ResourceObject, type ResourceSource, type SourceProblem } from '@standin/contract';
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NO_CONFIG_MAPS } from '../memory-source.testing.ts';
 import { directorySource } from './directory-source.ts';
 import type { LocatingSource } from './locating-source.ts';
 
@@ -70,6 +71,7 @@ describe('a directory of manifests', () => {
         },
         remove: (object) => objects.delete(object.metadata.name),
         problems: (reported) => (problems = reported),
+        configMaps: NO_CONFIG_MAPS,
       },
       stop.signal,
     );

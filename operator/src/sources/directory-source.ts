@@ -62,6 +62,7 @@ class DirectoryObjects implements LocatingObjects {
         problems[which] = found;
         listener.problems([...problems.manifests, ...problems.operations]);
       },
+      configMaps: listener.configMaps,
     });
     await this.#manifests.start(part('manifests'), signal);
     await this.#openOperations();

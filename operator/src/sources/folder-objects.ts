@@ -67,7 +67,7 @@ export class FolderObjects implements LocatingObjects {
   readonly #writer: ManifestWriter;
   readonly #records: ObjectRecords;
   readonly #active = new Map<string, Active>();
-  #desired: DesiredTree = { objects: new Map(), secrets: new Map(), problems: [] };
+  #desired: DesiredTree = { objects: new Map(), secrets: new Map(), configMaps: new Map(), problems: [] };
   #listener: SourceListener | undefined;
   #problems = '[]';
   #opened: Promise<void> | undefined;
@@ -93,6 +93,7 @@ export class FolderObjects implements LocatingObjects {
     await this.#open();
     this.#listener = listener;
     for (const { resource } of this.#active.values()) listener.put(resource);
+    for (const { configMap } of this.#desired.configMaps.values()) listener.configMaps.put(configMap);
     if (this.#problems !== '[]') listener.problems(JSON.parse(this.#problems) as SourceProblem[]);
     const watch = new FolderWatch({
       folder: this.#folder,
@@ -240,7 +241,12 @@ export class FolderObjects implements LocatingObjects {
 
   /** Reports the differences from the previous state to the listener. */
   #publish(desired: DesiredTree): void {
+    const { configMaps } = this.#desired;
     this.#desired = desired;
+    for (const [key, { configMap }] of configMaps)
+      if (!desired.configMaps.has(key)) this.#listener?.configMaps.remove(configMap);
+    for (const [key, { configMap }] of desired.configMaps)
+      if (configMaps.get(key)?.configMap !== configMap) this.#listener?.configMaps.put(configMap);
     const gone = [...this.#records.keys()].filter((key) => !desired.objects.has(key));
     for (const key of gone) {
       this.#records.forget(key);

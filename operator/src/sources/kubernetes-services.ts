@@ -2,7 +2,7 @@ import type { ServiceListener, ServiceObject, ServiceSource } from '@standin/con
 import { Reflector, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { logRefusals } from '../log-refusals.ts';
+import { logRefusals, missingRight } from '../log-refusals.ts';
 
 interface KubernetesServicesOptions {
   readonly client: KubeClient;
@@ -71,7 +71,7 @@ const watch = async (
     transform: keep,
     onRefused: (error) => {
       logRefusal(error);
-      listener.servicesIn(namespace, missingRight(namespace));
+      listener.servicesIn(namespace, missingRight('Services', namespace));
       refused.resolve(undefined);
     },
     onWatching: () => listener.servicesIn(namespace, undefined),
@@ -81,9 +81,4 @@ const watch = async (
   reflector.run(signal).catch((error: unknown) => logger.error({ err: error }, 'reflector ended'));
   const synced = reflector.synced.then(() => listener.servicesIn(namespace, undefined));
   await Promise.race([synced, refused.promise]);
-};
-
-const missingRight = (namespace: string | undefined): string => {
-  const where = namespace === undefined ? 'in all namespaces' : `in namespace ${namespace}`;
-  return `The operator is not allowed to read Services: its ServiceAccount needs the verbs "list" and "watch" on services ${where}.`;
 };

@@ -4,6 +4,8 @@ import {
   LIMITS,
   OPERATOR_FIELD_MANAGER,
   RESOURCES,
+  UPSTREAM_CA_LABEL,
+  type ConfigMapObject,
   type DesiredObject,
   type ObjectRef,
   type Objects,
@@ -22,18 +24,22 @@ import {
   objectPath,
   objectVersion,
   objectReplacement,
+  resourcePath,
   toResourceObject,
   toSourceError,
   type CustomResource,
   type KubeClient,
+  type KubeObject,
+  type ReflectorHandler,
   type SelectedNamespaces,
 } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { logRefusals } from '../log-refusals.ts';
+import { logRefusals, missingRight } from '../log-refusals.ts';
 import { KubernetesEvents } from './kubernetes-events.ts';
 import { KubernetesSecrets } from './kubernetes-secrets.ts';
-import { NamespaceLimit, withoutContent, type KubeResource } from './namespace-limit.ts';
+import { caConfigMap } from './ca-config-map.ts';
+import { NamespaceLimit, withoutContent, type KubeResource, type LimitedObject } from './namespace-limit.ts';
 
 interface KubernetesSourceOptions {
   readonly client: KubeClient;
@@ -55,6 +61,29 @@ const APPLY_ATTEMPTS_MAX = 5;
 
 const undefinedIfNotFound = (error: unknown): undefined => {
   if (!isNotFound(error)) throw error;
+};
+
+const CA_CONFIG_MAPS = { labelSelector: `${UPSTREAM_CA_LABEL}=true` };
+
+const configMapsPath = (namespace: string | undefined): string =>
+  resourcePath({ group: '', version: 'v1', plural: 'configmaps', namespace });
+
+/** The parts of a ConfigMap that are used. */
+interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>> | null;
+  readonly binaryData?: Readonly<Record<string, string>> | null;
+}
+
+/** Returns a ConfigMap with only its certificates, as the `spec`. */
+const limitedConfigMap = (object: KubeObject): LimitedObject => {
+  const { metadata, data, binaryData } = object as ConfigMap;
+  const { name, namespace = '', uid = '', resourceVersion = '', creationTimestamp = '' } = metadata;
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp, generation: 0 },
+    spec: caConfigMap({ namespace, name, data: data ?? {}, binaryData: binaryData ?? {} }).data,
+  };
 };
 
 /** The custom resources in a Kubernetes cluster. */
@@ -99,11 +128,44 @@ class KubernetesObjects implements Objects {
         });
       }),
     );
+    const configMaps = scopes.map((namespace) => this.#configMaps(namespace, listener, namespaceLimit));
     await selected?.synced;
-    for (const reflector of reflectors) {
+    for (const reflector of [...reflectors, ...configMaps.map((watched) => watched.reflector)]) {
       reflector.run(signal).catch((error: unknown) => logger.error({ err: error }, 'reflector ended'));
     }
-    await Promise.all(reflectors.map((reflector) => reflector.synced));
+    await Promise.all([...reflectors.map((reflector) => reflector.synced), ...configMaps.map(({ known }) => known)]);
+  }
+
+  /** Watches the ConfigMaps with certificates. `known` resolves when they are listed, or when the listener knows why they are not. */
+  #configMaps(namespace: string | undefined, { configMaps }: SourceListener, namespaceLimit: NamespaceLimit) {
+    const { selected, logger, registry } = this.#options;
+    const handler: ReflectorHandler<LimitedObject> = {
+      put: ({ metadata: { namespace: where, name }, spec }) =>
+        configMaps.put({ namespace: where, name, data: spec as ConfigMapObject['data'] }),
+      remove: ({ metadata: { namespace: where, name } }) => configMaps.remove({ namespace: where, name }),
+    };
+    const refused = Promise.withResolvers<undefined>();
+    const logRefusal = logRefusals(logger, 'configmaps', namespace);
+    const reflector = new Reflector<LimitedObject>({
+      client: this.#client,
+      path: configMapsPath(namespace),
+      resource: 'configmaps',
+      namespace,
+      query: CA_CONFIG_MAPS,
+      handler: namespaceLimit.limit(selected?.filter(handler) ?? handler),
+      transform: limitedConfigMap,
+      kept: withoutContent,
+      onRefused: (error) => {
+        logRefusal(error);
+        configMaps.readable(namespace, missingRight('ConfigMaps', namespace));
+        refused.resolve(undefined);
+      },
+      onWatching: () => configMaps.readable(namespace, undefined),
+      logger,
+      registry,
+    });
+    const synced = reflector.synced.then(() => configMaps.readable(namespace, undefined));
+    return { reflector, known: Promise.race([synced, refused.promise]) };
   }
 
   async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
@@ -149,8 +211,13 @@ class KubernetesObjects implements Objects {
   }
 
   /** Reads an object with the permission to list. */
-  async #list({ kind, metadata: { namespace, name } }: ResourceObject): Promise<ResourceObject | undefined> {
+  async #list({ kind, metadata: { namespace, name } }: LimitedObject): Promise<LimitedObject | undefined> {
     const query = { fieldSelector: `metadata.name=${name}` };
+    if (kind === 'ConfigMap') {
+      const path = configMapsPath(namespace);
+      const { items } = await listAll<LimitedObject>(this.#client, path, { query: { ...query, ...CA_CONFIG_MAPS } });
+      return items[0] && limitedConfigMap(items[0]);
+    }
     const { items } = await listAll<CustomResource>(this.#client, collectionPath(kind, namespace), { query });
     return items[0] && toResourceObject(kind, items[0]);
   }

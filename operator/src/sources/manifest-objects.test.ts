@@ -102,6 +102,36 @@ describe('readManifest', () => {
     expect(broken).toBe(false);
   });
 
+  it('reads ConfigMaps with the label for certificates, and no others', () => {
+    const text =
+      'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ca, namespace: shop, labels: {standin.dev/upstream-ca: "true"}}\n';
+    const { configMaps, problems } = readManifest(`${text}data: {ca.crt: ""}\n`, 'f.yaml');
+    expect(problems).toEqual([]);
+    expect(configMaps).toMatchObject([
+      {
+        key: 'ConfigMap/shop/ca',
+        configMap: {
+          namespace: 'shop',
+          name: 'ca',
+          data: { 'ca.crt': { problem: expect.stringMatching(/empty/) as string } },
+        },
+      },
+    ]);
+    expect(readManifest(text.replace('"true"', '"false"'), 'f.yaml')).toMatchObject({
+      configMaps: [],
+      problems: [
+        {
+          message:
+            'kind "ConfigMap" (v1) is not a Standin kind; Standin reads only ConfigMaps with the label standin.dev/upstream-ca: "true"',
+        },
+      ],
+      broken: false,
+    });
+    expect(readManifest(`${text}data: {ca.crt: 1}\n`, 'f.yaml').problems).toMatchObject([
+      { where: 'f.yaml:4', message: 'data of a ConfigMap must be a map of strings to strings; put numbers in quotes' },
+    ]);
+  });
+
   it('reads Secrets, stringData before data', () => {
     const text =
       'apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: shop}\ndata: {a: eA==, b: eA==}\nstringData: {b: "y"}\n';

@@ -9,12 +9,15 @@ import {
   isRecord,
   listText,
   nearestName,
+  UPSTREAM_CA_LABEL,
+  type ConfigMapObject,
   type OperationKind,
   type Kind,
   type ObjectMeta,
   type SourceProblem,
 } from '@standin/contract';
 import { parseManifest, parseObject, pathSteps, type ManifestDocument } from '@standin/crds';
+import { caConfigMap, hasCaLabel } from './ca-config-map.ts';
 
 /** An object as written in its file, without the fields that the source itself keeps (uid, generation, …). */
 export interface ManifestObject {
@@ -34,15 +37,23 @@ export interface ManifestSecret {
   readonly data: ReadonlyMap<string, Buffer>;
 }
 
+/** A ConfigMap with certificates of authorities. */
+export interface ManifestConfigMap {
+  readonly key: string;
+  readonly where: string;
+  readonly configMap: ConfigMapObject;
+}
+
 export interface ManifestContent {
   readonly objects: readonly ManifestObject[];
   readonly secrets: readonly ManifestSecret[];
+  readonly configMaps: readonly ManifestConfigMap[];
   readonly problems: readonly SourceProblem[];
   /** Whether part of the file cannot be read, so that the objects in it are unknown. The first problem is then about this part. */
   readonly broken: boolean;
 }
 
-export const EMPTY_CONTENT: ManifestContent = { objects: [], secrets: [], problems: [], broken: false };
+export const EMPTY_CONTENT: ManifestContent = { objects: [], secrets: [], configMaps: [], problems: [], broken: false };
 
 export const manifestKey = (ref: { kind: string; namespace: string; name: string }): string =>
   `${ref.kind}/${ref.namespace}/${ref.name}`;
@@ -116,6 +127,20 @@ const readSecret = (value: Fields, where: string): ManifestSecret | Faults => {
   return { key: manifestKey({ kind: 'Secret', ...metadata }), where, labels: metadata.labels, data: entries };
 };
 
+const readConfigMap = (value: Fields, where: string): ManifestConfigMap | Faults => {
+  const metadata = readMetadata(value['metadata']);
+  const data = readTextMap(value['data'] ?? {});
+  const binaryData = readTextMap(value['binaryData'] ?? {});
+  const notTexts = 'of a ConfigMap must be a map of strings to strings; put numbers in quotes';
+  const faults: Fault[] = isFaulty(metadata) ? [...metadata] : [];
+  if (data === undefined) faults.push({ path: ['data'], message: `data ${notTexts}` });
+  if (binaryData === undefined) faults.push({ path: ['binaryData'], message: `binaryData ${notTexts}` });
+  if (isFaulty(metadata) || data === undefined || binaryData === undefined) return faults;
+  const { namespace, name } = metadata;
+  const key = manifestKey({ kind: 'ConfigMap', namespace, name });
+  return { key, where, configMap: caConfigMap({ namespace, name, data, binaryData }) };
+};
+
 /** The known top-level fields. A status in a manifest is ignored, because it was probably copied from `kubectl get -o yaml`. */
 const ROOT_FIELDS = new Set(['apiVersion', 'kind', 'metadata', 'spec', 'status']);
 
@@ -127,7 +152,9 @@ const readObject = (value: Fields, where: string, kinds: readonly Kind[]): Manif
     if (isOurs) return [{ path: ['apiVersion'], message: `apiVersion must be ${GROUP_VERSION}` }];
     const advice =
       known === undefined
-        ? `Standin reads ${listText([...kinds, 'Secret'])} objects`
+        ? kind === 'ConfigMap'
+          ? `Standin reads only ConfigMaps with the label ${UPSTREAM_CA_LABEL}: "true"`
+          : `Standin reads ${listText([...kinds, 'Secret'])} objects`
         : `a ${known} of Standin has the apiVersion ${GROUP_VERSION}`;
     const message = `${describe(apiVersion, kind)} is not a Standin kind; ${advice}`;
     return [{ path: ['kind'], message, isForeign: true }];
@@ -179,6 +206,11 @@ const describe = (apiVersion: unknown, kind: unknown): string => {
 
 const isSecret = (value: Fields): boolean => value['apiVersion'] === 'v1' && value['kind'] === 'Secret';
 
+const isCaConfigMap = ({ apiVersion, kind, metadata }: Fields): boolean => {
+  const labels = isRecord(metadata) && isRecord(metadata['labels']) ? metadata['labels'] : undefined;
+  return apiVersion === 'v1' && kind === 'ConfigMap' && hasCaLabel(labels);
+};
+
 /**
  * Parses a manifest file. Never throws. An invalid document is reported as a problem and does not affect the other documents. The
  * file is then broken, unless the document is of another kind: the object that the document is meant to be is not known.
@@ -187,6 +219,7 @@ export const readManifest = (text: string, file: string, kinds: readonly Kind[] 
   const manifest = parseManifest(text);
   const objects: ManifestObject[] = [];
   const secrets: ManifestSecret[] = [];
+  const configMaps: ManifestConfigMap[] = [];
   const breaking: SourceProblem[] = manifest.problems.map(({ line, message }) => ({
     where: `${file}:${line}`,
     message: `not YAML: ${message}`,
@@ -202,10 +235,15 @@ export const readManifest = (text: string, file: string, kinds: readonly Kind[] 
       note({ path: [], message: 'must be a mapping with apiVersion, kind, metadata and spec' }, document);
       continue;
     }
-    const read = isSecret(value) ? readSecret(value, where) : readObject(value, where, kinds);
+    const read = isSecret(value)
+      ? readSecret(value, where)
+      : isCaConfigMap(value)
+        ? readConfigMap(value, where)
+        : readObject(value, where, kinds);
     if (isFaulty(read)) for (const fault of read) note(fault, document);
     else if ('data' in read) secrets.push(read);
+    else if ('configMap' in read) configMaps.push(read);
     else objects.push(read);
   }
-  return { objects, secrets, problems: [...breaking, ...foreign], broken: breaking.length > 0 };
+  return { objects, secrets, configMaps, problems: [...breaking, ...foreign], broken: breaking.length > 0 };
 };

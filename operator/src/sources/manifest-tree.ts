@@ -1,5 +1,11 @@
 import type { SourceProblem } from '@standin/contract';
-import { EMPTY_CONTENT, type ManifestContent, type ManifestObject, type ManifestSecret } from './manifest-objects.ts';
+import {
+  EMPTY_CONTENT,
+  type ManifestConfigMap,
+  type ManifestContent,
+  type ManifestObject,
+  type ManifestSecret,
+} from './manifest-objects.ts';
 
 /** The current content of one file, and its last valid objects. */
 interface ManifestFile {
@@ -7,17 +13,21 @@ interface ManifestFile {
   /** Objects of the last valid version that the broken file no longer contains. */
   readonly kept: readonly ManifestObject[];
   readonly keptSecrets: readonly ManifestSecret[];
+  readonly keptConfigMaps: readonly ManifestConfigMap[];
 }
 
 export interface DesiredTree {
   /** Ordered by file and by position in the file. Those of the last valid version of a broken file follow. */
   readonly objects: ReadonlyMap<string, ManifestObject>;
   readonly secrets: ReadonlyMap<string, ManifestSecret>;
+  readonly configMaps: ReadonlyMap<string, ManifestConfigMap>;
   readonly problems: readonly SourceProblem[];
 }
 
+type ManifestItem = ManifestObject | ManifestSecret | ManifestConfigMap;
+
 /** Adds the items with new keys. Returns their number. */
-const keep = <T extends ManifestObject | ManifestSecret>(into: Map<string, T>, items: readonly T[]): number => {
+const keep = <T extends ManifestItem>(into: Map<string, T>, items: readonly T[]): number => {
   const missing = items.filter(({ key }) => !into.has(key));
   for (const item of missing) into.set(item.key, item);
   return missing.length;
@@ -40,7 +50,7 @@ export class ManifestTree {
     return { has: (file) => this.#files.has(file), [Symbol.iterator]: () => this.#files.keys() };
   }
 
-  containingFile(object: ManifestObject | ManifestSecret): string {
+  containingFile(object: ManifestItem): string {
     return object.where.slice(0, object.where.lastIndexOf(':'));
   }
 
@@ -52,10 +62,12 @@ export class ManifestTree {
     const before = content.broken ? this.#files.get(file) : undefined;
     const held = before === undefined ? [] : [...before.content.objects, ...before.kept];
     const heldSecrets = before === undefined ? [] : [...before.content.secrets, ...before.keptSecrets];
+    const heldConfigMaps = before === undefined ? [] : [...before.content.configMaps, ...before.keptConfigMaps];
     this.#files.set(file, {
       content,
       kept: missingFrom(held, content.objects),
       keptSecrets: missingFrom(heldSecrets, content.secrets),
+      keptConfigMaps: missingFrom(heldConfigMaps, content.configMaps),
     });
   }
 
@@ -73,8 +85,9 @@ export class ManifestTree {
   desired(): DesiredTree {
     const objects = new Map<string, ManifestObject>();
     const secrets = new Map<string, ManifestSecret>();
+    const configMaps = new Map<string, ManifestConfigMap>();
     const problems: SourceProblem[] = [];
-    const add = <T extends ManifestObject | ManifestSecret>(into: Map<string, T>, item: T): void => {
+    const add = <T extends ManifestItem>(into: Map<string, T>, item: T): void => {
       const first = into.get(item.key);
       if (first === undefined) into.set(item.key, item);
       else
@@ -87,15 +100,16 @@ export class ManifestTree {
     for (const { content } of files) {
       for (const object of content.objects) add(objects, object);
       for (const secret of content.secrets) add(secrets, secret);
+      for (const configMap of content.configMaps) add(configMaps, configMap);
     }
-    for (const { content, kept, keptSecrets } of files) {
-      const held = keep(objects, kept) + keep(secrets, keptSecrets);
+    for (const { content, kept, keptSecrets, keptConfigMaps } of files) {
+      const held = keep(objects, kept) + keep(secrets, keptSecrets) + keep(configMaps, keptConfigMaps);
       const note = held === 0 ? '' : `; ${held} object(s) keep their last valid version until this is fixed`;
       for (const [index, problem] of content.problems.entries()) {
         // The first problem of a broken file is the problem that broke the file.
         problems.push(index === 0 ? { ...problem, message: problem.message + note } : problem);
       }
     }
-    return { objects, secrets, problems };
+    return { objects, secrets, configMaps, problems };
   }
 }

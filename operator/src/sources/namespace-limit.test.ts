@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterEach, expect, test } from 'vitest';
-import type { Kind } from '@standin/contract';
-import { NamespaceLimit, type KubeResource } from './namespace-limit.ts';
+import { NamespaceLimit, type LimitedObject } from './namespace-limit.ts';
 
 const KIB = 1024;
 /** What each object costs beside its content. */
@@ -15,13 +14,13 @@ afterEach(() => {
 interface Wanted {
   readonly name: string;
   readonly kib: number;
-  readonly kind?: Kind;
+  readonly kind?: LimitedObject['kind'];
   readonly namespace?: string;
   /** The second in which the object was created. */
   readonly age?: number;
 }
 
-const object = ({ name, kib, kind = 'Endpoint', namespace = 'a', age = 0 }: Wanted): KubeResource => ({
+const object = ({ name, kib, kind = 'Endpoint', namespace = 'a', age = 0 }: Wanted): LimitedObject => ({
   apiVersion: 'standin.dev/v1alpha1',
   kind,
   metadata: {
@@ -41,8 +40,8 @@ const object = ({ name, kib, kind = 'Endpoint', namespace = 'a', age = 0 }: Want
 const cluster = (kib: number) => {
   const stop = new AbortController();
   stops.push(stop);
-  const objects = new Map<string, KubeResource>();
-  const passed = new Map<string, KubeResource>();
+  const objects = new Map<string, LimitedObject>();
+  const passed = new Map<string, LimitedObject>();
   const reads: string[] = [];
   const limit = new NamespaceLimit({
     bytesMax: kib * KIB,
@@ -120,6 +119,14 @@ test('withholds an operation that has been passed on when an older object grows'
   expect([...passed.keys()]).toEqual(['endpoint']);
 });
 
+test('counts the certificates in a ConfigMap ten times, and shows one beyond the limit', () => {
+  const { put, whole, passed } = cluster(100);
+  put({ name: 'ca', kib: 8, kind: 'ConfigMap', age: 1 });
+  put({ name: 'more', kib: 1, kind: 'ConfigMap', age: 2 });
+  expect(whole()).toEqual(['ca']);
+  expect(passed.get('more')).toMatchObject({ kind: 'ConfigMap', isBeyondLimit: true, spec: undefined });
+});
+
 test('namespaces do not affect each other', () => {
   const { put, whole } = cluster(100);
   put({ name: 'large', kib: 90, namespace: 'a' });
@@ -164,7 +171,7 @@ test('the oldest objects are passed on, whatever happened before', async () => {
     fc.asyncProperty(fc.array(change, { maxLength: 40 }), async (changes) => {
       const { put, remove, whole, passed } = cluster(100);
       const expected = new Map<string, number>();
-      const kindFor = new Map<string, Kind>();
+      const kindFor = new Map<string, LimitedObject['kind']>();
       for (const { name, kib, isOperation } of changes) {
         if (kib < 0) {
           remove(name);

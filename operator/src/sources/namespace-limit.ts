@@ -1,14 +1,17 @@
-import { isConfigKind, type ResourceObject } from '@standin/contract';
+import { isConfigKind, type Kind, type ResourceObject } from '@standin/contract';
 import type { KubeObject, ReflectorHandler } from '@standin/kube';
 import type { Logger } from 'pino';
 
 export type KubeResource = KubeObject & ResourceObject;
 
+/** An object that counts towards the limit. The `spec` of a ConfigMap is what is kept of its data. */
+export type LimitedObject = KubeObject & Omit<ResourceObject, 'kind'> & { readonly kind: Kind | 'ConfigMap' };
+
 export interface NamespaceLimitOptions {
   /** See `LIMITS.namespaceBytesMax`. */
   readonly bytesMax: number;
   /** Reads an object again. Resolves with undefined if it does not exist. */
-  readonly read: (object: KubeResource) => Promise<KubeResource | undefined>;
+  readonly read: (object: LimitedObject) => Promise<LimitedObject | undefined>;
   readonly logger: Logger;
   /** Ends all reads when it aborts. */
   readonly signal: AbortSignal;
@@ -26,17 +29,25 @@ const OBJECT_BYTES = 8 * 1024;
 /** Of a status, only what is beyond this size counts. Otherwise, the operator's own writes could exceed the limit. */
 const STATUS_BYTES = 16 * 1024;
 
+/** What a gateway needs for each byte of certificates that it connects with: up to 9 in TLS, as measured, and the certificates. */
+const BYTES_PER_CERTIFICATE_BYTE = 10;
+
 const jsonBytes = (value: unknown): number => (value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value)));
 
-const sizeIn = ({ metadata, spec, status }: KubeResource): number =>
-  OBJECT_BYTES + jsonBytes([metadata, spec]) + Math.max(0, jsonBytes(status) - STATUS_BYTES);
+const sizeIn = ({ kind, metadata, spec, status }: LimitedObject): number =>
+  OBJECT_BYTES +
+  jsonBytes([metadata, spec]) * (kind === 'ConfigMap' ? BYTES_PER_CERTIFICATE_BYTE : 1) +
+  Math.max(0, jsonBytes(status) - STATUS_BYTES);
+
+/** Returns whether an object beyond the limit is passed on, without its content, so that the reason can be shown. */
+const isShown = (kind: LimitedObject['kind']): boolean => kind === 'ConfigMap' || isConfigKind(kind);
 
 /**
  * Returns an object without its spec, labels and annotations, and without a large status, which only someone else can have written. The
  * operator writes the status of Accounts, Projects and Endpoints again.
  */
-export const withoutContent = ({ apiVersion, kind, metadata, status }: KubeResource): KubeResource => {
-  const isKept = isConfigKind(kind) && jsonBytes(status) <= STATUS_BYTES;
+export const withoutContent = <T extends LimitedObject>({ apiVersion, kind, metadata, status }: T): T => {
+  const isKept = isShown(kind) && jsonBytes(status) <= STATUS_BYTES;
   return {
     apiVersion,
     kind,
@@ -44,15 +55,15 @@ export const withoutContent = ({ apiVersion, kind, metadata, status }: KubeResou
     spec: undefined,
     ...(isKept && { status }),
     isBeyondLimit: true,
-  };
+  } as LimitedObject as T;
 };
 
 interface Member {
-  readonly handler: ReflectorHandler<KubeResource>;
+  readonly handler: ReflectorHandler<LimitedObject>;
   readonly createdAt: string;
   readonly uid: string;
   /** Without its content if the object is beyond the limit. */
-  object: KubeResource;
+  object: LimitedObject;
   bytes: number;
 }
 
@@ -81,8 +92,8 @@ const indexIn = (members: readonly Member[], { createdAt, uid }: Age): number =>
 
 /**
  * Passes on the objects of a namespace, the oldest first, up to a limit, because the operator and all gateways keep them in memory.
- * Of an Account, a Project or an Endpoint beyond the limit, only what its status needs is passed on. Other kinds, which are one-time
- * operations, wait until there is room.
+ * Of an Account, a Project, an Endpoint or a ConfigMap beyond the limit, only what statuses need is passed on. Other kinds, which are
+ * one-time operations, wait until there is room.
  */
 export class NamespaceLimit {
   readonly #options: NamespaceLimitOptions;
@@ -96,11 +107,12 @@ export class NamespaceLimit {
   }
 
   /** Returns a handler that passes on the objects of one kind. */
-  limit(handler: ReflectorHandler<KubeResource>): ReflectorHandler<KubeResource> {
-    return { put: (object) => this.#put(object, handler), remove: (object) => this.#remove(object) };
+  limit<T extends LimitedObject>(handler: ReflectorHandler<T>): ReflectorHandler<T> {
+    const own = handler as ReflectorHandler<KubeObject> as ReflectorHandler<LimitedObject>;
+    return { put: (object) => this.#put(object, own), remove: (object) => this.#remove(object) };
   }
 
-  #put(object: KubeResource, handler: ReflectorHandler<KubeResource>): void {
+  #put(object: LimitedObject, handler: ReflectorHandler<LimitedObject>): void {
     const { namespace: name, uid, creationTimestamp: createdAt } = object.metadata;
     const namespace = this.#namespaces.get(name) ?? { members: [], within: 0, bytes: 0, timer: undefined };
     this.#namespaces.set(name, namespace);
@@ -132,7 +144,7 @@ export class NamespaceLimit {
     this.#awaitRoom(name, namespace);
   }
 
-  #remove({ metadata }: KubeResource): void {
+  #remove({ metadata }: LimitedObject): void {
     const { namespace: name, uid, creationTimestamp: createdAt } = metadata;
     const namespace = this.#namespaces.get(name);
     const at = namespace === undefined ? 0 : indexIn(namespace.members, { createdAt, uid });
@@ -144,7 +156,7 @@ export class NamespaceLimit {
       namespace.within -= 1;
       namespace.bytes -= member.bytes;
     }
-    if (isWithin || isConfigKind(member.object.kind)) member.handler.remove(member.object);
+    if (isWithin || isShown(member.object.kind)) member.handler.remove(member.object);
     if (namespace.members.length === 0) this.#namespaces.delete(name);
     this.#awaitRoom(name, namespace);
   }
@@ -166,7 +178,7 @@ export class NamespaceLimit {
   #withhold(member: Member, wasPassed: boolean): void {
     const { object, handler } = member;
     member.object = withoutContent(object);
-    if (isConfigKind(object.kind)) handler.put(member.object);
+    if (isShown(object.kind)) handler.put(member.object);
     else if (wasPassed) handler.remove(object);
   }
 

@@ -136,7 +136,7 @@ export class StatusController implements Controller {
   /** Initializes the counts with the values in the statuses, so that a restart does not rewrite them. */
   start(): void {
     const { cache, translator } = this.#options;
-    for (const object of translator.objects()) this.#wait(object);
+    for (const object of translator.objects()) if (object.kind !== 'Authority') this.#wait(object);
     for (const kind of ['Project', 'Endpoint'] as const)
       for (const { metadata, status } of cache.ofKind(kind)) {
         const { uid } = metadata;
@@ -148,6 +148,7 @@ export class StatusController implements Controller {
   translated({ put, verdicts }: Pick<Changes, 'put' | 'verdicts'>): void {
     const sent = new Set<ConfigKey>();
     for (const object of put) {
+      if (object.kind === 'Authority') continue;
       sent.add(configKey(object));
       this.#wait(object);
       this.#queue.addAfter(object.uid, ACK_WAIT_MS);

@@ -1,4 +1,5 @@
 import {
+  authorityUid,
   configKey,
   LIMITS,
   objectKey,
@@ -21,6 +22,7 @@ import { absentHeader, mockProblems, expressionSizeProblems, verbatimExpression 
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
 
 type ActionConfig = EndpointConfig['action'];
+type UpstreamTlsSpec = NonNullable<NonNullable<EndpointSpec['forward']>['tls']>;
 type HeaderChangesSpec = NonNullable<NonNullable<EndpointSpec['forward']>['requestHeaders']>;
 
 const hasActiveMock = ({ action, forward }: Partial<EndpointSpec>): boolean =>
@@ -104,12 +106,14 @@ interface EndpointWorld {
   readonly holder: Entry | undefined;
   /** The problem with the Service that the Endpoint forwards to. */
   readonly serviceFault: Finding | undefined;
+  /** The problem with the certificates that the Endpoint refers to. */
+  readonly caFault: Finding | undefined;
   readonly secrets: SecretStates;
 }
 
 export const evaluateEndpoint = (
   entry: Entry,
-  { project, suggestion, holder, isArrangementAllowed, serviceFault, secrets }: EndpointWorld,
+  { project, suggestion, holder, isArrangementAllowed, serviceFault, caFault, secrets }: EndpointWorld,
   settings: TranslateSettings,
 ): Evaluation => {
   const { ref, uid, generation, parsed, fault } = entry;
@@ -155,7 +159,7 @@ export const evaluateEndpoint = (
     resolvedRefs:
       spec === undefined
         ? NOT_CHECKED
-        : refsFinding(spec.projectRef.name, { project, suggestion }, serviceFault ?? credential?.fault),
+        : refsFinding(spec.projectRef.name, { project, suggestion }, serviceFault ?? caFault ?? credential?.fault),
     configKey: config && accepted.ok ? configKey(config) : undefined,
     status: {
       url: spec !== undefined && typeof projectUrl === 'string' ? projectUrl + spec.slug : undefined,
@@ -239,10 +243,11 @@ export interface ServicePlace {
 /** Returns the upstream in a Forward block, whether or not the block is active. */
 export const forwardConfig = (forward: EndpointSpec['forward'], place: ServicePlace): ForwardActionConfig => {
   const timeoutMs = durationMs(forward?.timeout ?? '');
-  const { url = '', serviceRef, host, requestHeaders, responseHeaders, rewrite } = forward ?? {};
+  const { url = '', serviceRef, tls, host, requestHeaders, responseHeaders, rewrite } = forward ?? {};
   const common = {
     kind: 'Forward',
     timeoutMs,
+    ...(tls !== undefined && { tls: tlsConfig(place.namespace, tls) }),
     ...(host === 'Preserve' && { host }),
     ...(requestHeaders !== undefined && { requestHeaders: headerChanges(requestHeaders) }),
     ...(responseHeaders !== undefined && { responseHeaders: headerChanges(responseHeaders) }),
@@ -253,6 +258,11 @@ export const forwardConfig = (forward: EndpointSpec['forward'], place: ServicePl
   const serviceUrl = `${scheme}://${name}.${place.namespace}.svc.${place.clusterDomain}:${port}${path}`;
   return { ...common, url: serviceUrl, viaService: place.isTrusted };
 };
+
+const tlsConfig = (namespace: string, { caRef, serverName }: UpstreamTlsSpec): ForwardActionConfig['tls'] => ({
+  ...(caRef !== undefined && { authorityUid: authorityUid(namespace, caRef) }),
+  ...(serverName !== undefined && { serverName }),
+});
 
 const headerChanges = ({ set = [], remove = [] }: HeaderChangesSpec): HeaderChanges => ({
   set: set.map(({ name, value }) => [name, value]),

@@ -7,6 +7,7 @@ import {
   patternShape,
   type PathPattern,
 } from '@standin/responses';
+import type { CaRef } from './authorities.ts';
 import { signingSecretNames } from './credential.ts';
 import { endpointProblems, slugProblem } from './endpoint.ts';
 import { fails, invalid } from './findings.ts';
@@ -142,6 +143,10 @@ export const parentRef = ({ ref: { namespace }, parsed }: Entry): ConfigRef | un
 /** Returns the Service that an Endpoint forwards to, in its own namespace. Ignores a draft next to the active action. */
 export const entryServiceRef = ({ parsed }: Entry): ServiceRef | undefined =>
   parsed?.kind === 'Endpoint' && parsed.spec.action === 'Forward' ? parsed.spec.forward?.serviceRef : undefined;
+
+/** Returns the certificates of authorities that an Endpoint refers to. Ignores a draft next to the active action. */
+export const entryCaRef = ({ parsed }: Entry): CaRef | undefined =>
+  parsed?.kind === 'Endpoint' && parsed.spec.action === 'Forward' ? parsed.spec.forward?.tls?.caRef : undefined;
 
 /** Returns the names of the Secrets in an Endpoint's credential. */
 export const entrySecretNames = ({ parsed }: Entry): readonly string[] =>

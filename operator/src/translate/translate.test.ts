@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { configObjectSchema, LIMITS, type Kind, type ResourceObject, type ServiceObject } from '@standin/contract';
+import {
+  configObjectSchema,
+  LIMITS,
+  type ConfigMapObject,
+  type Kind,
+  type ResourceObject,
+  type ServiceObject,
+} from '@standin/contract';
 import { parseManifest } from '@standin/crds';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
@@ -30,6 +37,7 @@ interface Input {
 interface Extras {
   readonly keys?: Record<string, KeyState>;
   readonly services?: readonly ServiceObject[];
+  readonly configMaps?: readonly ConfigMapObject[];
   readonly secrets?: Record<string, SecretInput>;
 }
 type Found = Extract<SecretState, { kind: 'found' }>;
@@ -38,21 +46,28 @@ type SecretInput =
   | (Omit<Found, 'values'> & {
       readonly values: Record<string, { readonly id: string } | { readonly problem: string }>;
     });
-const isExtra = (value: object): value is Extras => 'keys' in value || 'services' in value || 'secrets' in value;
+const isExtra = (value: object): value is Extras =>
+  ['keys', 'services', 'configMaps', 'secrets'].some((name) => name in value);
 
 const secretState = (input: SecretInput): SecretState =>
   input.kind === 'found' ? { ...input, values: new Map(Object.entries(input.values)) } : input;
 
 /**
  * Parses a stream of manifests and fills in their metadata. A `keys` document (account → state), a `services` document (all
- * Services) or a `secrets` document (Secret in the namespace `default` → state) may follow at the end.
+ * Services), a `configMaps` document (all ConfigMaps with certificates) or a `secrets` document (Secret in the namespace `default` → state)
+ * may follow at the end.
  */
 const readWorld = (text: string): World => {
   const { documents, problems } = parseManifest(text);
   expect(problems).toEqual([]);
   const values = documents.map(({ value }) => value as Input | Extras);
   const inputs = values.flatMap((value) => (isExtra(value) ? [] : [value]));
-  const { keys = {}, services, secrets = {} }: Extras = Object.assign({}, ...values.filter(isExtra)) as Extras;
+  const {
+    keys = {},
+    services,
+    configMaps = [],
+    secrets = {},
+  }: Extras = Object.assign({}, ...values.filter(isExtra)) as Extras;
   const objects = inputs.map(({ apiVersion, kind, metadata, spec }, index) => ({
     apiVersion,
     kind,
@@ -73,6 +88,7 @@ const readWorld = (text: string): World => {
     objects,
     keys: new Map(accounts.map(({ metadata }) => [metadata.uid, keyState(metadata)])),
     ...(services !== undefined && { services }),
+    configMaps,
     secrets: Object.entries(secrets).map(([name, input]) => ({
       namespace: 'default',
       name,

@@ -9,6 +9,8 @@ import {
   objectRef,
   type ConfigKey,
   type ConfigKind,
+  type ConfigMapListener,
+  type ConfigMapObject,
   type ConfigObject,
   type ObjectRef,
   type ResourceObject,
@@ -17,10 +19,11 @@ import {
 } from '@standin/contract';
 import { evaluateAccount } from './account.ts';
 import { Arrangements } from './arrangements.ts';
+import { Authorities, configMapKey } from './authorities.ts';
 import { Claims, type Claim, type Holder, type Holders } from './claims.ts';
 import { permissionFault } from './credential.ts';
 import { evaluateEndpoint } from './endpoint.ts';
-import { entryClaim, parentRef, readEntry, entrySecretNames, entryServiceRef } from './entry.ts';
+import { entryCaRef, entryClaim, parentRef, readEntry, entrySecretNames, entryServiceRef } from './entry.ts';
 import { defective, firstFault } from './findings.ts';
 import { Groups } from './groups.ts';
 import { evaluateProject } from './project.ts';
@@ -51,10 +54,12 @@ const secretKey = (namespace: string, name: string): string => `Secret ${namespa
 const referredKeys = (entry: Entry): string[] => {
   const parent = parentRef(entry);
   const service = entryServiceRef(entry);
+  const ca = entryCaRef(entry);
   const { namespace } = entry.ref;
   return [
     ...(parent === undefined ? [] : [objectKey(parent)]),
     ...(service === undefined ? [] : [serviceKey({ namespace, name: service.name })]),
+    ...(ca === undefined ? [] : [configMapKey({ namespace, name: ca.name })]),
     ...entrySecretNames(entry).map((name) => secretKey(namespace, name)),
   ];
 };
@@ -81,6 +86,7 @@ export class Translator implements ServiceListener {
   /** The suggestions for objects that do not exist, by `objectKey`, during a flush, in which no object is added. */
   readonly #suggestions = new Map<string, string>();
   readonly #services = new Services();
+  readonly #authorities = new Authorities();
   /** Undefined if claims are not recorded, so that the oldest claimant has each claim. */
   #holders: Holders | undefined;
   readonly #claims = new Claims<Entry>((claim) => this.#recorded(claim));
@@ -253,6 +259,18 @@ export class Translator implements ServiceListener {
     return this.#services.fault(namespace, service);
   }
 
+  /** The ConfigMaps with certificates. All their valid values are in the configuration, because the label is for nothing else. */
+  readonly configMaps: ConfigMapListener = {
+    put: (configMap) => this.#setConfigMap(configMap, configMap),
+    remove: (configMap) => this.#setConfigMap(configMap, undefined),
+    readable: (namespace, problem) => {
+      if (!this.#authorities.setProblem(namespace, problem)) return;
+      const isConcerned = (entry: Entry): boolean =>
+        (namespace === undefined || entry.ref.namespace === namespace) && entryCaRef(entry) !== undefined;
+      this.#touch([...this.#entries.values()].filter(isConcerned));
+    },
+  };
+
   /** Recomputes everything that the calls since the last flush affect. Returns the differences. */
   flush(): Changes {
     this.#applyReservations();
@@ -312,6 +330,12 @@ export class Translator implements ServiceListener {
   parentUid(uid: string): string | undefined {
     const child = this.#byUid.get(uid);
     return child && this.#parent(child)?.uid;
+  }
+
+  #setConfigMap(named: Pick<ConfigMapObject, 'namespace' | 'name'>, configMap: ConfigMapObject | undefined): void {
+    const { configs, changesFindings } = this.#authorities.set(named, configMap);
+    for (const [uid, config] of configs) this.#next.set(configKey({ kind: 'Authority', uid }), config);
+    if (changesFindings) this.#touch(this.#children.get(configMapKey(named)));
   }
 
   #attach(entry: Entry): void {
@@ -506,6 +530,7 @@ export class Translator implements ServiceListener {
             holder,
             isArrangementAllowed: this.#arrangements.allows(entry),
             serviceFault: this.#entryServiceFault(entry),
+            caFault: this.#entryCaFault(entry),
             secrets: (namespace, name) => this.#secrets.get(secretKey(namespace, name)),
           },
           this.#settings,
@@ -570,6 +595,11 @@ export class Translator implements ServiceListener {
   #entryServiceFault(entry: Entry): Finding | undefined {
     const service = entryServiceRef(entry);
     return service && this.#services.fault(entry.ref.namespace, service);
+  }
+
+  #entryCaFault(entry: Entry): Finding | undefined {
+    const ca = entryCaRef(entry);
+    return ca && this.#authorities.fault(entry.ref.namespace, ca);
   }
 
   #key({ uid }: Entry): KeyState {

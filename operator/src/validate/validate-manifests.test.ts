@@ -23,6 +23,9 @@ const endpoint = (spec: string, name = 'orders'): string =>
   `${HEAD}kind: Endpoint\nmetadata:\n  name: ${name}\nspec:\n  projectRef: {name: shop}\n  displayName: Orders\n${spec}`;
 const MOCK = '  slug: /v1\n  method: GET\n  action: JSON\n  json: {body: "{}"}\n';
 
+const TO_PRIVATE =
+  '  slug: /v1\n  method: GET\n  action: Forward\n  forward:\n    url: https://a.example\n    tls: {caRef: {name: ca}}\n';
+
 const validate = (texts: readonly string[], options?: ValidateOptions): ManifestFinding[] =>
   validateManifests(
     [
@@ -38,6 +41,10 @@ const shown = ({ file, line, severity, object, path: field, message }: ManifestF
   `${file}:${line} ${severity} ${object} ${field}: ${message}`;
 
 describe('validation', () => {
+  it('assumes that a ConfigMap with certificates exists if it is not in the files', () => {
+    expect(validate([endpoint(TO_PRIVATE)])).toEqual([]);
+  });
+
   it.each([
     [
       'an unknown kind',
@@ -53,6 +60,16 @@ describe('validation', () => {
       'an unknown field',
       endpoint(`${MOCK}  slgu: /a\n`),
       '0.yaml:12 error Endpoint default/orders spec.slgu: unknown field "spec.slgu"',
+    ],
+    [
+      'a ConfigMap without the label for certificates',
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ca}\ndata: {}\n---\n${endpoint(TO_PRIVATE)}`,
+      '0.yaml:18 error Endpoint default/orders spec.forward.tls.caRef.name: There is no ConfigMap ca with the label standin.dev/upstream-ca: "true" in this namespace: create it, or add the label (kubectl label configmap ca -n default standin.dev/upstream-ca=true).',
+    ],
+    [
+      'a ConfigMap with a private key',
+      `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ca, labels: {standin.dev/upstream-ca: "true"}}\ndata: {ca.crt: "-----BEGIN PRIVATE KEY-----"}\n---\n${endpoint(TO_PRIVATE)}`,
+      '0.yaml:18 error Endpoint default/orders spec.forward.tls.caRef.key: The data key ca.crt of ConfigMap ca contains a private key: remove it, issue another one because many can read ConfigMaps, and set only certificates.',
     ],
     [
       'an expression in a mock without a template',

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto';
 import {
   API_GROUP,
   API_KEY_DATA_KEY,
+  isRecord,
   RESOURCES,
   type ConditionReason,
+  type ConfigMapObject,
   type ConfigObject,
   type Kind,
   type ResourceObject,
@@ -19,6 +21,7 @@ import {
 } from '@standin/crds';
 import { z } from 'zod';
 import { apiKeyProblem, apiKeySha256 } from '../keys/api-key.ts';
+import { caConfigMap, hasCaLabel } from '../sources/ca-config-map.ts';
 import { signingSecret } from '../sources/signing-secret.ts';
 import { translate, type KeyState, type TranslateSettings, type Verdict } from '../translate/index.ts';
 import { secretStates } from './signing-secrets-in-files.ts';
@@ -73,10 +76,16 @@ export const translateManifests = (
   const seen = new Map<string, LocatedObject>();
   const keys = new Map<string, KeyState>();
   const secrets = new Map<string, SigningSecret>();
-  for (const located of readFiles(files, findings)) collect(located, { seen, keys, secrets, findings });
+  const configMaps = new Map<string, ConfigMapObject | undefined>();
+  for (const located of readFiles(files, findings)) collect(located, { seen, keys, secrets, configMaps, findings });
 
   const objects = [...seen.values()].map(({ object }) => object);
-  const world = { objects, keys: accountKeys(objects, keys), secrets: secretStates(objects, secrets) };
+  const world = {
+    objects,
+    keys: accountKeys(objects, keys),
+    secrets: secretStates(objects, secrets),
+    configMaps: knownConfigMaps(objects, configMaps),
+  };
   const { verdicts, objects: configs } = translate(world, settings);
   for (const verdict of verdicts) {
     const located = seen.get(verdict.uid);
@@ -106,6 +115,8 @@ interface Collected {
   readonly keys: Map<string, KeyState>;
   /** The same Secrets, as Endpoints' credentials see them. */
   readonly secrets: Map<string, SigningSecret>;
+  /** ConfigMaps by namespace and name. Undefined without the label. */
+  readonly configMaps: Map<string, ConfigMapObject | undefined>;
   readonly findings: ManifestFinding[];
 }
 
@@ -129,7 +140,7 @@ const header = z.looseObject({
 });
 type Header = z.infer<typeof header>;
 
-const collect = (located: Located, { seen, keys, secrets, findings }: Collected): void => {
+const collect = (located: Located, { seen, keys, secrets, configMaps, findings }: Collected): void => {
   const { file, document } = located;
   const read = header.safeParse(document.value);
   const found = (path: string, message: string, severity: ManifestFinding['severity'] = 'error'): void => {
@@ -140,6 +151,10 @@ const collect = (located: Located, { seen, keys, secrets, findings }: Collected)
     const id = secretId(namespaceOrDefault(read.data), read.data.metadata.name);
     keys.set(id, keyIn(read.data));
     secrets.set(id, signingSecretIn(read.data));
+    return;
+  }
+  if (read.success && read.data.apiVersion === 'v1' && read.data.kind === 'ConfigMap') {
+    configMaps.set(secretId(namespaceOrDefault(read.data), read.data.metadata.name), configMapIn(read.data));
     return;
   }
   if (read.success && read.data.apiVersion !== '' && !read.data.apiVersion.startsWith(`${API_GROUP}/`)) {
@@ -211,6 +226,39 @@ const keyIn = (secret: Header): KeyState => {
 const signingSecretIn = (secret: Header): SigningSecret => {
   const labels = z.record(z.string(), z.string()).safeParse(secret.metadata['labels']).data;
   return signingSecret({ labels, data: valuesIn(secret) }, '');
+};
+
+const configMapData = z.looseObject({
+  data: z.record(z.string(), z.string()).optional().catch(undefined),
+  binaryData: z.record(z.string(), z.unknown()).optional().catch(undefined),
+});
+
+const configMapIn = (configMap: Header): ConfigMapObject | undefined => {
+  const { name, labels } = configMap.metadata;
+  const { data = {}, binaryData = {} } = configMapData.parse(configMap);
+  return isRecord(labels) && hasCaLabel(labels)
+    ? caConfigMap({ namespace: namespaceOrDefault(configMap), name, data, binaryData })
+    : undefined;
+};
+
+/**
+ * Returns the ConfigMaps with certificates. One that an Endpoint refers to and that is not in the files is assumed to exist, with the
+ * label and the data key.
+ */
+const knownConfigMaps = (
+  objects: readonly ResourceObject[],
+  inFiles: ReadonlyMap<string, ConfigMapObject | undefined>,
+): ConfigMapObject[] => {
+  const assumed = objects.flatMap((object) => {
+    const { namespace } = object.metadata;
+    const parsed = parseObject(object);
+    const { name, key } =
+      (parsed.ok && parsed.value.kind === 'Endpoint' && parsed.value.spec.forward?.tls?.caRef) || {};
+    return name === undefined || key === undefined || inFiles.has(secretId(namespace, name))
+      ? []
+      : [{ namespace, name, data: { [key]: { certificates: '' } } }];
+  });
+  return [...[...inFiles.values()].filter((configMap) => configMap !== undefined), ...assumed];
 };
 
 /** Returns the keys of Accounts. A key that is not in the files is assumed to exist and to be unique. */

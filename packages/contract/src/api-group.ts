@@ -121,6 +121,12 @@ export const HMAC_ENCODINGS = ['Hex', 'Base64'] as const;
 /** The label that a Secret must have with the value `true`, so that an Endpoint can use its data as a signing secret. */
 export const SIGNING_SECRET_LABEL = `${API_GROUP}/signing-secret`;
 
+/**
+ * The label that a ConfigMap must have with the value `true`, so that an Endpoint can trust the authorities in it. With a label, the
+ * operator does not read all ConfigMaps of a cluster.
+ */
+export const UPSTREAM_CA_LABEL = `${API_GROUP}/upstream-ca`;
+
 export const PLANS = ['Free', 'Pro'] as const;
 export type Plan = (typeof PLANS)[number];
 

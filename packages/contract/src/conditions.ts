@@ -57,6 +57,9 @@ export const CONDITION_REASONS = [
   'BackendNotFound',
   'ServiceNotAllowed',
   'ServicesNotReadable',
+  'ConfigMapNotFound',
+  'ConfigMapInvalid',
+  'ConfigMapsNotReadable',
   // Programmed
   'Programmed',
   'NotProgrammed',

@@ -66,6 +66,24 @@ const projectConfig = z.strictObject({
   cors: corsConfig.optional(),
 });
 
+/** The certificates in one value of a ConfigMap. Many endpoints can trust the same. */
+const authorityConfig = z.strictObject({
+  kind: z.literal('Authority'),
+  /** See `authorityUid`. */
+  uid: z.string(),
+  namespace: z.string(),
+  /** The name of the ConfigMap. */
+  name: z.string(),
+  /** In PEM. */
+  certificates: z.string(),
+});
+
+/** Returns the uid of an Authority: the place of its certificates, so that new ones do not change the endpoints that trust them. */
+export const authorityUid = (
+  namespace: string,
+  { name, key }: { readonly name: string; readonly key: string },
+): string => `${namespace}/${name}/${key}`;
+
 const delayMs = z.number().min(1).max(LIMITS.responseDelayMsMax);
 
 /** How long to hold a response back. The request's id determines the delay between the limits. */
@@ -102,6 +120,15 @@ const forwardAction = z.strictObject({
   timeoutMs: z.number().int().positive(),
   /** Whether `serviceRef` specifies the upstream. Its address is a cluster address, which the address policy allows. */
   viaService: z.boolean(),
+  /** How to verify the upstream. Absent if its certificate must be for the host of the URL, and from an authority that all trust. */
+  tls: z
+    .strictObject({
+      /** The uid of the only Authority that is trusted. If there is none with this uid, no certificate is. */
+      authorityUid: z.string().optional(),
+      /** The name that the upstream is asked for, and that its certificate must have, in place of the host of the URL. */
+      serverName: z.string().optional(),
+    })
+    .optional(),
   /** Set if the upstream gets the caller's Host header. */
   host: z.literal('Preserve').optional(),
   requestHeaders: headerChanges.optional(),
@@ -216,10 +243,16 @@ export const withhold = (object: unknown): EndpointConfig | undefined => {
   };
 };
 
-export const configObjectSchema = z.discriminatedUnion('kind', [accountConfig, projectConfig, endpointConfigSchema]);
+export const configObjectSchema = z.discriminatedUnion('kind', [
+  accountConfig,
+  projectConfig,
+  authorityConfig,
+  endpointConfigSchema,
+]);
 
 export type AccountConfig = Readonly<z.infer<typeof accountConfig>>;
 export type ProjectConfig = Readonly<z.infer<typeof projectConfig>>;
+export type AuthorityConfig = Readonly<z.infer<typeof authorityConfig>>;
 export type EndpointConfig = Readonly<z.infer<typeof endpointConfigSchema>>;
 export type ValueCondition = Readonly<z.infer<typeof valueCondition>>;
 export type JsonMockConfig = Readonly<z.infer<typeof jsonMock>>;
@@ -230,7 +263,7 @@ export type HeaderChanges = Readonly<z.infer<typeof headerChanges>>;
 export type ForwardActionConfig = Readonly<z.infer<typeof forwardAction>>;
 export type SignatureConfig = Readonly<z.infer<typeof signatureConfig>>;
 export type CredentialConfig = Readonly<z.infer<typeof credentialConfig>>;
-export type ConfigObject = AccountConfig | ProjectConfig | EndpointConfig;
+export type ConfigObject = AccountConfig | ProjectConfig | AuthorityConfig | EndpointConfig;
 
 /** Returns whether an endpoint needs a feature, by feature. */
 export type ConfigFeatures = Readonly<Record<string, (endpoint: EndpointConfig) => boolean>>;

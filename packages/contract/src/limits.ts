@@ -161,6 +161,8 @@ export const LIMITS = {
   headerNameLengthMax: 256,
   /** The maximum number of headers that a Forward block sets, and that it removes. */
   headerChangesMax: 16,
+  /** The certificates of authorities in one value of a ConfigMap. Enough for the public authorities and some private ones. */
+  upstreamCaBytesMax: 256 * 1024,
   corsOriginsMax: 32,
   corsOriginLengthMax: 512,
   corsHeadersMax: 64,

@@ -55,12 +55,32 @@ export interface SourceProblem {
   readonly message: string;
 }
 
+/** The certificates in a value of a ConfigMap, in PEM, or why the value cannot be used, as the rest of a sentence about it. */
+export type CertificatesValue = { readonly certificates: string } | { readonly problem: string };
+
+/** A ConfigMap with the label `UPSTREAM_CA_LABEL`. */
+export interface ConfigMapObject {
+  readonly namespace: string;
+  readonly name: string;
+  /** By data key. Undefined if the objects of the namespace are too large. See `LIMITS.namespaceBytesMax`. */
+  readonly data: Readonly<Record<string, CertificatesValue>> | undefined;
+}
+
+/** Receives ConfigMaps with the label `UPSTREAM_CA_LABEL`. */
+export interface ConfigMapListener {
+  put(configMap: ConfigMapObject): void;
+  remove(configMap: Pick<ConfigMapObject, 'namespace' | 'name'>): void;
+  /** Like `ServiceListener.servicesIn`. A directory of manifests can always be read. */
+  readable(namespace: string | undefined, problem: string | undefined): void;
+}
+
 export interface SourceListener {
   /** Called for each object of the first list and after every change. Must not throw. The same object may be passed twice. */
   put(object: ResourceObject): void;
   remove(object: ResourceObject): void;
   /** Receives all problems with the input each time any of them changes. The Kubernetes source has none. */
   problems(problems: readonly SourceProblem[]): void;
+  readonly configMaps: ConfigMapListener;
 }
 
 /** One version of one object. A write with it affects neither a later version nor another object with the same name. */

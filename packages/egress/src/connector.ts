@@ -2,6 +2,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
 import type { buildConnector } from 'undici';
 import { portNumber, refuseAddress, type AddressPolicy, type AddressRefusal } from './address-policy.ts';
+import type { UpstreamTls } from './authority.ts';
 import { connectError, EgressError } from './egress-error.ts';
 import type { FairLookups } from './fair-lookups.ts';
 import type { RefusedTargets } from './refused-targets.ts';
@@ -13,7 +14,9 @@ export interface ConnectorOptions {
   readonly viaService: boolean;
   /** Total milliseconds for the lookup, the connection and the TLS handshake. */
   readonly connectTimeoutMs: number;
+  /** For requests without an authority of their own. */
   readonly secureContext: SecureContext | undefined;
+  readonly tls: UpstreamTls | undefined;
   /** The namespace that connects, or an empty string. */
   readonly namespace: string;
   readonly lookups: FairLookups;
@@ -122,9 +125,11 @@ const dial = (
   };
   if (!isTls) return connectTcp(common);
   // An IP address is not a server name, and a server name has no trailing dot (RFC 6066).
-  const servername = isIP(target.hostname) === 0 ? target.hostname.replace(/\.$/, '') : '';
-  const secureContext = options.secureContext === undefined ? {} : { secureContext: options.secureContext };
-  return connectTls({ ...common, ...secureContext, servername, ALPNProtocols: ['http/1.1'] });
+  const name = isIP(target.hostname) === 0 ? target.hostname.replace(/\.$/, '') : '';
+  const { authority, serverName: servername = name } = options.tls ?? {};
+  const secureContext = authority?.secureContext ?? options.secureContext;
+  // Without a `session`, every handshake verifies the certificate.
+  return connectTls({ ...common, ...(secureContext && { secureContext }), servername, ALPNProtocols: ['http/1.1'] });
 };
 
 /** Returns the error if the connected peer is blocked. This last check takes place before any part of a request has been sent. */
@@ -187,7 +192,7 @@ export const createConnector =
           options.sockets.watch(socket, () => callback(null, socket));
         },
         (error: unknown) => {
-          const failure = connectError(error, where);
+          const failure = connectError(error, where, options.tls);
           options.onFailure?.(where, failure);
           callback(failure, null);
         },

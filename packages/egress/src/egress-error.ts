@@ -1,5 +1,7 @@
 import { LIMITS, type UpstreamFailureCode } from '@standin/contract';
 import { errors } from 'undici';
+import type { UpstreamTls } from './authority.ts';
+import { isOpenSslError, tlsFailure } from './tls-failure.ts';
 
 /**
  * The reason why an upstream sent no response or an incomplete one. `message` is a sentence for callers and tenants. It does not
@@ -30,19 +32,11 @@ export const tooManyLines = (): EgressError =>
 
 const errorCode = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
 
-/** What OpenSSL adds to its errors, in addition to a message with addresses in memory and lines of its source code. */
-const isOfOpenSsl = (error: Error): error is Error & { readonly reason: string } =>
-  'library' in error && 'reason' in error && typeof error.reason === 'string';
-
-/** Returns why a connection or a response failed, without what only the developers of Node and OpenSSL need. */
-const plainReason = (error: Error): string =>
-  isOfOpenSsl(error) ? error.reason : error.message.replace(/[;\n].*/s, '').replace(/\.$/, '');
-
-/** The codes with which Node refuses a certificate are the names of OpenSSL's X509_V_ERR_ constants, without that prefix. */
-const CERTIFICATE_CODE = /CERT|ISSUER|_CA$|CRL|SELF_SIGNED|LEAF_SIGNATURE/;
+/** Returns why a connection or a response failed, without what only the developers of Node need. */
+const plainReason = (error: Error): string => error.message.replace(/[;\n].*/s, '').replace(/\.$/, '');
 
 /** Returns the error for a failed connection. `where` is the requested origin. */
-export const connectError = (error: unknown, where: string): EgressError => {
+export const connectError = (error: unknown, where: string, tls?: UpstreamTls): EgressError => {
   if (error instanceof EgressError) return error;
   const cause = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   const reason = cause instanceof Error ? cause : new Error(String(cause));
@@ -55,14 +49,13 @@ export const connectError = (error: unknown, where: string): EgressError => {
   if (code === 'ECONNREFUSED') return say(`${where} refused the connection.`);
   if (code === 'ETIMEDOUT')
     return new EgressError('upstream_timeout', `${where} did not accept a connection in time.`, options);
-  // The message contains all names and addresses of the certificate.
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return new EgressError('upstream_unreachable', `The certificate of ${where} is for another host name.`, {
-      cause: error,
-      detail: reason.message,
-    });
-  if (CERTIFICATE_CODE.test(code) && !isOfOpenSsl(reason))
-    return say(`The certificate of ${where} is not trusted: ${plainReason(reason)}.`);
+  const untrusted = tlsFailure(reason, where, tls);
+  // The message about another host name contains all names and addresses of the certificate.
+  if (untrusted !== undefined)
+    return new EgressError('upstream_unreachable', untrusted, { cause: error, detail: tlsDetail(reason) });
+  // This is what Node reports if the connection ends before the end of the handshake.
+  if (code === 'ECONNRESET' && where.startsWith('https:') && !('address' in reason))
+    return say(`${where} closed the connection during the TLS handshake: check that this port uses TLS.`);
   return say(`Could not connect to ${where}: ${'address' in reason ? code : plainReason(reason)}.`);
 };
 
@@ -76,6 +69,24 @@ const BROKE_OFF = new Set([
 
 /** Returns whether the error is a lost connection rather than invalid bytes. */
 export const brokeOff = (error: Error): boolean => BROKE_OFF.has(errorCode(error)) && !/^bad /.test(error.message);
+
+/** The types of the HTTP/2 frames with which a server begins or ends a connection (RFC 9113 section 6). */
+const [SETTINGS, GOAWAY] = [4, 7];
+/** The type of a TLS record (RFC 8446 section 5.1), and the first byte of all its versions. */
+const [ALERT, TLS] = [21, 3];
+
+/** Returns a sentence about a response that begins as one of another protocol does. */
+const otherProtocol = (data: string): string | undefined => {
+  const [first, second, , type, , ...stream] = Array.from(data.slice(0, 9), (byte) => byte.charCodeAt(0));
+  if (first === 0 && (type === SETTINGS || type === GOAWAY) && stream.every((byte) => byte === 0))
+    return 'The upstream responded in HTTP/2, which Standin does not support: enable HTTP/1.1.';
+  if (first === ALERT && second === TLS)
+    return 'The upstream uses TLS on this port: set https in place of http, or another port.';
+  return undefined;
+};
+
+/** The words of OpenSSL and Node about a TLS error, for the log of this process. */
+const tlsDetail = (error: Error): string => (isOpenSslError(error) ? error.reason : error.message);
 
 /**
  * Converts an error from undici or a socket. `inBody` means that the head of the response has arrived. For a connection that could
@@ -103,8 +114,17 @@ export const exchangeError = (error: unknown, inBody: boolean): EgressError => {
   if (brokeOff(cause)) {
     return fail('upstream_unreachable', 'The upstream closed the connection before it responded.');
   }
+  // With TLS 1.3, an upstream refuses a client after the client has finished the handshake.
+  const refused = tlsFailure(cause, 'the upstream');
+  if (refused !== undefined && !inBody)
+    return new EgressError('upstream_unreachable', refused, { cause, detail: tlsDetail(cause) });
   if (cause.message === 'bad upgrade') {
     return fail('upstream_invalid', 'The upstream switched protocols (101), although the request did not ask for it.');
   }
-  return fail('upstream_invalid', `The upstream's response is not valid HTTP/1.1: ${plainReason(cause)}.`);
+  // undici's types lack the received bytes.
+  const protocol = 'data' in cause ? otherProtocol(String(cause.data)) : undefined;
+  return fail(
+    'upstream_invalid',
+    protocol ?? refused ?? `The upstream's response is not valid HTTP/1.1: ${plainReason(cause)}.`,
+  );
 };

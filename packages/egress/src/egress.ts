@@ -2,6 +2,7 @@ import { createSecureContext, getCACertificates } from 'node:tls';
 import { FairMap, LIMITS, type HeaderPair, type RequestMethod } from '@standin/contract';
 import { Agent, Pool, type Dispatcher } from 'undici';
 import { checkUpstreamUrl, type AddressPolicy } from './address-policy.ts';
+import type { UpstreamTls } from './authority.ts';
 import { createConnector } from './connector.ts';
 import { EgressError, exchangeError } from './egress-error.ts';
 import { Exchange, type UpstreamResponse } from './exchange.ts';
@@ -18,7 +19,7 @@ export interface EgressOptions {
    * The total time limit for the lookup, the connection and TLS. The default is 5,000 ms. The request's own timeout may be shorter.
    */
   readonly connectTimeoutMs?: number;
-  /** Trusted PEM certificates, in addition to the machine's. */
+  /** Trusted PEM certificates, in addition to the machine's, for requests without an authority of their own. */
   readonly ca?: string;
   /** Targets that are never an upstream, regardless of the policy. */
   readonly refused?: RefusedTargets;
@@ -44,14 +45,17 @@ export interface UpstreamRequest {
   /** Sent in this order and case, without hop-by-hop headers, `host`, `content-length` and `expect`. Values are latin1. */
   readonly headers: readonly HeaderPair[];
   readonly body: Uint8Array | undefined;
-  /** The Host header, if it is not that of the URL. The certificate must be for the host of the URL. */
+  readonly tls?: UpstreamTls | undefined;
+  /** The Host header, if it is not that of the URL. It does not change the name in TLS. */
   readonly host?: string | undefined;
   /** The milliseconds from the call of `Egress.request` to the end of the response head, and the longest pause within the body. */
   readonly timeoutMs: number;
   /** Whether the upstream is named by `serviceRef`. */
   readonly viaService: boolean;
-  /** The namespace that the request is sent for. Each namespace has its own connections, and a share of the lookups of names. */
+  /** The namespace that the request is sent for. Each has a share of the lookups of names. */
   readonly namespace?: string;
+  /** The uid of the Account that the request is sent for. Each has its own connections, because an upstream may authenticate them. */
+  readonly account?: string;
   /** Ends the request, or cuts off the response body. */
   readonly signal?: AbortSignal;
 }
@@ -69,7 +73,7 @@ export interface Egress {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /**
- * The maximum number of connections per origin and namespace, separately for each `Reuse`, and for requests with and without
+ * The maximum number of connections per origin, Account and `tls`, separately for each `Reuse`, and for requests with and without
  * `serviceRef`. Other requests wait for a free connection until they time out.
  */
 const CONNECTIONS_PER_ORIGIN_MAX = 256;
@@ -110,9 +114,14 @@ const logFailures = (logger: EgressLogger) => {
   };
 };
 
-/** Returns the origin with the namespace as its user, which undici does not send. Its pools of connections are for one such text. */
-const originFor = ({ origin }: URL, namespace = ''): string =>
-  namespace === '' ? origin : origin.replace('//', `//${encodeURIComponent(namespace)}@`);
+/**
+ * Returns the origin with the sender and what is verified as its user, which undici does not send. Its pools of connections are for one
+ * such text, so that no connection serves another Account, or a request that trusts other authorities or expects another name.
+ */
+const originFor = ({ origin }: URL, { namespace = '', account = '', tls = {} }: UpstreamRequest): string => {
+  const user = [namespace, account, tls.authority?.id ?? '', tls.serverName ?? ''];
+  return user.every((part) => part === '') ? origin : origin.replace('//', `//${encodeURIComponent(user.join(' '))}@`);
+};
 
 interface AgentOptions extends EgressOptions {
   readonly refused: RefusedTargets;
@@ -122,7 +131,13 @@ interface AgentOptions extends EgressOptions {
   readonly sockets: SocketWatch;
 }
 
-const createAgent = (options: AgentOptions): Agent => {
+/** Sends requests on the connections of its pools. */
+interface UpstreamAgent {
+  dispatch(options: Dispatcher.DispatchOptions, tls: UpstreamTls | undefined, handler: Exchange): void;
+  destroy(): Promise<void>;
+}
+
+const createAgent = (options: AgentOptions): UpstreamAgent => {
   const connector = {
     policy: options.policy,
     viaService: options.viaService,
@@ -143,14 +158,24 @@ const createAgent = (options: AgentOptions): Agent => {
     // `request` uses its own, exact timer until the head has arrived.
     headersTimeout: 0,
   };
-  return new Agent({
+  let dispatched: UpstreamTls | undefined;
+  const agent = new Agent({
     maxOrigins: ORIGINS_MAX,
     factory: (origin) => {
-      const namespace = decodeURIComponent(new URL(origin).username);
+      const [namespace = ''] = decodeURIComponent(new URL(origin).username).split(' ');
       const onFailure = log && ((where: string, failure: EgressError) => log(namespace, where, failure));
-      return new Pool(origin, { ...limits, connect: createConnector({ ...connector, namespace, onFailure }) });
+      const connect = createConnector({ ...connector, tls: dispatched, namespace, onFailure });
+      return new Pool(origin, { ...limits, connect });
     },
   });
+  return {
+    dispatch: (request, tls, handler) => {
+      // If there is no pool for the request, the agent calls `factory` before `dispatch` returns.
+      dispatched = tls;
+      agent.dispatch(request, handler);
+    },
+    destroy: () => agent.destroy(),
+  };
 };
 
 /** Creates a client for upstreams under one address policy. Connections are kept alive per origin. */
@@ -158,7 +183,7 @@ export const createEgress = (options: EgressOptions): Egress => {
   const sockets = new SocketWatch();
   const refused = options.refused ?? new RefusedTargets([]);
   const lookups = new FairLookups(options.lookup ?? lookupAll, options.probe ?? probeName);
-  const createAgents = (viaService: boolean): Readonly<Record<Reuse, Agent>> => {
+  const createAgents = (viaService: boolean): Readonly<Record<Reuse, UpstreamAgent>> => {
     const create = (reuse: Reuse) => createAgent({ ...options, refused, lookups, sockets, viaService, reuse });
     return { any: create('any'), recent: create('recent'), none: create('none') };
   };
@@ -198,7 +223,7 @@ export const createEgress = (options: EgressOptions): Egress => {
       signal?.addEventListener('abort', cancel, { once: true });
       try {
         const options: Dispatcher.DispatchOptions & { readonly servername: string } = {
-          origin: originFor(parsed, request.namespace),
+          origin: originFor(parsed, request),
           path: target,
           method: request.method,
           headers: [...requestHeaders(request.headers), ...(request.host === undefined ? [] : ['host', request.host])],
@@ -207,7 +232,7 @@ export const createEgress = (options: EgressOptions): Egress => {
           body: request.body ?? null,
           bodyTimeout: request.timeoutMs,
         };
-        (request.viaService ? service : direct)[reuse].dispatch(options, exchange);
+        (request.viaService ? service : direct)[reuse].dispatch(options, request.tls, exchange);
       } catch (error) {
         end(exchangeError(error, false));
       }
@@ -224,7 +249,7 @@ export const createEgress = (options: EgressOptions): Egress => {
       return send(request, reuse, performance.now() + request.timeoutMs);
     },
     close: async () => {
-      await Promise.all([direct, service].flatMap(Object.values).map((agent: Agent) => agent.destroy()));
+      await Promise.all([direct, service].flatMap(Object.values).map((agent: UpstreamAgent) => agent.destroy()));
     },
   };
 };

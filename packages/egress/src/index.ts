@@ -1,5 +1,6 @@
 export { checkUpstreamUrl, isCidr, type AddressPolicy, type CheckOptions } from './address-policy.ts';
-export { isCertificates } from './certificates.ts';
+export { Authority, type UpstreamTls } from './authority.ts';
+export { findCertificates } from './certificates.ts';
 export { createEgress, type Egress, type EgressOptions, type UpstreamRequest } from './egress.ts';
 export { EgressError } from './egress-error.ts';
 export { type UpstreamResponse } from './exchange.ts';

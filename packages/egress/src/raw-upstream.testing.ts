@@ -56,11 +56,11 @@ export const startRawUpstream = (
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 
-/** Creates a CA and a certificate for `name` that the CA has signed, both as PEM. */
+/** Creates a CA and a certificate for `name` that the CA has signed, with their keys, as PEM. */
 export const makeCertificate = async (
   name: string,
   { ip, notAfter }: { readonly ip?: string; readonly notAfter?: Date } = {},
-): Promise<{ ca: string; cert: string; key: string }> => {
+): Promise<{ ca: string; caKey: string; cert: string; key: string }> => {
   x509.cryptoProvider.set(webcrypto);
   const generate = () => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const [caKeys, keys] = await Promise.all([generate(), generate()]);
@@ -70,7 +70,10 @@ export const makeCertificate = async (
     name: 'CN=Test CA',
     keys: caKeys,
     signingAlgorithm: ALGORITHM,
-    extensions: [new x509.BasicConstraintsExtension(true, 0, true)],
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      await x509.SubjectKeyIdentifierExtension.create(caKeys.publicKey),
+    ],
   });
   const cert = await x509.X509CertificateGenerator.create({
     ...validity,
@@ -80,12 +83,17 @@ export const makeCertificate = async (
     signingKey: caKeys.privateKey,
     signingAlgorithm: ALGORITHM,
     extensions: [
+      await x509.AuthorityKeyIdentifierExtension.create(caKeys.publicKey),
       new x509.SubjectAlternativeNameExtension([
         { type: 'dns', value: name },
         ...(ip === undefined ? [] : [{ type: 'ip' as const, value: ip }]),
       ]),
     ],
   });
-  const pkcs8 = await webcrypto.subtle.exportKey('pkcs8', keys.privateKey);
-  return { ca: ca.toString('pem'), cert: cert.toString('pem'), key: x509.PemConverter.encode(pkcs8, 'PRIVATE KEY') };
+  const [caKey = '', key = ''] = await Promise.all(
+    [caKeys, keys].map(async ({ privateKey }) =>
+      x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', privateKey), 'PRIVATE KEY'),
+    ),
+  );
+  return { ca: ca.toString('pem'), caKey, cert: cert.toString('pem'), key };
 };

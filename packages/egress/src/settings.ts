@@ -2,7 +2,7 @@ import process from 'node:process';
 import { booleanSetting, listSetting } from '@standin/contract';
 import { z } from 'zod';
 import { isCidr } from './address-policy.ts';
-import { isCertificates } from './certificates.ts';
+import { findCertificates } from './certificates.ts';
 import { isTarget } from './refused-targets.ts';
 
 /** The number of threads for the files and name lookups of this process. libuv reads this variable too, and has the same default. */
@@ -28,7 +28,10 @@ export const egressSettings = z
       ),
     ca: z
       .string()
-      .refine(isCertificates, 'must be one or more PEM certificates, which begin with -----BEGIN CERTIFICATE-----')
+      .refine(
+        (text) => findCertificates(text) !== undefined,
+        'must be one or more PEM certificates, which begin with -----BEGIN CERTIFICATE-----',
+      )
       .optional()
       .describe('PEM certificates of CAs to trust for upstreams and replay targets, in addition to the system’s CAs.'),
   })

@@ -152,6 +152,8 @@ export class SocketWatch {
     handOver();
     socket.on('error', () => {
       this.#failing = undefined;
+      // Node reports a TLS error after the handshake without closing the connection, and undici then reports only its end.
+      socket.destroy();
     });
   }
 
