@@ -70,7 +70,7 @@ it('standin dev uses the certificates that the ConfigMap has now', async () => {
   const refused = /^502 .*is self-signed, and not one of those in forward\.tls\.caRef/s;
   await writeCa(byFile.ca);
   await eventually('the other certificate', () => call('/private'), { accept: (text) => refused.test(text) });
-  await writeCa(`${byFile.ca}\n${byConfigMap.ca}`);
+  await writeCa(`${byConfigMap.ca}\n${byFile.ca}`);
   await eventually('both certificates', () => call('/private'), { accept: (text) => text === '200 by ConfigMap' });
   await rm(path.join(folders.manifests, 'ca.json'));
   await eventually('no certificates', () => call('/private'), {
