@@ -210,6 +210,28 @@ describe('an upstream', () => {
     expect(await failure(port, { ca })).toEqual({ code: 'upstream_unreachable', message });
   });
 
+  // Names and numbers: RFC 8446 section 6.
+  test.each([
+    ['handshake_failure', 40, /requires a client certificate, .* or none of its ciphers is supported\.$/],
+    ['bad_certificate', 42, /requires a client certificate/],
+    ['certificate_unknown', 46, /requires a client certificate/],
+    ['unknown_ca', 48, /requires a client certificate/],
+    ['protocol_version', 70, /does not support TLS 1\.2 or 1\.3/],
+    ['insufficient_security', 71, /check the TLS versions, the ciphers and the certificate of the upstream\.$/],
+    ['internal_error', 80, /has no certificate for the name in its URL: set forward\.tls\.serverName/],
+    ['unrecognized_name', 112, /has no certificate for the name in its URL: set forward\.tls\.serverName/],
+    ['certificate_required', 116, /requires a client certificate/],
+    ['no_application_protocol', 120, /requires HTTP\/2/],
+  ])('that reports %s is reported in words', async (_name, alert, message) => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined).once('data', () => socket.end(Buffer.from([21, 3, 3, 0, 2, 2, alert])));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    cleanUp(() => Promise.resolve(server.close()));
+    const failed = await failure((server.address() as AddressInfo).port);
+    expect(failed).toEqual({ code: 'upstream_unreachable', message: expect.stringMatching(message) as string });
+  });
+
   test('that does not use TLS is reported in words', async () => {
     const plain = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')).listen(0, '127.0.0.1');
     await once(plain, 'listening');

@@ -73,7 +73,7 @@ const HANDSHAKE_PROBLEMS: readonly (readonly [RegExp, Sentence])[] = [
       `${capitalized(upstream)} does not use TLS on this port: set http in place of https, or another port.`,
   ],
   [
-    /alert (certificate required|bad certificate|certificate unknown|unknown ca|certificate expired|access denied)/,
+    /alert (certificate|bad certificate|no certificate|unsupported certificate|unknown ca|access denied)/,
     clientCertificate,
   ],
   [
@@ -81,12 +81,13 @@ const HANDSHAKE_PROBLEMS: readonly (readonly [RegExp, Sentence])[] = [
     (upstream) =>
       `${capitalized(upstream)} refused the TLS handshake: it requires a client certificate, which Standin does not have, or none of its ciphers is supported.`,
   ],
+  // Some upstreams report a name without a certificate as an error of their own.
   [
-    /alert unrecognized name/,
+    /unrecognized name|alert internal error/,
     (upstream, { serverName }) =>
-      `${capitalized(upstream)} does not know the name ${serverName ?? 'in its URL'}: set forward.tls.serverName to the name of its certificate.`,
+      `${capitalized(upstream)} refused the TLS handshake, probably because it has no certificate for the name ${serverName ?? 'in its URL'}: set forward.tls.serverName to a name that it has one for.`,
   ],
-  [/too small|too weak|md too weak/, tooWeak],
+  [/too small|too weak/, tooWeak],
   [
     /unexpected eof/,
     (upstream) =>
