@@ -60,7 +60,7 @@ const secretManifest = (...[namespace, name, data, labels]: Parameters<SourceDri
   data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, value.toString('base64')])),
 });
 
-export interface ConfigMapManifest {
+interface ConfigMapManifest {
   readonly namespace: string;
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
