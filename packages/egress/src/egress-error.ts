@@ -30,6 +30,13 @@ export const tooManyLines = (): EgressError =>
     `The upstream's response has more than ${LIMITS.upstreamHeadLinesMax} header or trailer lines.`,
   );
 
+/** The reason why a request with a header from a Secret is not sent, if the Secret is no longer the one that was used for it. */
+export const secretWithdrawn = (): EgressError =>
+  new EgressError(
+    'upstream_unreachable',
+    'The request was not sent, because the Secret with a header for the upstream was changed at the same time. Try again.',
+  );
+
 const errorCode = (error: Error): string => ('code' in error && typeof error.code === 'string' ? error.code : '');
 
 /** Returns why a connection or a response failed, without what only the developers of Node need. */

@@ -56,6 +56,11 @@ export interface UpstreamRequest {
   readonly namespace?: string;
   /** The uid of the Account that the request is sent for. Each has its own connections, because an upstream may authenticate them. */
   readonly account?: string;
+  /**
+   * Called just before the request is written to a connection, for which it may have waited. If it returns an error, nothing is sent, and
+   * the request rejects with this error.
+   */
+  readonly obstacle?: (() => EgressError | undefined) | undefined;
   /** Ends the request, or cuts off the response body. */
   readonly signal?: AbortSignal;
 }
@@ -197,6 +202,7 @@ export const createEgress = (options: EgressOptions): Egress => {
       const { signal } = request;
       const settle = () => clearTimeout(timer);
       const exchange = new Exchange(sockets, {
+        obstacle: () => request.obstacle?.(),
         responded: (response) => {
           settle();
           response.body.once('close', () => signal?.removeEventListener('abort', cancel));

@@ -23,6 +23,8 @@ export interface UpstreamResponse {
 }
 
 export interface ExchangeEvents {
+  /** See `UpstreamRequest.obstacle`. */
+  obstacle(): EgressError | undefined;
   responded(response: UpstreamResponse): void;
   /**
    * Called instead of `responded`. `stale` means that a reused connection was closed before the upstream sent any part of the
@@ -73,7 +75,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
-    if (this.#abortedWith) controller.abort(this.#abortedWith);
+    const reason = this.#abortedWith ?? this.#events.obstacle();
+    if (reason) controller.abort(reason);
   }
 
   onResponseStarted(): void {

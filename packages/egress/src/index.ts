@@ -2,7 +2,7 @@ export { checkUpstreamUrl, isCidr, type AddressPolicy, type CheckOptions } from 
 export { Authority, type UpstreamTls } from './authority.ts';
 export { findCertificates } from './certificates.ts';
 export { createEgress, type Egress, type EgressOptions, type UpstreamRequest } from './egress.ts';
-export { EgressError } from './egress-error.ts';
+export { EgressError, secretWithdrawn } from './egress-error.ts';
 export { type UpstreamResponse } from './exchange.ts';
 export { GatheredBytes } from './gathered-bytes.ts';
 export { changeHeaders, stripHopByHop } from './headers.ts';

@@ -99,6 +99,8 @@ export interface ReplayDestination {
   readonly apiKey: string;
   /** The changes that the endpoint makes to the headers for its upstream. */
   readonly requestHeaders?: HeaderChanges | undefined;
+  /** The headers from Secrets that the endpoint sets for its upstream. */
+  readonly secretHeaders?: readonly HeaderPair[] | undefined;
 }
 
 export interface ReplayRequest extends ReplayHeaders {
@@ -111,7 +113,7 @@ export interface ReplayRequest extends ReplayHeaders {
 export const replayRequest = (
   captured: CapturedRequest,
   edit: RequestEdit,
-  { target, url, apiKey, requestHeaders }: ReplayDestination,
+  { target, url, apiKey, requestHeaders, secretHeaders = [] }: ReplayDestination,
 ): ReplayRequest => {
   const wanted = readTarget(edit.target ?? captured.target).originForm;
   const isEdited = edit.headers !== undefined;
@@ -119,7 +121,7 @@ export const replayRequest = (
   const prepared = replayHeaders({ requestId: captured.id, target, headers, isEdited, apiKey });
   return {
     ...prepared,
-    sent: changeHeaders(prepared.sent, requestHeaders),
+    sent: changeHeaders(changeHeaders(prepared.sent, requestHeaders), { set: secretHeaders, remove: [] }),
     url: target === 'Endpoint' ? gatewayUrl(url, wanted) : joinUpstreamUrl(url, targetQuery(wanted)),
     method: edit.method ?? captured.method,
     body: edit.body ?? captured.body,
