@@ -1,4 +1,4 @@
-import { LIMITS, type ConditionType } from '@standin/contract';
+import { LIMITS, SECRET_LABELS, type ConditionType, type SecretUse } from '@standin/contract';
 import { z } from 'zod';
 import { matches, withRules, type Rule } from './rules.ts';
 
@@ -72,6 +72,37 @@ export const reference = (noun: string, example: string) =>
   z.strictObject({
     name: objectName(noun).describe(`Name of ${noun} in the same namespace, for example ${example}.`),
   });
+
+/**
+ * `{name, key}`: a value of a Secret in the same namespace.
+ *
+ * @param value what the value is
+ */
+export const secretRef = (use: SecretUse, value: string, example: { readonly name: string; readonly key: string }) =>
+  z.strictObject({
+    name: objectName('a Secret').describe(
+      `Name of a Secret in the same namespace, for example ${example.name}. The Secret must have the label ${SECRET_LABELS[use]}: "true".`,
+    ),
+    key: withRules(text({ min: 1, max: NAME_LENGTH_MAX }), [
+      matches('[-._a-zA-Z0-9]+', 'must be a data key of the Secret: letters, digits, -, _ and .'),
+    ]).describe(`The data key whose value is ${value}, for example ${example.key}.`),
+  });
+
+/** The values of Secrets that gateways use, as the status shows them. */
+export const usedSecrets = (noun: string, max: number) =>
+  z
+    .array(
+      z
+        .strictObject({
+          name: text({ max: NAME_LENGTH_MAX }).describe('Name of the Secret, for example github.'),
+          key: text({ max: NAME_LENGTH_MAX }).describe('The data key, for example current.'),
+          version: text({ max: 128 }).describe("The Secret's resourceVersion when it was read, for example 48211."),
+        })
+        .describe(noun),
+    )
+    .max(max)
+    .optional()
+    .meta({ 'x-kubernetes-list-type': 'atomic' });
 
 const TIME_OF_DAY = '([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?';
 /** A day that exists, because JavaScript reads February 31 as a day in March. */

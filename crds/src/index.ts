@@ -6,6 +6,7 @@ export {
   schemaDigest,
 } from './custom-resource-definition.ts';
 export { durationMs } from './duration.ts';
+export { headerValueRules } from './http-rules.ts';
 export { endpointRoute } from './endpoint-route.ts';
 export { DEFINITIONS } from './kinds.ts';
 export { decodeManifest, ManifestEncodingError, parseManifest, pathSteps } from './manifest.ts';

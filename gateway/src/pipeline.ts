@@ -6,7 +6,7 @@ import type { QuotaGate } from './admit/quota-gate.ts';
 import { RateLimiter } from './admit/rate-limiter.ts';
 import { authenticate, hideValues, loggedTrailers } from './authenticate/authenticate.ts';
 import { revoked } from './verify/revoked.ts';
-import { verify } from './verify/verify.ts';
+import { NO_SECRETS, verify } from './verify/verify.ts';
 import type { UnauthenticatedBudget } from './verify/unauthenticated-budget.ts';
 import type { ConfigStore } from './config/config-store.ts';
 import { forward, expandUpstreamUrl } from './forward/forward.ts';
@@ -62,6 +62,17 @@ const chooseInTime = (asked: Asked & { readonly exchange: Exchange }): Responder
   const responder = chooseResponder(asked);
   if (responder.kind !== 'JSON' || responder.mock.delay === undefined) return responder;
   return { ...responder, mock: mockInTime(responder.mock, asked.id, asked.exchange) };
+};
+
+const SECRET_UNUSABLE = retryLater('endpoint_not_accepted', {
+  detail:
+    "A header for the endpoint's upstream comes from a Secret that cannot be used: the condition ResolvedRefs of the Endpoint, the output of standin dev, and standin validate say what is wrong.",
+});
+
+/** Returns a refusal if a header for the upstream is in a Secret that cannot be used, or that this gateway does not have. */
+const withoutSecret = (endpoint: ForwardEndpoint, config: Pick<ConfigStore, 'secretHeaders'>): Refusal | undefined => {
+  if (endpoint.forward.secretHeaders?.some(({ secretId }) => secretId === undefined) === true) return SECRET_UNUSABLE;
+  return config.secretHeaders(endpoint) === undefined ? NO_SECRETS : undefined;
 };
 
 /** What an admitted request has until it is recorded or refused. Disposing of it has no effect after `settle`. */
@@ -320,6 +331,8 @@ export class Pipeline {
     const responder = chooseInTime({ id, exchange, head, body, route });
     if (responder.kind === 'JSON' && exchange.memory?.take(responder.mock.bytes.length) === false)
       return noRoom(budget);
+    const withheld = responder.kind === 'Forward' ? withoutSecret(responder, config) : undefined;
+    if (withheld !== undefined) return withheld;
     this.#decide(exchange, false);
     const accepted: Accepted = {
       id,
@@ -393,6 +406,7 @@ export class Pipeline {
       captureBytesMax,
       authority: (uid) => config.authority(uid),
       withoutCaller,
+      secretHeaders: (endpoint) => config.secretHeaders(endpoint),
     });
   }
 

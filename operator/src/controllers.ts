@@ -18,7 +18,7 @@ import { OrphanedLedgers } from './quota/orphaned-ledgers.ts';
 import { QuotaController } from './quota/quota-controller.ts';
 import { RefusalGatherer } from './refusals/gather-refusals.ts';
 import { ReplayController } from './replay/replay-controller.ts';
-import { SigningSecretController } from './secrets/signing-secret-controller.ts';
+import { SecretController } from './secrets/secret-controller.ts';
 import { shareController } from './share/share-controller.ts';
 import { LastRequests } from './status/last-requests.ts';
 import { StatusController } from './status/status-controller.ts';
@@ -30,7 +30,7 @@ export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: C
   const { store, prepareStore } = parts.replays;
   const { objects, secrets, events } = source;
   const context = { cache: desired.cache, translator, registry, logger };
-  const log = new ConfigLog(epoch, (id) => signingSecrets.secretValue(id));
+  const log = new ConfigLog(epoch, (id) => endpointSecrets.secretValue(id));
   const since = (key: ConfigKey): number | undefined => log.since(key);
   const gateways = new GatewayController({
     ...context,
@@ -50,7 +50,7 @@ export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: C
     desired,
     pollMs: settings.secretPollMs,
   });
-  const signingSecrets = new SigningSecretController({
+  const endpointSecrets = new SecretController({
     ...context,
     secrets,
     desired,
@@ -93,14 +93,22 @@ export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: C
       keys.isPublished(uid, sha256) ? gateways.revoked(configKey({ kind: 'Account', uid })) : undefined,
     gatewayCount: () => gateways.answeringCount,
   });
-  const replays = new ReplayController({ ...context, ...parts.replays, objects, secrets, events, remainingMs });
+  const replays = new ReplayController({
+    ...context,
+    ...parts.replays,
+    objects,
+    secrets,
+    events,
+    secretValue: (id) => endpointSecrets.secretValue(id),
+    remainingMs,
+  });
   const volumes = parts.spoolVolumes && new VolumeController({ ...context, ...parts.spoolVolumes });
   const list: readonly (Controller | undefined)[] = [
     gateways,
     keys,
     // The claims of all objects include the claims to their keys.
     claims,
-    signingSecrets,
+    endpointSecrets,
     new ConfigPublisher({ ...context, log, server, gateways, quota, refusals }),
     new KeyChanges({ ...context, gateways }),
     statuses,
@@ -145,13 +153,13 @@ export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: C
       await manager.start(signal);
       if (manager.isStarted) logger.info({ objects: log.size }, 'leading');
     },
-    /** Returns whether all keys and signing secrets have been read, all claims are recorded, all changes are published, and a gateway has the last revision. */
+    /** Returns whether all keys and secrets have been read, all claims are recorded, all changes are published, and a gateway has the last revision. */
     isSettled: (): boolean =>
       manager.isStarted &&
       !desired.hasPending &&
       keys.isComplete() &&
       translator.unrecorded().length === 0 &&
-      signingSecrets.isComplete() &&
+      endpointSecrets.isComplete() &&
       gateways.known.some(({ acked }) => acked.number === log.revision.number),
   };
 };

@@ -4,6 +4,7 @@ import {
   SourceError,
   type Events,
   type Kind,
+  type LabelledSecret,
   type ObjectMeta,
   type ObjectRef,
   type Objects,
@@ -11,7 +12,6 @@ import {
   type ResourceObject,
   type ResourceSource,
   type Secrets,
-  type SigningSecret,
   type SourceEvent,
   type SourceListener,
   objectKey,
@@ -25,7 +25,7 @@ interface Stored {
 }
 
 type Disturbed =
-  'get' | 'delete' | 'writeStatus' | 'readSecret' | 'readSigningSecret' | 'createSecret' | 'replaceSecret';
+  'get' | 'delete' | 'writeStatus' | 'readSecret' | 'readLabelledSecret' | 'createSecret' | 'replaceSecret';
 
 /** Ignores ConfigMaps, of which a `MemorySource` has none. */
 export const NO_CONFIG_MAPS: ConfigMapListener = {
@@ -49,9 +49,9 @@ export class MemorySource implements ResourceSource {
       const value = this.secretData.get(`${namespace}/${name}`)?.[dataKey];
       return value === undefined ? undefined : Buffer.from(value);
     },
-    readSigning: async (_namespace, name) => {
-      await this.disturb('readSigningSecret', name);
-      return this.signingSecrets.get(name);
+    readLabelled: async (_namespace, name) => {
+      await this.disturb('readLabelledSecret', name);
+      return this.labelledSecrets.get(name);
     },
     create: async (owner, name, data) => {
       await this.disturb('createSecret', name);
@@ -78,8 +78,8 @@ export class MemorySource implements ResourceSource {
   readonly statusWrites: { readonly ref: ObjectRef; readonly status: Readonly<Record<string, unknown>> }[] = [];
   /** The data of Secrets, by namespace and name. */
   readonly secretData = new Map<string, Readonly<Record<string, string>>>();
-  /** The Secrets for Endpoints' credentials, by name. */
-  readonly signingSecrets = new Map<string, SigningSecret>();
+  /** The Secrets that Endpoints refer to, by name. */
+  readonly labelledSecrets = new Map<string, LabelledSecret>();
   /** The marks written by `secrets.replace`, by namespace and name of the Secret. */
   readonly marks = new Map<string, string>();
   /** Called before each of these calls. May throw or wait. */

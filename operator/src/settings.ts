@@ -179,7 +179,7 @@ export const operatorSettings = z.object({
     .min(500)
     .default(10_000)
     .describe(
-      'Interval at which the Secrets with API keys, with signing secrets and with identities are read, in milliseconds.',
+      'Interval at which the Secrets with API keys, of Endpoints and with identities are read, in milliseconds.',
     ),
   writesPerSecond: z.coerce
     .number()

@@ -4,9 +4,9 @@ import {
   objectKey,
   UPSTREAM_CA_LABEL,
   type ConfigMapObject,
+  type LabelledSecret,
   type ObjectRef,
   type ResourceObject,
-  type SigningSecret,
   type SourceListener,
 } from '@standin/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -384,27 +384,41 @@ describe.for([
       expect(Buffer.from((await driver.source.secrets.read('default', 'brought', 'api-key')) ?? [])).toEqual(bytes);
     });
 
-    it('are signing secrets only with the label, and have another version after a change', async () => {
+    it('can be used only with a label, and have another version after a change', async () => {
       const name = `signing-${driver.namespaces.join('-')}`;
       const bytes = Buffer.from([0, 255, 10, 13, 195, 40]);
-      const read = () => driver.source.secrets.readSigning('default', name);
-      const written = (accept: (found: SigningSecret | undefined) => boolean) =>
+      const read = () => driver.source.secrets.readLabelled('default', name);
+      const written = (accept: (found: LabelledSecret | undefined) => boolean) =>
         eventually('the Secret', read, { accept });
       await start();
       expect(await read()).toBeUndefined();
       await driver.writeSecret('default', name, { current: bytes });
       expect((await written((found) => found !== undefined))?.data.size).toBe(0);
       const label = { 'standin.dev/signing-secret': 'true' };
-      await driver.writeSecret('default', name, { current: bytes }, label);
-      const first = await written((found) => found?.isLabelled === true);
+      await driver.writeSecret('default', name, { current: bytes }, { labels: label });
+      const first = await written((found) => found?.uses.includes('Signing') === true);
       expect(new Map([...(first?.data ?? [])].map(([key, value]) => [key, Buffer.from(value)]))).toEqual(
         new Map([['current', bytes]]),
       );
       expect((await read())?.version).toBe(first?.version);
-      await driver.writeSecret('default', name, { current: Buffer.from('other') }, label);
+      expect(first).toMatchObject({ uses: ['Signing'], upstreamOrigins: '' });
+      const origins = { 'standin.dev/upstream-origins': 'https://a.example' };
+      const upstream = { 'standin.dev/upstream-credential': 'true' };
+      await driver.writeSecret('default', name, { current: bytes }, { labels: upstream, annotations: origins });
+      const second = await written((found) => found?.uses.includes('Upstream') === true);
+      expect(second).toMatchObject({ uses: ['Upstream'], upstreamOrigins: 'https://a.example' });
+      await driver.writeSecret('default', name, { current: bytes }, { labels: upstream });
+      const third = await written((found) => found?.upstreamOrigins === '');
+      expect(new Set([first, second, third].map((found) => found?.version)).size).toBe(3);
+      await driver.writeSecret('default', name, { current: Buffer.from('other') }, { labels: label });
       await written((found) => found !== undefined && found.version !== first?.version);
-      await driver.writeSecret('default', name, { current: bytes }, { 'standin.dev/signing-secret': 'yes' });
-      expect((await written((found) => found?.isLabelled === false))?.data.size).toBe(0);
+      await driver.writeSecret(
+        'default',
+        name,
+        { current: bytes },
+        { labels: { 'standin.dev/signing-secret': 'yes' } },
+      );
+      expect((await written((found) => found?.uses.length === 0))?.data.size).toBe(0);
     });
   });
 

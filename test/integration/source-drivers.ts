@@ -34,7 +34,7 @@ export interface SourceDriver {
     namespace: string,
     name: string,
     data: Readonly<Record<string, Buffer>>,
-    labels?: Readonly<Record<string, string>>,
+    metadata?: { readonly labels?: Record<string, string>; readonly annotations?: Record<string, string> },
   ): Promise<void>;
   /** Writes a ConfigMap that a user provides. */
   writeConfigMap(configMap: ConfigMapManifest): Promise<void>;
@@ -53,10 +53,10 @@ const toObject = ({ kind, namespace, name, labels, spec }: Manifest) => ({
   spec,
 });
 
-const secretManifest = (...[namespace, name, data, labels]: Parameters<SourceDriver['writeSecret']>) => ({
+const secretManifest = (...[namespace, name, data, metadata]: Parameters<SourceDriver['writeSecret']>) => ({
   apiVersion: 'v1',
   kind: 'Secret',
-  metadata: { name, namespace, ...(labels && { labels }) },
+  metadata: { name, namespace, ...metadata },
   data: Object.fromEntries(Object.entries(data).map(([key, value]) => [key, value.toString('base64')])),
 });
 

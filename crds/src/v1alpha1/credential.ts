@@ -5,28 +5,20 @@ import {
   LIMITS,
   listText,
   SIGNATURE_SCHEMES,
-  SIGNING_SECRET_LABEL,
   TIMESTAMP_SCHEMES,
   type SignatureScheme,
 } from '@standin/contract';
 import { z } from 'zod';
 import { durationRules } from '../duration.ts';
-import { NAME_LENGTH_MAX, objectName, text } from '../fields.ts';
+import { secretRef, text } from '../fields.ts';
 import { headerValueRules, signatureHeaderRules } from '../http-rules.ts';
-import { matches, withRules, type Rule } from '../rules.ts';
+import { withRules, type Rule } from '../rules.ts';
 
 const header = () => withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), signatureHeaderRules);
 
-const secretRef = z
-  .strictObject({
-    name: objectName('a Secret').describe(
-      `Name of a Secret in the same namespace, for example github. The Secret must have the label ${SIGNING_SECRET_LABEL}: "true".`,
-    ),
-    key: withRules(text({ min: 1, max: NAME_LENGTH_MAX }), [
-      matches('[-._a-zA-Z0-9]+', 'must be a data key of the Secret: letters, digits, -, _ and .'),
-    ]).describe('The data key whose value is the signing secret, for example current.'),
-  })
-  .describe('A signing secret.');
+const signingSecretRef = secretRef('Signing', 'the signing secret', { name: 'github', key: 'current' }).describe(
+  'A signing secret.',
+);
 
 const hmac = z.strictObject({
   header: header().describe('Name of the header with the signature, in any case, for example x-signature.'),
@@ -90,7 +82,7 @@ const signature = withRules(
         "How requests are signed. GitHub, Stripe, Slack and Shopify: as these providers sign. StandardWebhooks: as in the Standard Webhooks specification, including Svix's header names. " +
           'HMAC: an HMAC of the body in a header. Token: the secret itself in a header, as GitLab and Telegram send it.',
       ),
-    secretRefs: withRules(z.array(secretRef).min(1).max(LIMITS.signingSecretsMax), [distinctSecrets])
+    secretRefs: withRules(z.array(signingSecretRef).min(1).max(LIMITS.signingSecretsMax), [distinctSecrets])
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe(
         'The secrets, any of which may have signed a request. To replace a secret, add the new one, change it at the provider, and then remove the old one.',

@@ -5,6 +5,7 @@ import {
   METHODS,
   UPSTREAM_CA_LABEL,
   UPSTREAM_HOSTS,
+  UPSTREAM_ORIGINS_ANNOTATION,
   UPSTREAM_REWRITES,
 } from '@standin/contract';
 import { z } from 'zod';
@@ -16,11 +17,13 @@ import {
   NAME_LENGTH_MAX,
   objectName,
   reference,
+  secretRef,
   SERVED_MEANINGS,
   SUBDOMAIN_PATTERN,
   text,
   uniqueItems,
   uniqueNames,
+  usedSecrets,
 } from '../fields.ts';
 import {
   headerNameRules,
@@ -31,7 +34,7 @@ import {
   upstreamHeaderRules,
   upstreamUrlRules,
 } from '../http-rules.ts';
-import { lacks, matches, withRules, type Rule } from '../rules.ts';
+import { lacks, matches, withRules } from '../rules.ts';
 import { credential } from './credential.ts';
 import { json, responses } from './responses.ts';
 
@@ -102,24 +105,45 @@ const fallback = z.strictObject({
 
 const headerName = () => withRules(text({ min: 1, max: LIMITS.headerNameLengthMax }), headerNameRules);
 
-/** @param rules which names may be set and removed */
-const headerChanges = (rules: readonly Rule<{ name: string }>[], example: string) =>
+const header = {
+  name: headerName().describe('The name of the header.'),
+  value: withRules(text({ max: LIMITS.headerValueLengthMax }), headerValueRules).describe(
+    'The value of the header, verbatim.',
+  ),
+};
+
+const responseHeader = withRules(z.strictObject(header), mockHeaderRules);
+
+const requestHeader = withRules(
   z.strictObject({
-    set: uniqueNames(
-      z
-        .array(
-          withRules(
-            z.strictObject({
-              name: headerName().describe('The name of the header.'),
-              value: withRules(text({ max: LIMITS.headerValueLengthMax }), headerValueRules).describe(
-                'The value of the header, verbatim.',
-              ),
-            }),
-            rules,
-          ).describe('A header.'),
-        )
-        .max(LIMITS.headerChangesMax),
-    )
+    name: header.name,
+    value: header.value.optional(),
+    valueFrom: z
+      .strictObject({
+        secretRef: secretRef('Upstream', 'the value of the header', { name: 'upstream', key: 'token' }).describe(
+          'The Secret with the value.',
+        ),
+      })
+      .optional()
+      .describe(
+        `Takes the value from a Secret instead of value. The annotation ${UPSTREAM_ORIGINS_ANNOTATION} of the Secret must contain the https origin of the upstream, for example https://api.example.com. Requires host: Upstream.`,
+      ),
+  }),
+  [
+    ...upstreamHeaderRules,
+    {
+      cel: 'has(self.value) != has(self.valueFrom)',
+      holds: ({ value, valueFrom }: { value?: unknown; valueFrom?: unknown }) =>
+        (value === undefined) !== (valueFrom === undefined),
+      message: 'requires either value or valueFrom, but not both',
+    },
+  ],
+);
+
+/** @param item a header that may be set */
+const headerChanges = <S extends z.ZodType<{ name: string }>>(item: S, example: string) =>
+  z.strictObject({
+    set: uniqueNames(z.array(item.describe('A header.')).max(LIMITS.headerChangesMax))
       .optional()
       .describe(`Headers to send, in place of all that have the same name, for example ${example}.`),
     remove: z
@@ -154,12 +178,12 @@ const forward = withRules(
       .describe(
         "The Host header that the upstream gets. Upstream: that of its URL. Preserve: the caller's. If it is omitted, Upstream.",
       ),
-    requestHeaders: headerChanges(upstreamHeaderRules, '[{name: authorization, value: Bearer test}]')
+    requestHeaders: headerChanges(requestHeader, '[{name: authorization, value: Bearer test}]')
       .optional()
       .describe(
         "Changes to the caller's headers, after the gateway has added its own. The log has the caller's headers.",
       ),
-    responseHeaders: headerChanges(mockHeaderRules, '[{name: x-mock, value: "1"}]')
+    responseHeaders: headerChanges(responseHeader, '[{name: x-mock, value: "1"}]')
       .optional()
       .describe("Changes to the headers of the upstream's response. The log has the headers that the caller got."),
     rewrite: uniqueItems(
@@ -265,7 +289,7 @@ const status = z
       Accepted:
         'the spec is valid, no older Endpoint in the project has the same method and slug, and the Account allows the credential.',
       ResolvedRefs:
-        'the Project exists and its own references are valid, the Service in forward.serviceRef exists and has the port, the ConfigMap in forward.tls.caRef has certificates, and the Secrets in credential have the label and the data keys.',
+        'the Project exists and its own references are valid, the Service in forward.serviceRef exists and has the port, the ConfigMap in forward.tls.caRef has certificates, and the Secrets in credential and forward.requestHeaders can be used.',
       ...SERVED_MEANINGS,
     }),
     url: text({ max: 4_096 })
@@ -273,22 +297,12 @@ const status = z
       .describe(
         "The endpoint's URL, for example https://mocks.example.com/k3v9x2m7q4hd8w1n/v1/orders. Requests require the x-api-key header, unless spec.credential is set.",
       ),
-    signingSecrets: z
-      .array(
-        z
-          .strictObject({
-            name: text({ max: NAME_LENGTH_MAX }).describe('Name of the Secret, for example github.'),
-            key: text({ max: NAME_LENGTH_MAX }).describe('The data key, for example current.'),
-            version: text({ max: 128 }).describe("The Secret's resourceVersion when it was read, for example 48211."),
-          })
-          .describe('A signing secret.'),
-      )
-      .max(LIMITS.signingSecretsMax)
-      .optional()
-      .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe(
-        'The signing secrets of credential that can be used. While Programmed is True, no gateway accepts any other.',
-      ),
+    signingSecrets: usedSecrets('A signing secret.', LIMITS.signingSecretsMax).describe(
+      'The signing secrets of credential that can be used. While Programmed is True, no gateway accepts any other.',
+    ),
+    upstreamSecrets: usedSecrets('A value of a header.', LIMITS.headerChangesMax).describe(
+      'The Secrets in forward.requestHeaders that can be used. While Programmed is True, no gateway sends the value of any other.',
+    ),
   })
   .describe('The observed state, written by the operator.');
 

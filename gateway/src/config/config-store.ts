@@ -11,6 +11,7 @@ import {
   type AccountConfig,
   type ConfigKey,
   type ConfigObject,
+  type HeaderPair,
   type ProjectConfig,
   type RejectedObject,
   type Revision,
@@ -19,7 +20,7 @@ import {
 import type { Authority } from '@standin/egress';
 import type { Logger } from 'pino';
 import { RoutingTable, type TableEntry } from '../match/routing-table.ts';
-import type { Endpoint, SignatureCredential } from '../request/route.ts';
+import type { Endpoint, ForwardEndpoint, SignatureCredential } from '../request/route.ts';
 import { compile } from './compile.ts';
 
 /** A finished transaction, to be acknowledged. */
@@ -87,6 +88,7 @@ interface Transaction {
 /** A replaced leader can believe that it is still leading for at most one lease duration. This is twice that time. */
 const OLDER_MS = 2 * LIMITS.leaseDurationMs;
 const MESSAGE_LENGTH_MAX = 1_000;
+const NO_HEADERS: readonly HeaderPair[] = [];
 
 /**
  * The active configuration. A transaction is prepared separately, object by object as it arrives, and its commit applies it as a
@@ -191,6 +193,20 @@ export class ConfigStore {
     return values.every((value) => value !== undefined) ? values : undefined;
   }
 
+  /**
+   * Returns the headers from Secrets for an endpoint's upstream, or undefined if one of them may not be sent: its value was replaced or
+   * withdrawn, the operator has not sent it, or no configuration is active.
+   */
+  secretHeaders({ config: { uid }, forward: { secretHeaders } }: ForwardEndpoint): readonly HeaderPair[] | undefined {
+    if (secretHeaders === undefined) return NO_HEADERS;
+    const table = this.tableAt(performance.now());
+    const headers = secretHeaders.map(({ name, secretId = '' }) => {
+      const value = table?.sendsSecret(uid, secretId) === true ? this.#secrets.get(secretId) : undefined;
+      return value && ([name, Buffer.from(value).toString('latin1')] as const);
+    });
+    return headers.every((header) => header !== undefined) ? headers : undefined;
+  }
+
   /** Returns all active objects, for the copy on disk. */
   objects(): readonly TableEntry[] {
     return [...(this.#table?.entries() ?? [])];
@@ -262,7 +278,7 @@ export class ConfigStore {
     this.#change(key, undefined);
   }
 
-  /** Sets the value of a signing secret, or deletes the secret if `value` is undefined. */
+  /** Sets the value of a secret, or deletes the secret if `value` is undefined. */
   secret(id: string, value: Uint8Array | undefined): void {
     this.#current().secrets.set(id, value);
   }

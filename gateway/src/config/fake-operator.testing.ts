@@ -53,7 +53,7 @@ export class FakeOperator {
   readonly port: number;
   readonly #server: Server;
   readonly #objects = new Map<ConfigKey, ConfigObject>();
-  /** The values of signing secrets by their id. */
+  /** The values of secrets by their id. */
   readonly #secrets = new Map<string, string>();
   readonly #streams = new Set<ServerResponse>();
   readonly #events = new EventEmitter();
@@ -87,15 +87,17 @@ export class FakeOperator {
     return this.#streams.size;
   }
 
-  /** Sends a transaction. `secrets` are values of signing secrets by their id. Resolves with its acknowledgement. */
+  /** Sends a transaction. `secrets` are values of secrets by their id, and `forgets` are ids. Resolves with its acknowledgement. */
   async publish(
     puts: readonly ConfigObject[],
     removes: readonly ConfigKey[] = [],
     secrets: Readonly<Record<string, string>> = {},
+    forgets: readonly string[] = [],
   ): Promise<Ack> {
     for (const object of puts) this.#objects.set(configKey(object), object);
     for (const key of removes) this.#objects.delete(key);
     for (const [id, value] of Object.entries(secrets)) this.#secrets.set(id, value);
+    for (const id of forgets) this.#secrets.delete(id);
     this.#number++;
     const { revision } = this;
     this.send(
@@ -103,6 +105,7 @@ export class FakeOperator {
       ...puts.map((object) => ({ type: 'put', object }) as const),
       ...removes.map((key) => ({ type: 'remove', key }) as const),
       ...Object.entries(secrets).map(secretMessage),
+      ...forgets.map((id) => ({ type: 'forget', id }) as const),
       { type: 'commit', revision },
     );
     return this.acked(revision);

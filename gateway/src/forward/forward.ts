@@ -9,6 +9,7 @@ import {
   changeHeaders,
   EgressError,
   joinUpstreamUrl,
+  secretWithdrawn,
   type Authority,
   type Egress,
   type UpstreamResponse,
@@ -48,6 +49,8 @@ export interface ForwardOptions {
   /** Returns the authority with this uid that the configuration has now. */
   readonly authority: (uid: string) => Authority | undefined;
   readonly withoutCaller: WaitWithoutCaller;
+  /** See `ConfigStore.secretHeaders`. */
+  readonly secretHeaders: (endpoint: ForwardEndpoint) => readonly HeaderPair[] | undefined;
 }
 
 interface Failure {
@@ -92,7 +95,8 @@ export const forward = async (
     secretHeaders: endpoint.credential?.secretHeaders,
     prefix: publicBase(endpoint.paths, head),
   });
-  const headers = changeHeaders(own, requestHeaders);
+  const secretHeaders = options.secretHeaders(endpoint);
+  const headers = changeHeaders(changeHeaders(own, requestHeaders), { set: secretHeaders ?? [], remove: [] });
   const ending = new AbortController();
   const withoutCaller = endWithoutCaller(exchange, ending, options.withoutCaller);
   const timer = setTimeout(() => {
@@ -114,6 +118,9 @@ export const forward = async (
         viaService,
         namespace: accepted.route.account.namespace,
         account: accepted.route.account.uid,
+        // A new connection can take seconds, in which the Secret may be replaced or withdrawn.
+        obstacle: () =>
+          secretHeaders === undefined || options.secretHeaders(endpoint) === undefined ? secretWithdrawn() : undefined,
         signal: ending.signal,
       });
     const response = await call().catch(toFailure);

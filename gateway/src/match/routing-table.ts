@@ -62,6 +62,13 @@ export class RoutingTable {
     return entry?.kind === 'Endpoint' && entry.endpoint.credential?.secretIds.includes(secretId) === true;
   }
 
+  /** Returns whether an endpoint's upstream gets a secret. */
+  sendsSecret(endpointUid: string, secretId: string): boolean {
+    const entry = this.#entries.get(configKey({ kind: 'Endpoint', uid: endpointUid }));
+    if (entry?.kind !== 'Endpoint' || entry.endpoint.kind !== 'Forward') return false;
+    return entry.endpoint.forward.secretHeaders?.some((header) => header.secretId === secretId) === true;
+  }
+
   projectAt(uri: string): ProjectConfig | undefined {
     return this.#projects.get(uri);
   }

@@ -10,7 +10,7 @@ import type { GatewaySettings } from '../settings.ts';
 import { INVALID_SIGNATURE } from '../authenticate/authenticate.ts';
 import type { UnauthenticatedBudget } from './unauthenticated-budget.ts';
 
-const NO_SECRETS = retryLater('not_ready', {
+export const NO_SECRETS = retryLater('not_ready', {
   detail: 'Try again shortly. The gateway is waiting for the operator to send the secrets of the endpoint.',
 });
 

@@ -122,9 +122,20 @@ test('a deleted Account does not wait for gateways', () => {
   expect(state()).toEqual(PROGRAMMED);
 });
 
-describe('an Endpoint’s signing secret', () => {
+const JSON_ACTION = { kind: 'JSON', status: 200, headers: [], body: '{}' } as const;
+const verifying = (secretIds: readonly string[]) => ({
+  action: JSON_ACTION,
+  credential: { kind: 'Signature', signature: { scheme: 'GitHub' }, secretIds } as const,
+});
+const sending = (secretIds: readonly string[]): Pick<EndpointConfig, 'action'> => {
+  const upstream = { kind: 'Forward', url: 'https://api.example.com', timeoutMs: 1_000, viaService: false } as const;
+  const secretHeaders = secretIds.map((secretId) => ({ name: 'authorization', secretId }));
+  return { action: secretIds.length === 0 ? upstream : { ...upstream, secretHeaders } };
+};
+
+describe.each(['signingSecrets', 'upstreamSecrets'] as const)('an Endpoint’s secret (%s)', (field) => {
   const ENDPOINT = 'Endpoint/e';
-  const signingSecretId = (version: string): string => `n/gh/current@${version}`;
+  const toId = (version: string): string => `n/gh/current@${version}`;
   const endpoint = (...versions: string[]): EndpointConfig => ({
     kind: 'Endpoint',
     uid: 'e',
@@ -134,17 +145,16 @@ describe('an Endpoint’s signing secret', () => {
     generation: 1,
     slug: '/',
     method: 'POST',
-    action: { kind: 'JSON', status: 200, headers: [], body: '{}' },
-    credential: { kind: 'Signature', signature: { scheme: 'GitHub' }, secretIds: versions.map(signingSecretId) },
+    ...(field === 'signingSecrets' ? verifying(versions.map(toId)) : sending(versions.map(toId))),
   });
   const reporting = (versions: readonly string[], programmed: 'True' | 'False'): ResourceObject => {
     const { status, metadata, ...rest } = resource(undefined, programmed);
-    const signingSecrets = versions.map((version) => ({ name: 'gh', key: 'current', version }));
+    const secrets = versions.map((version) => ({ name: 'gh', key: 'current', version }));
     return {
       ...rest,
       kind: 'Endpoint',
       metadata: { ...metadata, uid: 'e' },
-      status: { ...(status as object), ...(versions.length > 0 && { signingSecrets }) },
+      status: { ...(status as object), ...(versions.length > 0 && { [field]: secrets }) },
     };
   };
   const begin = (before: ResourceObject, ...published: EndpointConfig[]): KeyChanges => {
@@ -194,4 +204,29 @@ describe('an Endpoint’s signing secret', () => {
     begin(before, endpoint('1')).removed(before);
     expect(waits()).toBe(false);
   });
+});
+
+test('a secret that an Endpoint uses twice is revoked for one of the two uses', () => {
+  const endpoint = (secrets: Pick<EndpointConfig, 'action' | 'credential'>): EndpointConfig => ({
+    kind: 'Endpoint',
+    uid: 'e',
+    namespace: 'n',
+    name: 'e',
+    projectUid: 'p',
+    generation: 1,
+    slug: '/',
+    method: 'POST',
+    ...secrets,
+  });
+  const revoked: string[] = [];
+  const changes = new KeyChanges({
+    translator: { objects: () => [].values() },
+    cache: new Map(),
+    gateways: { revoke: (key) => revoked.push(key), cancelRevocation: () => undefined },
+  });
+  const ids = ['n/gh/current@1'];
+  changes.translated({ put: [endpoint({ ...verifying(ids), ...sending(ids) })], remove: [] });
+  expect(revoked).toEqual([]);
+  changes.translated({ put: [endpoint(sending(ids))], remove: [] });
+  expect(revoked).toEqual(['Endpoint/e']);
 });

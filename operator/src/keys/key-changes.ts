@@ -2,6 +2,8 @@ import {
   configKey,
   isRecord,
   keyFingerprint,
+  signingSecretIds,
+  upstreamSecretIds,
   type ConfigKey,
   type ConfigObject,
   type ResourceObject,
@@ -26,26 +28,29 @@ interface SecretVersion {
 }
 
 /**
- * Returns the id of a signing secret. It is derived from the place and the version of the secret, never from its value, which may be
+ * Returns the id of a value of a Secret. It is derived from the place and the version of the secret, never from its value, which may be
  * short enough to guess.
  */
 export const secretId = ({ namespace, name, key, version }: SecretVersion): string =>
   `${namespace}/${name}/${key}@${version}`;
 
-/** Returns what authenticates requests: the digest of an Account's key, or the ids of an Endpoint's signing secrets. */
+/** A Secret may have both labels, and may be withdrawn for one use only. */
+const ofUpstream = (id: string): string => `upstream ${id}`;
+
+/** Returns what can be revoked: the digest of an Account's key, or the ids of an Endpoint's secrets. */
 const credentialIds = (object: ConfigObject): readonly string[] => {
   switch (object.kind) {
     case 'Account':
       return object.keySha256 === undefined ? [] : [object.keySha256];
     case 'Endpoint':
-      return object.credential?.secretIds ?? [];
+      return [...signingSecretIds(object), ...upstreamSecretIds(object).map(ofUpstream)];
     case 'Project':
     case 'Authority':
       return [];
   }
 };
 
-/** Revokes the previous key of an Account, or signing secret of an Endpoint, that is replaced or withdrawn, for one leader's term. */
+/** Revokes the previous key of an Account, or secret of an Endpoint, that is replaced or withdrawn, for one leader's term. */
 export class KeyChanges implements Controller {
   readonly name = 'key-changes';
   readonly #options: KeyChangesOptions;
@@ -106,9 +111,12 @@ const isSettled = (object: ResourceObject, published: ConfigObject | undefined):
   return isProgrammed && reported.every((one) => shown.includes(one));
 };
 
-/** Returns the fingerprint of the key, or the ids of the signing secrets, in an object's status. */
+/** Returns the fingerprint of the key, or the ids of the secrets, in an object's status. */
 const reportedIn = ({ kind, metadata: { namespace }, status }: ResourceObject): readonly string[] => {
   if (kind === 'Account') return [readStatus(kind, status).apiKey?.fingerprint ?? []].flat();
-  if (kind !== 'Endpoint' || !isRecord(status) || status['signingSecrets'] === undefined) return [];
-  return (readStatus(kind, status).signingSecrets ?? []).map((secret) => secretId({ namespace, ...secret }));
+  if (kind !== 'Endpoint' || !isRecord(status)) return [];
+  if (status['signingSecrets'] === undefined && status['upstreamSecrets'] === undefined) return [];
+  const { signingSecrets = [], upstreamSecrets = [] } = readStatus(kind, status);
+  const toId = (secret: Omit<SecretVersion, 'namespace'>): string => secretId({ namespace, ...secret });
+  return [...signingSecrets.map(toId), ...upstreamSecrets.map(toId).map(ofUpstream)];
 };

@@ -13,7 +13,7 @@ import {
 } from '@standin/contract';
 import { PublishedSecrets } from './published-secrets.ts';
 
-/** A complete NDJSON line, with its line break. Contains the value of a signing secret if it is a `secret` message. */
+/** A complete NDJSON line, with its line break. Contains the value of a secret if it is a `secret` message. */
 export interface Line {
   readonly text: string;
   /**
@@ -99,7 +99,7 @@ export class ConfigLog {
   readonly #followers = new Set<(transaction: Transaction) => void>();
   #number = 0;
 
-  /** @param secretValue returns the value of a signing secret that an endpoint refers to */
+  /** @param secretValue returns the value of a secret that an endpoint refers to */
   constructor(
     epoch: number,
     secretValue: (secretId: string) => Uint8Array | undefined = () => undefined,

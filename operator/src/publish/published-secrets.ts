@@ -1,11 +1,14 @@
-import type { ConfigKey, ConfigObject, StreamMessage } from '@standin/contract';
-
-const signingSecretIds = (object: ConfigObject): readonly string[] =>
-  object.kind === 'Endpoint' ? (object.credential?.secretIds ?? []) : [];
+import {
+  signingSecretIds,
+  upstreamSecretIds,
+  type ConfigKey,
+  type ConfigObject,
+  type StreamMessage,
+} from '@standin/contract';
 
 type SecretMessage = Extract<StreamMessage, { type: 'secret' | 'forget' }>;
 
-/** Decides which signing secrets the gateways need: those that published endpoints refer to. */
+/** Decides which secrets the gateways need: those that published endpoints refer to. */
 export class PublishedSecrets {
   /** The ids that each object refers to. */
   readonly #idsByObject = new Map<ConfigKey, readonly string[]>();
@@ -16,7 +19,7 @@ export class PublishedSecrets {
 
   /** Records that an object is published, or no longer published. */
   set(key: ConfigKey, object: ConfigObject | undefined): void {
-    const ids = object === undefined ? [] : signingSecretIds(object);
+    const ids = object === undefined ? [] : [...signingSecretIds(object), ...upstreamSecretIds(object)];
     for (const id of this.#idsByObject.get(key) ?? []) this.#count(id, -1);
     for (const id of ids) this.#count(id, 1);
     if (ids.length > 0) this.#idsByObject.set(key, ids);

@@ -33,6 +33,7 @@ const destinationsWith = (object: ResourceObject, plan: ReplayPlan, parent = 'p'
         parentUid: () => parent,
         published: (key) => (key === configKey(AUTHORITY) ? AUTHORITY : undefined),
       },
+      secretValue: () => undefined,
       gatewayUrl: 'http://gateway',
       clusterDomain: 'cluster.local',
     },

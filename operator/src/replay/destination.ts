@@ -5,10 +5,17 @@ import {
   keyFingerprint,
   LIMITS,
   type AuthorityConfig,
+  type HeaderPair,
   type ResourceObject,
   type Secrets,
 } from '@standin/contract';
-import { Authority, type ReplayDestination, type UpstreamTls } from '@standin/egress';
+import {
+  Authority,
+  secretWithdrawn,
+  type EgressError,
+  type ReplayDestination,
+  type UpstreamTls,
+} from '@standin/egress';
 import type { LogEntry } from '@standin/exchange';
 import { expandUrlFor } from '@standin/responses';
 import type { CachedObjects } from '../object-cache.ts';
@@ -24,12 +31,16 @@ export interface Destination extends ReplayDestination {
   readonly tls?: UpstreamTls | undefined;
   /** The text that is stored in place of the key. */
   readonly keyShown: string;
+  /** Called just before the request is written. Set if the request has headers from Secrets. */
+  readonly obstacle?: (() => EgressError | undefined) | undefined;
 }
 
 export interface DestinationParts {
   readonly secrets: Pick<Secrets, 'read'>;
   readonly cache: CachedObjects;
   readonly translator: Pick<Translator, 'verdict' | 'serviceFault' | 'parentUid' | 'published'>;
+  /** Returns the value of a Secret that an Endpoint refers to. */
+  readonly secretValue: (id: string) => Uint8Array | undefined;
   /** Base URL at which replays reach the gateways. */
   readonly gatewayUrl: string;
   readonly clusterDomain: string;
@@ -79,9 +90,10 @@ export class Destinations {
   }
 
   #upstream({ endpoint, endpointUid, path }: ReplayedEntry): Destination | string {
-    const spec = validSpec(this.#endpoint(endpoint, endpointUid), 'Endpoint');
+    const object = this.#endpoint(endpoint, endpointUid);
+    const spec = validSpec(object, 'Endpoint');
     const { forward } = spec ?? {};
-    if (spec === undefined || forward === undefined)
+    if (object === undefined || spec === undefined || forward === undefined)
       return `Endpoint ${endpoint} has no upstream: it was deleted, or its spec.forward is missing.`;
     const { namespace } = this.#plan.project;
     const { clusterDomain, translator } = this.#parts;
@@ -97,7 +109,14 @@ export class Destinations {
     if (tls?.authorityUid !== undefined && authority === undefined)
       return `Endpoint ${endpoint} has no usable certificates in spec.forward.tls.caRef: see its conditions.`;
     const verified = tls && { authority, serverName: tls.serverName };
-    return { target: 'Upstream', url, timeoutMs, viaService, tls: verified, requestHeaders, ...WITHOUT_KEY };
+    const upstream = { target: 'Upstream', url, timeoutMs, viaService, tls: verified, requestHeaders } as const;
+    const destination = { ...upstream, ...WITHOUT_KEY };
+    if (forward.requestHeaders?.set?.some(({ valueFrom }) => valueFrom !== undefined) !== true) return destination;
+    const secretHeaders = this.#secretHeaders(object);
+    if (secretHeaders === undefined)
+      return `Endpoint ${endpoint} has a header for its upstream from a Secret that cannot be used now: its action must be Forward, and its conditions Accepted and ResolvedRefs must be True.`;
+    const obstacle = () => (this.#secretHeaders(object) === undefined ? secretWithdrawn() : undefined);
+    return { ...destination, secretHeaders, obstacle };
   }
 
   /** Returns the authority with this uid. The same for all requests of a Replay, as long as its certificates are the same. */
@@ -109,6 +128,22 @@ export class Destinations {
     const authority = new Authority(config.certificates);
     this.#authorities.set(config, authority);
     return authority;
+  }
+
+  /**
+   * Returns the headers from Secrets for the upstream of an Endpoint, or undefined if one of them cannot be used. The configuration of
+   * the gateways decides, so that the upstream is the one for which the Secrets were checked.
+   */
+  #secretHeaders({ metadata: { uid, generation } }: ResourceObject): readonly HeaderPair[] | undefined {
+    const { translator, secretValue } = this.#parts;
+    const config = translator.published(configKey({ kind: 'Endpoint', uid }));
+    if (config?.kind !== 'Endpoint' || config.generation !== generation || config.action.kind !== 'Forward')
+      return undefined;
+    const headers = (config.action.secretHeaders ?? []).map(({ name, secretId = '' }) => {
+      const value = secretValue(secretId);
+      return value && ([name, Buffer.from(value).toString('latin1')] as const);
+    });
+    return headers.every((header) => header !== undefined) ? headers : undefined;
   }
 
   /** Returns the Endpoint with this uid. If the Endpoint was created again, returns the new Endpoint with the same name. */

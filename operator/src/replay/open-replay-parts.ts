@@ -9,7 +9,7 @@ import type { ReplayParts } from './replay-run.ts';
 
 export interface OpenReplayParts extends Omit<
   ReplayParts,
-  'objects' | 'secrets' | 'events' | 'cache' | 'translator' | 'logger' | 'remainingMs'
+  'objects' | 'secrets' | 'secretValue' | 'events' | 'cache' | 'translator' | 'logger' | 'remainingMs'
 > {
   close(): Promise<void>;
 }

@@ -118,9 +118,7 @@ export class ReplaySender {
       target: plan.spec.target.kind,
       url: sent?.request.url ?? '',
       method: sent?.request.method ?? entry.method,
-      sentHeaders: (sent?.request.sent ?? []).map((pair) =>
-        pair[0] === 'x-api-key' ? ['x-api-key', sent?.to.keyShown ?? ''] : pair,
-      ),
+      sentHeaders: sent === undefined ? [] : shownHeaders(sent.request, sent.to),
       sentBody: this.#edit.body ?? new Uint8Array(),
       edited: isEdited,
       status: response.status,
@@ -134,6 +132,17 @@ export class ReplaySender {
     };
   }
 }
+
+/** What is stored in place of the value of a header from a Secret. */
+const FROM_SECRET = '(from a Secret)';
+
+const shownHeaders = ({ sent }: ReplayRequest, { keyShown, secretHeaders = [] }: Destination): HeaderPair[] => {
+  const secret = new Set(secretHeaders.map(([name]) => name.toLowerCase()));
+  return sent.map(([name, value]) => {
+    if (secret.has(name.toLowerCase())) return [name, FROM_SECRET];
+    return name === 'x-api-key' ? [name, keyShown] : [name, value];
+  });
+};
 
 const capturedRequest = ({ id, method, request }: LogEntry) => ({
   id,

@@ -91,6 +91,7 @@ export const setUp = ({ withStore = true } = {}) => {
         parentUid: () => undefined,
         published: () => undefined,
       },
+      secretValue: () => undefined,
       prepareStore: () => Promise.resolve(),
       remainingMs: () => term.remainingMs,
       egress: { gateway: egress, upstream: egress },

@@ -70,6 +70,7 @@ const sendOnce = async (request: ReplayRequest, to: Destination, options: SendOp
       tls: to.tls,
       namespace,
       account,
+      obstacle: to.obstacle,
       signal: AbortSignal.any([signal, cut.signal]),
     });
     got = { ...nothing, status: answer.status, headers: answer.headers, firstByteUs: elapsedUs() };

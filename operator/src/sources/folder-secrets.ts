@@ -1,7 +1,7 @@
-import type { ResourceObject, Secrets, SigningSecret } from '@standin/contract';
+import type { LabelledSecret, ResourceObject, Secrets } from '@standin/contract';
 import type { FolderObjects } from './folder-objects.ts';
+import { labelledManifest } from './labelled-secret.ts';
 import { foreignSecret, secretConflict, type SecretFiles } from './secret-files.ts';
-import { manifestSigningSecret } from './signing-secret.ts';
 
 const ownerIn = ({ kind, metadata: { name, uid } }: ResourceObject) => ({ kind, name, uid });
 
@@ -20,9 +20,9 @@ export class FolderSecrets implements Secrets {
     return manifest === undefined ? this.#files.read(namespace, name, dataKey) : manifest.data.get(dataKey);
   }
 
-  async readSigning(namespace: string, name: string): Promise<SigningSecret | undefined> {
+  async readLabelled(namespace: string, name: string): Promise<LabelledSecret | undefined> {
     const manifest = await this.#manifests.secret(namespace, name);
-    return manifest && manifestSigningSecret(manifest);
+    return manifest && labelledManifest(manifest);
   }
 
   async create(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {

@@ -2,14 +2,14 @@ import {
   API_GROUP,
   OPERATOR_FIELD_MANAGER,
   SourceError,
+  type LabelledSecret,
   type ResourceObject,
   type Secrets,
-  type SigningSecret,
 } from '@standin/contract';
 import { isNotFound, objectVersion, resourcePath, type KubeClient, type KubeObject } from '@standin/kube';
 import { asSecretError } from '../secret-rights.ts';
+import { labelledSecret } from './labelled-secret.ts';
 import { foreignSecret } from './secret-files.ts';
-import { signingSecret } from './signing-secret.ts';
 
 type Secret = KubeObject & {
   readonly data?: Readonly<Record<string, string>>;
@@ -58,12 +58,12 @@ export class KubernetesSecrets implements Secrets {
     return value === undefined ? undefined : Buffer.from(value, 'base64');
   }
 
-  async readSigning(namespace: string, name: string): Promise<SigningSecret | undefined> {
+  async readLabelled(namespace: string, name: string): Promise<LabelledSecret | undefined> {
     const secret = await asSecretError(namespace, this.#get(namespace, name));
     if (secret === undefined) return undefined;
-    const { labels, resourceVersion = '' } = secret.metadata;
+    const { labels, annotations, resourceVersion = '' } = secret.metadata;
     const data = Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64')] as const);
-    return signingSecret({ labels, data: new Map(data) }, resourceVersion);
+    return labelledSecret({ labels, annotations, data: new Map(data) }, resourceVersion);
   }
 
   async create(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void> {

@@ -34,6 +34,7 @@ export interface ManifestSecret {
   readonly key: string;
   readonly where: string;
   readonly labels: Readonly<Record<string, string>> | undefined;
+  readonly annotations: Readonly<Record<string, string>> | undefined;
   readonly data: ReadonlyMap<string, Buffer>;
 }
 
@@ -124,7 +125,8 @@ const readSecret = (value: Fields, where: string): ManifestSecret | Faults => {
     for (const [key, text] of Object.entries(map ?? {})) entries.set(key, Buffer.from(text, encoding));
   }
   if (isFaulty(metadata) || faults.length > 0) return faults;
-  return { key: manifestKey({ kind: 'Secret', ...metadata }), where, labels: metadata.labels, data: entries };
+  const { labels, annotations } = metadata;
+  return { key: manifestKey({ kind: 'Secret', ...metadata }), where, labels, annotations, data: entries };
 };
 
 const readConfigMap = (value: Fields, where: string): ManifestConfigMap | Faults => {

@@ -364,57 +364,60 @@ test('a quota that does not match the log has a condition and an Event until an 
   expect(warnings()).toMatchObject([{ type: 'Warning', reason: 'QuotaMismatch', message: 'The log has more.' }]);
 });
 
-describe('the signing secrets in the status of an Endpoint', () => {
-  const WAITING: ProgrammedState = { kind: 'waiting', gateways: ['lost'], known: 2, unheard: false };
-  const version = (number: string) => ({ signingSecrets: [{ name: 'gh', key: 'current', version: number }] });
-  const shown = () => source.object('Endpoint', 'e').status;
-  const programmedMessage = () => conditionsIn(shown()).find(({ type }) => type === 'Programmed')?.message;
-  const write = async (): Promise<void> => {
-    await statuses.write('uid-1');
-    report();
-  };
-  beforeEach(async () => {
-    fields = version('1');
-    await write();
-  });
+describe.each(['signingSecrets', 'upstreamSecrets'] as const)(
+  'the secrets in the status of an Endpoint (%s)',
+  (field) => {
+    const WAITING: ProgrammedState = { kind: 'waiting', gateways: ['lost'], known: 2, unheard: false };
+    const version = (number: string) => ({ [field]: [{ name: 'gh', key: 'current', version: number }] });
+    const shown = () => source.object('Endpoint', 'e').status;
+    const programmedMessage = () => conditionsIn(shown()).find(({ type }) => type === 'Programmed')?.message;
+    const write = async (): Promise<void> => {
+      await statuses.write('uid-1');
+      report();
+    };
+    beforeEach(async () => {
+      fields = version('1');
+      await write();
+    });
 
-  test('change when all gateways have acknowledged the change', async () => {
-    fields = version('2');
-    state = WAITING;
-    await write();
-    expect(shown()).toMatchObject(version('1'));
-    state = { kind: 'programmed' };
-    await write();
-    expect(shown()).toMatchObject(version('2'));
-  });
+    test('change when all gateways have acknowledged the change', async () => {
+      fields = version('2');
+      state = WAITING;
+      await write();
+      expect(shown()).toMatchObject(version('1'));
+      state = { kind: 'programmed' };
+      await write();
+      expect(shown()).toMatchObject(version('2'));
+    });
 
-  test('appear at once if there were none, so that the next leader knows them', async () => {
-    fields = { signingSecrets: undefined };
-    await write();
-    expect(shown()).not.toHaveProperty('signingSecrets');
-    fields = version('1');
-    state = WAITING;
-    await write();
-    expect(shown()).toMatchObject(version('1'));
-  });
+    test('appear at once if there were none, so that the next leader knows them', async () => {
+      fields = { [field]: undefined };
+      await write();
+      expect(shown()).not.toHaveProperty(field);
+      fields = version('1');
+      state = WAITING;
+      await write();
+      expect(shown()).toMatchObject(version('1'));
+    });
 
-  test('remain while a gateway may still serve an Endpoint that is no longer accepted', async () => {
-    fields = { signingSecrets: undefined };
-    accepted = { ok: false, reason: 'NotPermitted', message: 'The Account does not allow signed requests.' };
-    withdrawn = WAITING;
-    await write();
-    expect(shown()).toMatchObject(version('1'));
-    expect(programmedMessage()).toContain('some may still use it: waiting for lost.');
-    withdrawn = undefined;
-    await write();
-    expect(shown()).not.toHaveProperty('signingSecrets');
-    expect(programmedMessage()).toContain('Gateways do not use the object');
-  });
+    test('remain while a gateway may still serve an Endpoint that is no longer accepted', async () => {
+      fields = { [field]: undefined };
+      accepted = { ok: false, reason: 'NotPermitted', message: 'The Account does not allow signed requests.' };
+      withdrawn = WAITING;
+      await write();
+      expect(shown()).toMatchObject(version('1'));
+      expect(programmedMessage()).toContain('some may still use it: waiting for lost.');
+      withdrawn = undefined;
+      await write();
+      expect(shown()).not.toHaveProperty(field);
+      expect(programmedMessage()).toContain('Gateways do not use the object');
+    });
 
-  test('that changed are not reported as programmed because the earlier ones were', async () => {
-    fields = version('2');
-    state = { kind: 'no-gateway' };
-    await write();
-    expect(programmedMessage()).toContain('No gateway is connected');
-  });
-});
+    test('that changed are not reported as programmed because the earlier ones were', async () => {
+      fields = version('2');
+      state = { kind: 'no-gateway' };
+      await write();
+      expect(programmedMessage()).toContain('No gateway is connected');
+    });
+  },
+);

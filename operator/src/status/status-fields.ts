@@ -87,15 +87,18 @@ const apiKeyField = (known: KnownKey | undefined, before: StatusFields, now: str
   return { secretName: known.secretName, fingerprint, issuedAt: issuedAt ?? now };
 };
 
-/** Returns whether two statuses refer to the same key, for an Account, or to the same signing secrets, for an Endpoint. */
+/** Returns whether two statuses refer to the same key, for an Account, or to the same secrets, for an Endpoint. */
 export const isSameKey = (a: StatusFields, b: StatusFields): boolean =>
   readStatus('Account', a).apiKey?.fingerprint === readStatus('Account', b).apiKey?.fingerprint &&
-  isDeepStrictEqual(readStatus('Endpoint', a).signingSecrets, readStatus('Endpoint', b).signingSecrets);
+  isDeepStrictEqual(keptSecrets(a), keptSecrets(b));
 
-/** Returns the signing secrets in the status of an Endpoint, which stay there until all gateways have acknowledged a change. */
+/** Returns the secrets in the status of an Endpoint, which stay there until all gateways have acknowledged a change. */
 export const keptSecrets = (before: StatusFields): StatusFields => {
-  const { signingSecrets } = readStatus('Endpoint', before);
-  return signingSecrets === undefined ? {} : { signingSecrets };
+  const { signingSecrets, upstreamSecrets } = readStatus('Endpoint', before);
+  return {
+    ...(signingSecrets !== undefined && { signingSecrets }),
+    ...(upstreamSecrets !== undefined && { upstreamSecrets }),
+  };
 };
 
 interface Counted {

@@ -15,15 +15,18 @@ import {
   parseUrlTemplate,
   type PathPattern,
 } from '@standin/responses';
-import { evaluateCredential, permissionFault, type SecretStates } from './credential.ts';
+import { evaluateCredential, permissionFault, signingSecretNames } from './credential.ts';
 import { ACCEPTED, fails, firstFault, holds, NOT_CHECKED, withSentence } from './findings.ts';
 import { responseProblems } from './responses.ts';
+import type { SecretStates } from './secrets.ts';
 import { absentHeader, mockProblems, expressionSizeProblems, verbatimExpression } from './templates.ts';
 import type { Entry, Evaluation, Finding, TranslateSettings } from './types.ts';
+import { evaluateUpstreamSecrets, upstreamSecretNames } from './upstream-secrets.ts';
 
 type ActionConfig = EndpointConfig['action'];
-type UpstreamTlsSpec = NonNullable<NonNullable<EndpointSpec['forward']>['tls']>;
-type HeaderChangesSpec = NonNullable<NonNullable<EndpointSpec['forward']>['requestHeaders']>;
+type ForwardSpec = NonNullable<EndpointSpec['forward']>;
+type UpstreamTlsSpec = NonNullable<ForwardSpec['tls']>;
+type HeaderChangesSpec = NonNullable<ForwardSpec['requestHeaders'] | ForwardSpec['responseHeaders']>;
 
 const hasActiveMock = ({ action, forward }: Partial<EndpointSpec>): boolean =>
   action === 'JSON' || forward?.fallback !== undefined;
@@ -60,6 +63,11 @@ export const endpointProblems = (
     ...(spec.action === 'Forward' ? upstreamProblems(spec, pattern, settings) : []),
   ];
 };
+
+/** Returns the names of the Secrets that an Endpoint refers to. */
+export const secretNames = (spec: EndpointSpec): readonly string[] => [
+  ...new Set([...signingSecretNames(spec), ...upstreamSecretNames(spec)]),
+];
 
 const parsedPattern = (slug: string): PathPattern | undefined => {
   const parsed = hasParameters(slug) ? parsePathPattern(slug) : undefined;
@@ -127,7 +135,20 @@ export const evaluateEndpoint = (
       : holder === entry
         ? TOO_MANY_ARRANGEMENTS
         : routeConflict(spec, holder));
-  const credential = spec !== undefined && accepted.ok ? evaluateCredential(ref, spec, secrets) : undefined;
+  const place = {
+    namespace: ref.namespace,
+    clusterDomain: settings.clusterDomain,
+    isTrusted: serviceFault === undefined,
+  };
+  const acceptedSpec = accepted.ok ? spec : undefined;
+  const credential = acceptedSpec && evaluateCredential(ref, acceptedSpec, secrets);
+  const forwarded =
+    acceptedSpec?.action === 'Forward'
+      ? evaluateUpstreamSecrets(ref, acceptedSpec, {
+          upstream: forwardConfig(acceptedSpec.forward, place),
+          states: secrets,
+        })
+      : undefined;
   const config: EndpointConfig | undefined =
     spec !== undefined && hasPlace && project?.evaluation?.config !== undefined
       ? {
@@ -140,17 +161,12 @@ export const evaluateEndpoint = (
           slug: spec.slug,
           method: spec.method,
           ...(accepted.ok && spec.responses !== undefined && { responses: responseConfigs(spec) }),
-          action: accepted.ok
-            ? actionConfig(spec, {
-                namespace: ref.namespace,
-                clusterDomain: settings.clusterDomain,
-                isTrusted: serviceFault === undefined,
-              })
-            : { kind: 'NotAccepted' },
+          action: accepted.ok ? actionConfig(spec, forwarded?.upstream) : { kind: 'NotAccepted' },
           ...(credential !== undefined && { credential: credential.config }),
         }
       : undefined;
   const projectUrl = project?.evaluation?.verdict.status['url'];
+  const names = acceptedSpec === undefined ? [] : secretNames(acceptedSpec);
   const verdict = {
     ref,
     uid,
@@ -159,13 +175,18 @@ export const evaluateEndpoint = (
     resolvedRefs:
       spec === undefined
         ? NOT_CHECKED
-        : refsFinding(spec.projectRef.name, { project, suggestion }, serviceFault ?? caFault ?? credential?.fault),
+        : refsFinding(
+            spec.projectRef.name,
+            { project, suggestion },
+            serviceFault ?? caFault ?? credential?.fault ?? forwarded?.fault,
+          ),
     configKey: config && accepted.ok ? configKey(config) : undefined,
     status: {
       url: spec !== undefined && typeof projectUrl === 'string' ? projectUrl + spec.slug : undefined,
       signingSecrets: config === undefined ? undefined : credential?.signingSecrets,
+      upstreamSecrets: config === undefined ? undefined : forwarded?.shown,
     },
-    ...(credential !== undefined && { secretNames: credential.secretNames }),
+    ...(names.length > 0 && { secretNames: names }),
   };
   return { verdict, config };
 };
@@ -226,9 +247,9 @@ const projectFinding = (name: string, { project, suggestion }: FoundProject): Fi
     : fails('ProjectNotReady', `Project ${name} is not ready (${fault.reason}): ${fault.message}`, path);
 };
 
-const actionConfig = (spec: EndpointSpec, place: ServicePlace): ActionConfig => {
-  if (spec.action === 'JSON') return { kind: 'JSON', ...jsonMockConfig(spec) };
-  const upstream = forwardConfig(spec.forward, place);
+/** @param upstream undefined if the action is not `Forward` */
+const actionConfig = (spec: EndpointSpec, upstream: ForwardActionConfig | undefined): ActionConfig => {
+  if (upstream === undefined) return { kind: 'JSON', ...jsonMockConfig(spec) };
   const fallback = spec.forward?.fallback;
   return fallback === undefined ? upstream : { ...upstream, fallback: { on: fallback.on, mock: jsonMockConfig(spec) } };
 };
@@ -240,7 +261,7 @@ export interface ServicePlace {
   readonly isTrusted: boolean;
 }
 
-/** Returns the upstream in a Forward block, whether or not the block is active. */
+/** Returns the upstream in a Forward block, whether or not the block is active, without the headers from Secrets. */
 export const forwardConfig = (forward: EndpointSpec['forward'], place: ServicePlace): ForwardActionConfig => {
   const timeoutMs = durationMs(forward?.timeout ?? '');
   const { url = '', serviceRef, tls, host, requestHeaders, responseHeaders, rewrite } = forward ?? {};
@@ -265,6 +286,6 @@ const tlsConfig = (namespace: string, { caRef, serverName }: UpstreamTlsSpec): F
 });
 
 const headerChanges = ({ set = [], remove = [] }: HeaderChangesSpec): HeaderChanges => ({
-  set: set.map(({ name, value }) => [name, value]),
+  set: set.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value] as const])),
   remove: remove.map((name) => name.toLowerCase()),
 });

@@ -8,8 +8,7 @@ import {
   type PathPattern,
 } from '@standin/responses';
 import type { CaRef } from './authorities.ts';
-import { signingSecretNames } from './credential.ts';
-import { endpointProblems, slugProblem } from './endpoint.ts';
+import { endpointProblems, secretNames, slugProblem } from './endpoint.ts';
 import { fails, invalid } from './findings.ts';
 import { uriClaim } from './reservations.ts';
 import type { ServiceRef } from './services.ts';
@@ -148,6 +147,6 @@ export const entryServiceRef = ({ parsed }: Entry): ServiceRef | undefined =>
 export const entryCaRef = ({ parsed }: Entry): CaRef | undefined =>
   parsed?.kind === 'Endpoint' && parsed.spec.action === 'Forward' ? parsed.spec.forward?.tls?.caRef : undefined;
 
-/** Returns the names of the Secrets in an Endpoint's credential. */
+/** Returns the names of the Secrets that an Endpoint refers to. Ignores a draft next to the active action. */
 export const entrySecretNames = ({ parsed }: Entry): readonly string[] =>
-  parsed?.kind === 'Endpoint' ? signingSecretNames(parsed.spec) : [];
+  parsed?.kind === 'Endpoint' ? secretNames(parsed.spec) : [];

@@ -11,6 +11,7 @@ export type {
   KeyState,
   KnownKey,
   RetentionSettings,
+  SecretFormat,
   SecretState,
   SecretValue,
   TranslateSettings,

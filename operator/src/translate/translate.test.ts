@@ -13,7 +13,7 @@ import { parseManifest } from '@standin/crds';
 import { describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { translate, type World } from './translate.ts';
-import type { Finding, KeyState, SecretState, TranslateSettings } from './types.ts';
+import type { Finding, KeyState, SecretState, SecretValue, TranslateSettings } from './types.ts';
 
 const FOLDER = path.join(import.meta.dirname, 'testdata');
 
@@ -44,7 +44,7 @@ type Found = Extract<SecretState, { kind: 'found' }>;
 type SecretInput =
   | Exclude<SecretState, Found>
   | (Omit<Found, 'values'> & {
-      readonly values: Record<string, { readonly id: string } | { readonly problem: string }>;
+      readonly values: Record<string, SecretValue>;
     });
 const isExtra = (value: object): value is Extras =>
   ['keys', 'services', 'configMaps', 'secrets'].some((name) => name in value);

@@ -399,7 +399,13 @@ describe('a reference to an object that does not exist', () => {
     const allowed = make('Account', 'default', { signatures: 'Allowed' });
     const translator = createTranslator(allowed, project, endpoint('a', { credential: CREDENTIAL }));
     const values = new Map([['curent', { id: '1' }]]);
-    translator.setSecret('default', 'github', { kind: 'found', isLabelled: true, version: '1', values });
+    translator.setSecret('default', 'github', {
+      kind: 'found',
+      uses: ['Signing'],
+      upstreamOrigins: [],
+      version: '1',
+      values,
+    });
     translator.flush();
     expect(message(translator)).toBe('The data key current of Secret github does not exist: did you mean curent?');
   });
@@ -785,9 +791,9 @@ describe('for any sequence of changes', () => {
   /** The possible states of Secrets, by the number in a step. */
   const SECRETS: readonly SecretState[] = [
     { kind: 'missing' },
-    { kind: 'found', isLabelled: false, version: '1', values: new Map() },
-    { kind: 'found', isLabelled: true, version: '2', values: new Map([['k', { id: '2' }]]) },
-    { kind: 'found', isLabelled: true, version: '3', values: new Map([['k', { id: '3' }]]) },
+    { kind: 'found', uses: [], upstreamOrigins: [], version: '1', values: new Map() },
+    { kind: 'found', uses: ['Signing'], upstreamOrigins: [], version: '2', values: new Map([['k', { id: '2' }]]) },
+    { kind: 'found', uses: ['Signing'], upstreamOrigins: [], version: '3', values: new Map([['k', { id: '3' }]]) },
   ];
 
   const byUid = <T extends { readonly uid: string }>(items: Iterable<T>): T[] =>

@@ -6,6 +6,7 @@ import type {
   ObjectRef,
   Plan,
   ResourceObject,
+  SecretUse,
   SignatureScheme,
 } from '@standin/contract';
 import type { ParsedObject, Problem } from '@standin/crds';
@@ -28,18 +29,22 @@ export interface KnownKey {
   readonly key: KeyState;
 }
 
+/** The format that a value of a Secret needs: that of a scheme's signing secrets, or that of a header. */
+export type SecretFormat = SignatureScheme | 'Header';
+
 export type SecretValue =
-  { readonly id: string; readonly unusableFor?: readonly SignatureScheme[] } | { readonly problem: string };
+  { readonly id: string; readonly unusableAs?: readonly SecretFormat[] } | { readonly problem: string };
 
 /**
- * The state of a Secret that Endpoints refer to as a credential, without the values. For a usable value, `id` stands for the value
- * (see `CredentialConfig`), and `unusableFor` lists the schemes whose secrets have another format. `problem` is the rest of a
- * sentence about the value.
+ * The state of a Secret that Endpoints refer to, without the values. For a usable value, `id` stands for the value (see
+ * `CredentialConfig`), and `unusableAs` lists the formats that it does not have. `problem` is the rest of a sentence about the value.
  */
 export type SecretState =
   | {
       readonly kind: 'found';
-      readonly isLabelled: boolean;
+      readonly uses: readonly SecretUse[];
+      /** The origins that may get the values, as `URL` writes them. */
+      readonly upstreamOrigins: readonly string[];
       readonly version: string;
       readonly values: ReadonlyMap<string, SecretValue>;
     }
@@ -103,7 +108,7 @@ export interface Verdict {
    * its spec is invalid.
    */
   readonly allowsSignatures?: boolean | undefined;
-  /** For Endpoints, the names of the Secrets to read for the credential. */
+  /** For Endpoints, the names of the Secrets to read. */
   readonly secretNames?: readonly string[];
 }
 

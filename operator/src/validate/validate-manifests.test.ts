@@ -261,6 +261,45 @@ it.each([['quickstart'], ['quickstart', 'forward'], ['own-key'], ['signatures'],
   },
 );
 
+describe('headers for upstreams from Secrets', () => {
+  const ORIGINS = 'https://api.example.com, https://other.example';
+  const forward = (url: string, more = ''): string =>
+    endpoint(
+      `  slug: /v1\n  method: GET\n  action: Forward\n  forward:\n    url: ${url}\n${more}` +
+        '    requestHeaders: {set: [{name: authorization, valueFrom: {secretRef: {name: up, key: k}}}]}\n',
+    );
+  const secret = (data: string, { label = 'true', origins = ORIGINS } = {}): string =>
+    `apiVersion: v1\nkind: Secret\nmetadata:\n  name: up\n  labels: {standin.dev/upstream-credential: "${label}"}\n` +
+    `  annotations: {standin.dev/upstream-origins: "${origins}"}\nstringData: ${data}\n`;
+  const upstream = forward('https://api.example.com/v1');
+
+  it.each([
+    ['a value', upstream, secret('{k: sesame}')],
+    ['a URL that names the default port', forward('https://API.example.com:443/v1'), secret('{k: sesame}')],
+    ['no Secret, which may exist in the cluster', upstream, ''],
+  ])('are accepted with %s', (_what, text, given) => {
+    expect(validate([text, given])).toEqual([]);
+  });
+
+  it.each([
+    ['no label', upstream, secret('{k: sesame}', { label: 'false' }), 'does not have the label'],
+    ['no annotation', upstream, secret('{k: sesame}', { origins: '' }), 'kubectl annotate secret up -n default'],
+    ['another origin', forward('https://api.example.org'), secret('{k: sesame}'), 'is not for https://api.example.org'],
+    ['http', forward('http://api.example.com'), secret('{k: sesame}', { origins: 'http://api.example.com' }), 'https'],
+    ['http and no Secret', forward('http://api.example.com'), '', 'https'],
+    ['the Host header of callers', forward('https://api.example.com', '    host: Preserve\n'), '', 'spec.forward.host'],
+    ['a line break in the value', upstream, secret('{k: "sesame\\nb: c"}'), 'a control character'],
+    ['a line break at the end of the value', upstream, secret('{k: "sesame\\n"}'), 'ends with a line break'],
+    ['another data key', upstream, secret('{other: sesame}'), 'data key k of Secret up does not exist'],
+  ])('are refused with %s', (_what, text, given, message) => {
+    const found = validate([text, given]);
+    expect(found.map((one) => [one.object, one.message])).toEqual([
+      ['Endpoint default/orders', expect.stringContaining(message) as string],
+    ]);
+    expect(JSON.stringify(found)).not.toContain('sesame');
+  });
+});
+
 describe('signing secrets', () => {
   const allowed = ACCOUNT.replace('spec: {}', 'spec: {signatures: Allowed}');
   const signed = endpoint(

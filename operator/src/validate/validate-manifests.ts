@@ -8,8 +8,8 @@ import {
   type ConfigMapObject,
   type ConfigObject,
   type Kind,
+  type LabelledSecret,
   type ResourceObject,
-  type SigningSecret,
 } from '@standin/contract';
 import {
   parseManifest,
@@ -22,9 +22,9 @@ import {
 import { z } from 'zod';
 import { apiKeyProblem, apiKeySha256 } from '../keys/api-key.ts';
 import { caConfigMap, hasCaLabel } from '../sources/ca-config-map.ts';
-import { signingSecret } from '../sources/signing-secret.ts';
+import { labelledSecret } from '../sources/labelled-secret.ts';
 import { translate, type KeyState, type TranslateSettings, type Verdict } from '../translate/index.ts';
-import { secretStates } from './signing-secrets-in-files.ts';
+import { secretStates } from './secrets-in-files.ts';
 
 export interface ManifestFile {
   /** The file's name in the findings. */
@@ -75,7 +75,7 @@ export const translateManifests = (
   const findings: ManifestFinding[] = [];
   const seen = new Map<string, LocatedObject>();
   const keys = new Map<string, KeyState>();
-  const secrets = new Map<string, SigningSecret>();
+  const secrets = new Map<string, LabelledSecret>();
   const configMaps = new Map<string, ConfigMapObject | undefined>();
   for (const located of readFiles(files, findings)) collect(located, { seen, keys, secrets, configMaps, findings });
 
@@ -83,7 +83,7 @@ export const translateManifests = (
   const world = {
     objects,
     keys: accountKeys(objects, keys),
-    secrets: secretStates(objects, secrets),
+    secrets: secretStates(objects, secrets, settings),
     configMaps: knownConfigMaps(objects, configMaps),
   };
   const { verdicts, objects: configs } = translate(world, settings);
@@ -113,8 +113,8 @@ interface Collected {
   readonly seen: Map<string, LocatedObject>;
   /** Keys from Secrets in the files, by namespace and name. */
   readonly keys: Map<string, KeyState>;
-  /** The same Secrets, as Endpoints' credentials see them. */
-  readonly secrets: Map<string, SigningSecret>;
+  /** The same Secrets, as Endpoints see them. */
+  readonly secrets: Map<string, LabelledSecret>;
   /** ConfigMaps by namespace and name. Undefined without the label. */
   readonly configMaps: Map<string, ConfigMapObject | undefined>;
   readonly findings: ManifestFinding[];
@@ -150,7 +150,7 @@ const collect = (located: Located, { seen, keys, secrets, configMaps, findings }
   if (read.success && read.data.apiVersion === 'v1' && read.data.kind === 'Secret') {
     const id = secretId(namespaceOrDefault(read.data), read.data.metadata.name);
     keys.set(id, keyIn(read.data));
-    secrets.set(id, signingSecretIn(read.data));
+    secrets.set(id, labelledSecretIn(read.data));
     return;
   }
   if (read.success && read.data.apiVersion === 'v1' && read.data.kind === 'ConfigMap') {
@@ -223,9 +223,12 @@ const keyIn = (secret: Header): KeyState => {
   return message === undefined ? { kind: 'key', sha256: apiKeySha256(key) } : { kind: 'invalid', secretName, message };
 };
 
-const signingSecretIn = (secret: Header): SigningSecret => {
-  const labels = z.record(z.string(), z.string()).safeParse(secret.metadata['labels']).data;
-  return signingSecret({ labels, data: valuesIn(secret) }, '');
+const textMap = z.record(z.string(), z.string());
+
+const labelledSecretIn = (secret: Header): LabelledSecret => {
+  const labels = textMap.safeParse(secret.metadata['labels']).data;
+  const annotations = textMap.safeParse(secret.metadata['annotations']).data;
+  return labelledSecret({ labels, annotations, data: valuesIn(secret) }, '');
 };
 
 const configMapData = z.looseObject({

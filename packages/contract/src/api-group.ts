@@ -118,8 +118,15 @@ export const TIMESTAMP_SCHEMES = ['Stripe', 'Slack', 'StandardWebhooks'] as cons
 export const HMAC_ALGORITHMS = ['SHA256', 'SHA512'] as const;
 export const HMAC_ENCODINGS = ['Hex', 'Base64'] as const;
 
-/** The label that a Secret must have with the value `true`, so that an Endpoint can use its data as a signing secret. */
-export const SIGNING_SECRET_LABEL = `${API_GROUP}/signing-secret`;
+/** What Endpoints may use the data of a Secret for, by the label that the Secret must have with the value `true`. */
+export const SECRET_LABELS = {
+  Signing: `${API_GROUP}/signing-secret`,
+  Upstream: `${API_GROUP}/upstream-credential`,
+} as const;
+export type SecretUse = keyof typeof SECRET_LABELS;
+
+/** The annotation with the https origins that may get the data of a Secret, separated by commas or spaces. */
+export const UPSTREAM_ORIGINS_ANNOTATION = `${API_GROUP}/upstream-origins`;
 
 /**
  * The label that a ConfigMap must have with the value `true`, so that an Endpoint can trust the authorities in it. With a label, the

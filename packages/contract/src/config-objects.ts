@@ -113,6 +113,15 @@ const headerChanges = z.strictObject({
   remove: z.array(z.string()).readonly(),
 });
 
+const secretHeader = z.strictObject({
+  name: z.string(),
+  /**
+   * Refers to a `secret` message (config-stream.ts). An id never stands for another value later. Absent if the Secret cannot be used,
+   * so that requests for the upstream are refused.
+   */
+  secretId: z.string().optional(),
+});
+
 const forwardAction = z.strictObject({
   kind: z.literal('Forward'),
   /** An http or https URL. The caller's query string is appended as received. */
@@ -132,6 +141,8 @@ const forwardAction = z.strictObject({
   /** Set if the upstream gets the caller's Host header. */
   host: z.literal('Preserve').optional(),
   requestHeaders: headerChanges.optional(),
+  /** Headers whose values are in Secrets. They replace all headers of the same name, in any case. Absent if there are none. */
+  secretHeaders: z.array(secretHeader).min(1).max(LIMITS.headerChangesMax).readonly().optional(),
   responseHeaders: headerChanges.optional(),
   rewrite: z.array(z.enum(UPSTREAM_REWRITES)).readonly().optional(),
   /** Responds if the upstream fails for one of these reasons before its response begins. Absent if nothing else responds. */
@@ -264,6 +275,17 @@ export type ForwardActionConfig = Readonly<z.infer<typeof forwardAction>>;
 export type SignatureConfig = Readonly<z.infer<typeof signatureConfig>>;
 export type CredentialConfig = Readonly<z.infer<typeof credentialConfig>>;
 export type ConfigObject = AccountConfig | ProjectConfig | AuthorityConfig | EndpointConfig;
+
+/** Returns the ids of the secrets that may have signed a request to an endpoint. */
+export const signingSecretIds = (object: ConfigObject): readonly string[] =>
+  object.kind === 'Endpoint' ? (object.credential?.secretIds ?? []) : [];
+
+/** Returns the ids of the secrets that the upstream of an endpoint gets. */
+export const upstreamSecretIds = (object: ConfigObject): readonly string[] => {
+  const headers =
+    object.kind === 'Endpoint' && object.action.kind === 'Forward' ? object.action.secretHeaders : undefined;
+  return (headers ?? []).flatMap(({ secretId }) => secretId ?? []);
+};
 
 /** Returns whether an endpoint needs a feature, by feature. */
 export type ConfigFeatures = Readonly<Record<string, (endpoint: EndpointConfig) => boolean>>;

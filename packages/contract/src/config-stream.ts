@@ -20,7 +20,7 @@ import { LIMITS } from './limits.ts';
  * the complete new table, swaps it in, and then acknowledges the revision. It acknowledges a revision that revokes a key only after
  * the revision is on its disk. It writes other revisions to disk within a second. A snapshot replaces everything.
  *
- * The values of signing secrets are in `secret` messages, not in objects, so that they are not on a gateway's disk. Endpoints refer
+ * The values of Secrets are in `secret` messages, not in objects, so that they are not on a gateway's disk. Endpoints refer
  * to them by id, in the same transaction or later. A gateway that starts from its disk has no secrets until an operator sends a
  * snapshot.
  *
@@ -71,17 +71,17 @@ export const parseRevision = (text: string): Revision => {
 /** Returns a negative number if `a` is older than `b`. */
 export const compareRevisions = (a: Revision, b: Revision): number => a.epoch - b.epoch || a.number - b.number;
 
-const signingSecret = z
+const secretValue = z
   .base64()
   .min(1)
-  .max(4 * Math.ceil(LIMITS.signingSecretBytesMax / 3));
+  .max(4 * Math.ceil(LIMITS.secretBytesMax / 3));
 
 export const streamMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('begin'), revision: revisionText, snapshot: z.boolean() }),
   z.strictObject({ type: z.literal('put'), object: configObjectSchema }),
   z.strictObject({ type: z.literal('remove'), key: z.string() }),
-  /** The value of a signing secret, in Base64. Kept in memory only, and never logged. */
-  z.strictObject({ type: z.literal('secret'), id: z.string(), value: signingSecret }),
+  /** A value of a Secret, in Base64. Kept in memory only, and never logged. */
+  z.strictObject({ type: z.literal('secret'), id: z.string(), value: secretValue }),
   /** Deletes a secret, because no endpoint refers to it. */
   z.strictObject({ type: z.literal('forget'), id: z.string() }),
   z.strictObject({ type: z.literal('commit'), revision: revisionText }),

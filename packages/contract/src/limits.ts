@@ -146,8 +146,8 @@ export const LIMITS = {
   renderedBodyBytesMax: 1024 * 1024,
   /** One in use, and one that is being replaced. */
   signingSecretsMax: 2,
-  /** Far longer than any provider's secret. */
-  signingSecretBytesMax: 4_096,
+  /** A value of a Secret that Endpoints use. Far longer than any provider's secret, and as long as servers accept a header. */
+  secretBytesMax: 8_192,
   /** How far the timestamp of a signed request may be from the gateway's clock, in both directions. */
   signatureToleranceMsMin: 1_000,
   signatureToleranceMsMax: 60 * 60 * 1_000,

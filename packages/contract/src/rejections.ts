@@ -158,7 +158,7 @@ export const REJECTIONS = {
     status: 503,
     title: 'The endpoint has a mistake',
     detail:
-      'Correct the Endpoint: its condition Accepted, the output of standin dev, and standin validate say what is wrong. Until then, the requests of its path and method are refused.',
+      'Correct the Endpoint: its conditions Accepted and ResolvedRefs, the output of standin dev, and standin validate say what is wrong. Until then, the requests of its path and method are refused.',
     retryable: true,
   },
   overloaded: {

@@ -1,4 +1,4 @@
-import type { Kind } from './api-group.ts';
+import type { Kind, SecretUse } from './api-group.ts';
 import type { ConditionReason } from './conditions.ts';
 
 export interface ObjectMeta {
@@ -139,13 +139,15 @@ export interface ServiceListener {
   servicesIn(namespace: string | undefined, problem: string | undefined): void;
 }
 
-/** A Secret whose data may be signing secrets. */
-export interface SigningSecret {
-  /** Whether the Secret has the label `SIGNING_SECRET_LABEL`. */
-  readonly isLabelled: boolean;
+/** A Secret whose data Endpoints may use. */
+export interface LabelledSecret {
+  /** What its labels allow (`SECRET_LABELS`). */
+  readonly uses: readonly SecretUse[];
+  /** The annotation `UPSTREAM_ORIGINS_ANNOTATION`. Empty if there is none. */
+  readonly upstreamOrigins: string;
   /** Changes with every write of the Secret. Does not reveal the data. */
   readonly version: string;
-  /** The values by data key. Empty without the label. */
+  /** The values by data key. Empty without a label. */
   readonly data: ReadonlyMap<string, Uint8Array>;
 }
 
@@ -198,8 +200,8 @@ export interface Secrets {
   /** Resolves with the value of one data key, or with `undefined` if the Secret or the key does not exist. */
   read(namespace: string, name: string, dataKey: string): Promise<Uint8Array | undefined>;
 
-  /** Resolves with the Secret for an Endpoint's credential, or with `undefined` if the Secret does not exist. */
-  readSigning(namespace: string, name: string): Promise<SigningSecret | undefined>;
+  /** Resolves with a Secret that an Endpoint refers to, or with `undefined` if the Secret does not exist. */
+  readLabelled(namespace: string, name: string): Promise<LabelledSecret | undefined>;
 
   /** Creates a Secret for `owner`. The Secret outlives its owner. Rejects with `Conflict` if a Secret with that name exists. */
   create(owner: ResourceObject, name: string, data: Readonly<Record<string, string>>): Promise<void>;

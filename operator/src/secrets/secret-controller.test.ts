@@ -1,9 +1,9 @@
-import { LIMITS, SourceError, type SigningSecret } from '@standin/contract';
+import { LIMITS, SourceError, type LabelledSecret } from '@standin/contract';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { MemorySource } from '../memory-source.testing.ts';
 import type { SecretState, Verdict } from '../translate/index.ts';
-import { SigningSecretController } from './signing-secret-controller.ts';
+import { SecretController } from './secret-controller.ts';
 
 const POLL_MS = 1_000;
 
@@ -12,19 +12,19 @@ let verdicts: Verdict[];
 let states: Map<string, SecretState>;
 let flushes: number;
 let reads: string[];
-let secrets: SigningSecretController;
+let secrets: SecretController;
 
 beforeEach(() => {
   vi.useFakeTimers();
   source = new MemorySource();
   reads = [];
   source.disturb = (call, name) => {
-    if (call === 'readSigningSecret') reads.push(name);
+    if (call === 'readLabelledSecret') reads.push(name);
   };
   verdicts = [];
   states = new Map();
   flushes = 0;
-  secrets = new SigningSecretController({
+  secrets = new SecretController({
     secrets: source.secrets,
     pollMs: POLL_MS,
     logger: pino({ level: 'silent' }),
@@ -43,10 +43,15 @@ afterEach(async () => {
   vi.useRealTimers();
 });
 
-const secret = (version: string, data: Readonly<Record<string, string>>, isLabelled = true): SigningSecret => ({
+const secret = (
+  version: string,
+  data: Readonly<Record<string, string>>,
+  { uses = ['Signing'], upstreamOrigins = '' }: Partial<LabelledSecret> = {},
+): LabelledSecret => ({
   version,
-  isLabelled,
-  data: new Map(Object.entries(data).map(([key, value]) => [key, Buffer.from(value)])),
+  uses,
+  upstreamOrigins,
+  data: new Map(Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'latin1')])),
 });
 const verdict = (uid: string, ...secretNames: string[]): Verdict => ({
   ref: { kind: 'Endpoint', namespace: 'team', name: uid },
@@ -60,7 +65,7 @@ const verdict = (uid: string, ...secretNames: string[]): Verdict => ({
 });
 const secretText = (id: string): string | undefined => {
   const value = secrets.secretValue(id);
-  return value && Buffer.from(value).toString();
+  return value && Buffer.from(value).toString('latin1');
 };
 const lead = async (): Promise<void> => {
   await secrets.prepare(new AbortController().signal);
@@ -70,7 +75,7 @@ const poll = () => vi.advanceTimersByTimeAsync(POLL_MS);
 
 describe('the values of a Secret', () => {
   const read = async (data: Readonly<Record<string, string>>): Promise<SecretState | undefined> => {
-    source.signingSecrets.set('gh', secret('7', data));
+    source.labelledSecrets.set('gh', secret('7', data));
     verdicts = [verdict('a', 'gh')];
     await lead();
     return states.get('team/gh');
@@ -80,10 +85,11 @@ describe('the values of a Secret', () => {
     const state = await read({ current: 'sesame', previous: 'open' });
     expect(state).toEqual({
       kind: 'found',
-      isLabelled: true,
+      uses: ['Signing'],
+      upstreamOrigins: [],
       version: '7',
       values: new Map([
-        ['current', { id: 'team/gh/current@7', unusableFor: ['StandardWebhooks'] }],
+        ['current', { id: 'team/gh/current@7', unusableAs: ['StandardWebhooks'] }],
         ['previous', { id: 'team/gh/previous@7' }],
       ]),
     });
@@ -95,12 +101,41 @@ describe('the values of a Secret', () => {
   });
 
   test.each([
+    ['a token', 'Bearer a.b-c', false],
+    ['Latin-1', 'caf\u00e9', false],
+    ['a tab inside', 'a\tb', false],
+    ['a line break inside', 'a\r\nhost: b', true],
+    ['a null character', 'a\0b', true],
+    ['a space at its end', 'a ', true],
+    ['a tab at its beginning', '\ta', true],
+  ])('can be headers, unless HTTP forbids it: %s', async (_what, value, isUnusable) => {
+    const state = await read({ current: value });
+    const judged = state?.kind === 'found' ? state.values.get('current') : undefined;
+    expect(judged !== undefined && 'id' in judged && judged.unusableAs?.includes('Header') === true).toBe(isUnusable);
+  });
+
+  test.each([
+    ['', []],
+    ['https://a.example', ['https://a.example']],
+    [
+      'https://A.example/, https://b.example:443 \n https://c.example:8443',
+      ['https://a.example', 'https://b.example', 'https://c.example:8443'],
+    ],
+    ['https://a.example/path http://b.example', ['https://a.example/path', 'http://b.example']],
+  ])('are for the origins in the annotation: %j', async (upstreamOrigins, expected) => {
+    source.labelledSecrets.set('gh', secret('7', {}, { uses: ['Upstream'], upstreamOrigins }));
+    verdicts = [verdict('a', 'gh')];
+    await lead();
+    expect(states.get('team/gh')).toMatchObject({ uses: ['Upstream'], upstreamOrigins: expected });
+  });
+
+  test.each([
     ['an empty value', '', 'is empty'],
-    ['the longest value', 'x'.repeat(LIMITS.signingSecretBytesMax), undefined],
+    ['the longest value', 'x'.repeat(LIMITS.secretBytesMax), undefined],
     [
       'a value that is too long',
-      'x'.repeat(LIMITS.signingSecretBytesMax + 1),
-      'has 4097 bytes, more than the maximum of 4096',
+      'x'.repeat(LIMITS.secretBytesMax + 1),
+      'has 8193 bytes, more than the maximum of 8192',
     ],
     ['text with a line break at its end', 'sesame\n', 'ends with a line break'],
     ['text with a line break inside', 'open\nsesame', undefined],
@@ -115,7 +150,7 @@ describe('the values of a Secret', () => {
 
 describe('a term', () => {
   beforeEach(() => {
-    source.signingSecrets.set('gh', secret('1', { k: 'one' }));
+    source.labelledSecrets.set('gh', secret('1', { k: 'one' }));
     verdicts = [verdict('a', 'gh'), verdict('b', 'gh', 'other'), verdict('c')];
   });
 
@@ -146,14 +181,14 @@ describe('a term', () => {
 
   test('follows a Secret that changes, loses its label, and is deleted', async () => {
     await lead();
-    source.signingSecrets.set('gh', secret('2', { k: 'two' }));
+    source.labelledSecrets.set('gh', secret('2', { k: 'two' }));
     await poll();
     expect([secretText('team/gh/k@1'), secretText('team/gh/k@2')]).toEqual([undefined, 'two']);
-    source.signingSecrets.set('gh', secret('3', {}, false));
+    source.labelledSecrets.set('gh', secret('3', {}, { uses: [] }));
     await poll();
-    expect(states.get('team/gh')).toMatchObject({ isLabelled: false });
+    expect(states.get('team/gh')).toMatchObject({ uses: [] });
     expect(secretText('team/gh/k@2')).toBeUndefined();
-    source.signingSecrets.delete('gh');
+    source.labelledSecrets.delete('gh');
     await poll();
     expect(states.get('team/gh')).toEqual({ kind: 'missing' });
   });

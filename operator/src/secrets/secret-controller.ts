@@ -7,10 +7,10 @@ import type { DesiredState } from '../desired-state.ts';
 import { readRefusal } from '../keys/account-keys.ts';
 import { inParallel, READERS } from '../keys/in-parallel.ts';
 import type { Changes, Translator, Verdict } from '../translate/index.ts';
-import { readValues, type ReadSecret } from './signing-values.ts';
+import { readValues, type ReadSecret } from './secret-values.ts';
 
-export interface SigningSecretControllerOptions {
-  readonly secrets: Pick<Secrets, 'readSigning'>;
+export interface SecretControllerOptions {
+  readonly secrets: Pick<Secrets, 'readLabelled'>;
   readonly desired: Pick<DesiredState, 'setSecret' | 'flush'>;
   readonly translator: Pick<Translator, 'verdicts'>;
   /** The interval at which each Secret is read again. Watching the Secrets would require `watch` on all Secrets. */
@@ -21,10 +21,10 @@ export interface SigningSecretControllerOptions {
 
 const BACKOFF = { baseMs: 100, capMs: 10_000 };
 
-/** Reads the Secrets of Endpoints' credentials, for one leader's term. A Secret is identified by `NAMESPACE/NAME`. */
-export class SigningSecretController implements Controller {
-  readonly name = 'signing-secrets';
-  readonly #options: SigningSecretControllerOptions;
+/** Reads the Secrets that Endpoints refer to, for one leader's term. A Secret is identified by `NAMESPACE/NAME`. */
+export class SecretController implements Controller {
+  readonly name = 'secrets';
+  readonly #options: SecretControllerOptions;
   readonly #queue: WorkQueue;
   /** The Secrets of each Endpoint, by the Endpoint's uid. */
   readonly #secretsByUser = new Map<string, readonly string[]>();
@@ -33,7 +33,7 @@ export class SigningSecretController implements Controller {
   /** The Secrets that have been read in this term. */
   readonly #read = new Map<string, ReadSecret>();
 
-  constructor(options: SigningSecretControllerOptions) {
+  constructor(options: SecretControllerOptions) {
     this.#options = options;
     const { pollMs, registry, logger } = options;
     this.#queue = new WorkQueue({
@@ -133,7 +133,7 @@ export class SigningSecretController implements Controller {
   async #readSecret(secret: string): Promise<ReadSecret> {
     const [namespace, name] = namespaceAndName(secret);
     try {
-      return readValues(namespace, name, await this.#options.secrets.readSigning(namespace, name));
+      return readValues(namespace, name, await this.#options.secrets.readLabelled(namespace, name));
     } catch (error) {
       const refusal = readRefusal(error);
       // What has been read stays active while a permission is missing.
