@@ -127,7 +127,11 @@ it.each(SIGNATURE_SCHEMES)('only the fields of a newly selected scheme are saved
 it('fields that the form does not edit are kept', () => {
   const before = spec({
     json: { body: '{}', fault: { type: 'Reset' } },
-    forward: { url: 'http://a/', fallback: { on: ['Timeout'] } },
+    forward: {
+      url: 'http://a/',
+      fallback: { on: ['Timeout'] },
+      requestHeaders: { set: [{ name: 'a', valueFrom: { secretRef: { name: 'up', key: 'token' } } }] },
+    },
     attempts: { key: 'path.id' },
     credential: { type: 'Later', later: { a: 1 } },
   });
