@@ -52,6 +52,6 @@ describe('docs/guides', () => {
   });
 
   test('has snippets', () => {
-    expect(snippets).toHaveLength(11);
+    expect(snippets).toHaveLength(13);
   });
 });
