@@ -34,7 +34,7 @@ import {
   upstreamHeaderRules,
   upstreamUrlRules,
 } from '../http-rules.ts';
-import { lacks, matches, withRules } from '../rules.ts';
+import { lacks, matches, withRules, type Rule } from '../rules.ts';
 import { credential } from './credential.ts';
 import { json, responses } from './responses.ts';
 
@@ -140,12 +140,19 @@ const requestHeader = withRules(
   ],
 );
 
-/** @param item a header that may be set */
-const headerChanges = <S extends z.ZodType<{ name: string }>>(item: S, example: string) =>
+const fewSecrets: Rule<readonly { valueFrom?: unknown }[]> = {
+  cel: `self.filter(header, has(header.valueFrom)).size() <= ${LIMITS.upstreamSecretsMax}`,
+  holds: (self) => self.filter(({ valueFrom }) => valueFrom !== undefined).length <= LIMITS.upstreamSecretsMax,
+  message: `must not have more than ${LIMITS.upstreamSecretsMax} headers with valueFrom`,
+};
+
+const headers = <S extends z.ZodType<{ name: string }>>(item: S) =>
+  uniqueNames(z.array(item.describe('A header.')).max(LIMITS.headerChangesMax));
+
+/** @param set the headers that may be set */
+const headerChanges = <S extends z.ZodType>(set: S, example: string) =>
   z.strictObject({
-    set: uniqueNames(z.array(item.describe('A header.')).max(LIMITS.headerChangesMax))
-      .optional()
-      .describe(`Headers to send, in place of all that have the same name, for example ${example}.`),
+    set: set.optional().describe(`Headers to send, in place of all that have the same name, for example ${example}.`),
     remove: z
       .array(headerName().describe('The name of a header, in any case.'))
       .max(LIMITS.headerChangesMax)
@@ -178,12 +185,15 @@ const forward = withRules(
       .describe(
         "The Host header that the upstream gets. Upstream: that of its URL. Preserve: the caller's. If it is omitted, Upstream.",
       ),
-    requestHeaders: headerChanges(requestHeader, '[{name: authorization, value: Bearer test}]')
+    requestHeaders: headerChanges(
+      withRules(headers(requestHeader), [fewSecrets]),
+      '[{name: authorization, value: Bearer test}]',
+    )
       .optional()
       .describe(
         "Changes to the caller's headers, after the gateway has added its own. The log has the caller's headers.",
       ),
-    responseHeaders: headerChanges(responseHeader, '[{name: x-mock, value: "1"}]')
+    responseHeaders: headerChanges(headers(responseHeader), '[{name: x-mock, value: "1"}]')
       .optional()
       .describe("Changes to the headers of the upstream's response. The log has the headers that the caller got."),
     rewrite: uniqueItems(
@@ -300,7 +310,7 @@ const status = z
     signingSecrets: usedSecrets('A signing secret.', LIMITS.signingSecretsMax).describe(
       'The signing secrets of credential that can be used. While Programmed is True, no gateway accepts any other.',
     ),
-    upstreamSecrets: usedSecrets('A value of a header.', LIMITS.headerChangesMax).describe(
+    upstreamSecrets: usedSecrets('A value of a header.', LIMITS.upstreamSecretsMax).describe(
       'The Secrets in forward.requestHeaders that can be used. While Programmed is True, no gateway sends the value of any other.',
     ),
   })

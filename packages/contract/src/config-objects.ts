@@ -142,7 +142,7 @@ const forwardAction = z.strictObject({
   host: z.literal('Preserve').optional(),
   requestHeaders: headerChanges.optional(),
   /** Headers whose values are in Secrets. They replace all headers of the same name, in any case. Absent if there are none. */
-  secretHeaders: z.array(secretHeader).min(1).max(LIMITS.headerChangesMax).readonly().optional(),
+  secretHeaders: z.array(secretHeader).min(1).max(LIMITS.upstreamSecretsMax).readonly().optional(),
   responseHeaders: headerChanges.optional(),
   rewrite: z.array(z.enum(UPSTREAM_REWRITES)).readonly().optional(),
   /** Responds if the upstream fails for one of these reasons before its response begins. Absent if nothing else responds. */

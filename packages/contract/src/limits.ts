@@ -163,6 +163,8 @@ export const LIMITS = {
   headerChangesMax: 16,
   /** The certificates of authorities in one value of a ConfigMap. Enough for the public authorities and some private ones. */
   upstreamCaBytesMax: 256 * 1024,
+  /** The maximum number of these headers whose values are in Secrets, because the operator reads each of the Secrets every few seconds. */
+  upstreamSecretsMax: 4,
   corsOriginsMax: 32,
   corsOriginLengthMax: 512,
   corsHeadersMax: 64,
