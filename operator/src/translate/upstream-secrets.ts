@@ -66,7 +66,7 @@ const distinct = (used: readonly UsedSecret[]): readonly UsedSecret[] => [
  * Returns the problem with an upstream that no Secret may go to. Everything that decides which server gets a request is compared here
  * and in `originFault`, because the authors of Endpoints may not be allowed to read the Secret.
  */
-const upstreamFault = ({ url, host }: ForwardActionConfig): Finding | undefined => {
+const upstreamFault = ({ url, host, tls }: ForwardActionConfig): Finding | undefined => {
   if (!url.startsWith('https:'))
     return fails(
       'SecretInvalid',
@@ -78,6 +78,12 @@ const upstreamFault = ({ url, host }: ForwardActionConfig): Finding | undefined 
       'SecretInvalid',
       'A Secret is only sent with the Host header of the upstream, because another one may reach another server: remove spec.forward.host, or set value instead of valueFrom.',
       'spec.forward.host',
+    );
+  if (tls?.serverName !== undefined && tls.serverName !== new URL(url).hostname)
+    return fails(
+      'SecretInvalid',
+      'A Secret is only sent to a server with a certificate for the host of the URL: remove spec.forward.tls.serverName, or set value instead of valueFrom.',
+      'spec.forward.tls.serverName',
     );
   return undefined;
 };
