@@ -75,7 +75,10 @@ const toFailure = (error: unknown): Failure =>
     : { code: 'upstream_invalid', message: errorMessage(error) };
 
 export const expandUpstreamUrl = ({ head }: Accepted, { forward, urlTemplate }: ForwardEndpoint): string =>
-  joinUpstreamUrl(urlTemplate === undefined ? forward.url : expandUrl(urlTemplate, head.path), head.query);
+  joinUpstreamUrl(
+    urlTemplate === undefined ? forward.url : expandUrl(urlTemplate, head.path),
+    head.target.includes('?') ? head.query : undefined,
+  );
 
 /**
  * Calls the upstream, streams its response to the caller, and records the exchange before the last byte of the response is sent.

@@ -128,9 +128,9 @@ export const replayRequest = (
   };
 };
 
-const targetQuery = (target: string): string => {
+const targetQuery = (target: string): string | undefined => {
   const start = target.indexOf('?');
-  return start === -1 ? '' : target.slice(start + 1);
+  return start === -1 ? undefined : target.slice(start + 1);
 };
 
 /** Concatenates the parts, because `new URL('//evil', base)` would change the host. */

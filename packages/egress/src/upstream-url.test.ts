@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { joinUpstreamUrl, splitUpstreamUrl } from './upstream-url.ts';
 
 test.each([
-  ['https://api.example.com/orders', '', 'https://api.example.com/orders'],
+  ['https://api.example.com/orders', undefined, 'https://api.example.com/orders'],
+  ['https://api.example.com/orders', '', 'https://api.example.com/orders?'],
+  ['https://api.example.com/orders?k=v', undefined, 'https://api.example.com/orders?k=v'],
   ['https://api.example.com/orders', 'a=1&a=2', 'https://api.example.com/orders?a=1&a=2'],
   ['https://api.example.com/orders?k=v', 'a=1', 'https://api.example.com/orders?k=v&a=1'],
   ['https://api.example.com/orders?k=v', '', 'https://api.example.com/orders?k=v'],
