@@ -128,6 +128,14 @@ describe('a multipart form', () => {
     expect(evaluated('request.form.a', form(part(head, 'é')), MULTIPART)).toBe('"é"');
   });
 
+  test('has the fields whose headers continue on the next line', () => {
+    const body = form(
+      part('content-disposition: form-data;\r\n name="a"', '1'),
+      part('content-disposition: form-data; name="f";\r\n\tfilename="a.png"', '2'),
+    );
+    expect(evaluated('request.form', body, MULTIPART)).toBe('{"a":"1"}');
+  });
+
   test('has no parts with a file name in another form, and none without a name', () => {
     const body = form(
       part("content-disposition: form-data; name=f; filename*=UTF-8''a.png", '1'),

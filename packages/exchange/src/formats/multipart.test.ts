@@ -29,6 +29,14 @@ describe('parseMultipart', () => {
     expect(contents(body)).toEqual(['one', '\r\n--c\r\n']);
   });
 
+  it('reads headers that continue on the next line', () => {
+    const body =
+      '--b\r\nContent-Disposition: form-data;\r\n name="a";\r\n\tfilename="x.png"\r\nContent-Type:\r\n text/plain\r\n\r\none\r\n--b--';
+    expect(parseMultipart(body, 'b')).toMatchObject([{ name: 'a', fileName: 'x.png' }]);
+    expect(parseMultipart(body, 'b')[0]?.headers[1]).toEqual(['Content-Type', 'text/plain']);
+    expect(parseMultipart(body.replaceAll('\r\n', '\n'), 'b')).toMatchObject([{ name: 'a', fileName: 'x.png' }]);
+  });
+
   it('reads lines that end in LF alone if the first delimiter does', () => {
     expect(contents('--b\nx: y\n\none\ntwo\n--b\n\nthree\n--b--')).toEqual(['one\ntwo', 'three']);
     expect(contents('--b\r\nx: y\r\n\r\none\n--b\r\n--b--')).toEqual(['one\n--b']);

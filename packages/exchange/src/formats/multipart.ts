@@ -102,8 +102,10 @@ const endOfHead = (section: string, lineEnd: string): number | undefined => {
   return headEnd === -1 ? undefined : headEnd + 2 * lineEnd.length;
 };
 
+/** Returns the headers of a part. A line that begins with whitespace continues the one before (RFC 5322 section 2.2.3). */
 export const partHeaders = (head: string): readonly HeaderPair[] =>
   head
+    .replace(/\r?\n(?=[ \t])/g, '')
     .split('\n')
     .filter((line) => line.includes(':'))
     .map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()] as const);

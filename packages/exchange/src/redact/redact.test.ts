@@ -120,6 +120,13 @@ describe('by default', () => {
     );
   });
 
+  it('hides multipart fields whose headers continue on the next line', () => {
+    const head = '--B\r\nContent-Disposition: form-data;\r\n name="password"\r\n\r\n';
+    expect(redactedBody(`${head}hunter\r\n--B--`, 'multipart/form-data; boundary=B')).toBe(
+      `${head}[redacted]\r\n--B--`,
+    );
+  });
+
   it('hides fields in headers, target and upstream URL, and reports them', () => {
     const { entry, hidden } = byDefault(
       testEntry({
