@@ -28,6 +28,7 @@ import {
 import { numberTexts, textKey } from './number-texts.ts';
 import { RandomSequence } from './random-sequence.ts';
 import type { Run } from './run.ts';
+import { CALENDAR_FUNCTIONS } from './time-functions.ts';
 import { checkTimeZone, parseTimeLayout } from './time-layout.ts';
 import { equals, isKey, keyText, valueAt } from './value-functions.ts';
 
@@ -48,7 +49,7 @@ export const compileCall = (expr: Expr, call: Part<'callExpr'>, scope: Scope): C
   if (call.function === 'matches') return compileMatches(expr, call, scope);
   if (call.function === 'fake') return compileFake(expr, call, scope);
   if (call.function === 'default') return compileDefault(expr, call, scope);
-  if (call.function === 'formatTime') checkFormatTime(call, scope);
+  checkTimeTexts(call, scope);
   const namespaced = `${qualifiedName(call.target, scope) ?? ''}.${call.function}`;
   const isNamespaced = findOverloads(namespaced).length > 0;
   const operation: Operation = {
@@ -149,14 +150,15 @@ const compileDefault = (expr: Expr, { target, args }: Part<'callExpr'>, scope: S
 };
 
 /** Reports a layout or a time zone that is a literal and has an error before the first request. */
-const checkFormatTime = ({ args: [, layout, zone] }: Part<'callExpr'>, scope: Scope): void => {
-  for (const [arg, check] of [
-    [layout, parseTimeLayout],
-    [zone, checkTimeZone],
-  ] as const) {
+const checkTimeTexts = ({ function: name, target, args }: Part<'callExpr'>, scope: Scope): void => {
+  const isCalendar = target !== undefined && CALENDAR_FUNCTIONS.includes(name);
+  const checks =
+    name === 'formatTime' ? [undefined, parseTimeLayout, checkTimeZone] : isCalendar ? [checkTimeZone] : [];
+  for (const [index, check] of checks.entries()) {
+    const arg = args[index];
     const text = literalText(arg);
     try {
-      if (text !== undefined) check(text);
+      if (text !== undefined) check?.(text);
     } catch (error) {
       throw problemAt(scope, arg ?? { id: 0n }, (error as Error).message);
     }

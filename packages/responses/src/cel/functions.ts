@@ -6,7 +6,7 @@ import { CONTENT_FUNCTIONS } from './content-functions.ts';
 import { ExpressionError } from './expression-error.ts';
 import type { Run } from './run.ts';
 import { STRING_FUNCTIONS, TOO_LONG } from './string-functions.ts';
-import { TIME_FUNCTIONS } from './time-functions.ts';
+import { CALENDAR_FUNCTIONS, TIME_FUNCTIONS } from './time-functions.ts';
 import { chargeContent, VALUE_FUNCTIONS } from './value-functions.ts';
 
 /** Later functions replace earlier ones with the same types. */
@@ -82,12 +82,7 @@ const CHARGES: ReadonlyMap<string, Charge> = new Map<string, Charge>([
   ...['_<_', '_<=_', '_>_', '_>=_'].map((name) => [name, perCharacter(1 / 4)] as const),
   ...['bytes', 'trim'].map((name) => [name, perCharacter(2)] as const),
   ...['string', 'timestamp', 'duration'].map((name) => [name, chargeConversion] as const),
-  ...['getFullYear', 'getMonth', 'getDate', 'getDayOfMonth', 'getDayOfWeek'].map(
-    (name) => [name, chargeTimeZone] as const,
-  ),
-  ...['getDayOfYear', 'getSeconds', 'getMinutes', 'getHours', 'getMilliseconds'].map(
-    (name) => [name, chargeTimeZone] as const,
-  ),
+  ...CALENDAR_FUNCTIONS.map((name) => [name, chargeTimeZone] as const),
   ['formatTime', chargeFormatTime],
   ...['escapeXml', 'escapeHtml'].map((name) => [name, perCharacter(6)] as const),
   ['base64', perCharacter(1)],

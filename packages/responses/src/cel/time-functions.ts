@@ -84,7 +84,22 @@ const formatTime = (time: CelTimestamp, layout: string, zone?: string): string =
   return write({ date, nanos: time.message.nanos, offsetMs });
 };
 
-const calendarFunctions = (name: string, readField: (date: Date) => number): CelFunc[] => [
+/** The functions that read a field of a date, in UTC or in the time zone that is their argument. */
+const CALENDAR: Readonly<Record<string, (date: Date) => number>> = {
+  getFullYear: (date) => date.getUTCFullYear(),
+  getMonth: (date) => date.getUTCMonth(),
+  getDate: (date) => date.getUTCDate(),
+  getDayOfMonth: (date) => date.getUTCDate() - 1,
+  getDayOfWeek: (date) => date.getUTCDay(),
+  getDayOfYear: dayOfYear,
+  getHours: (date) => date.getUTCHours(),
+  getMinutes: (date) => date.getUTCMinutes(),
+  getSeconds: (date) => date.getUTCSeconds(),
+  getMilliseconds: (date) => date.getUTCMilliseconds(),
+};
+export const CALENDAR_FUNCTIONS: readonly string[] = Object.keys(CALENDAR);
+
+const calendarFunctions = ([name, readField]: readonly [string, (date: Date) => number]): CelFunc[] => [
   celMethod(name, TIMESTAMP, [], INT, function () {
     return BigInt(readField(dateIn(this, 'UTC')));
   }),
@@ -101,14 +116,5 @@ export const TIME_FUNCTIONS: CelFunc[] = [
   celFunc('timestamp', [INT], TIMESTAMP, (seconds) => timestampAt(seconds)),
   celFunc('duration', [STRING], DURATION, parseCelDuration),
   celFunc('duration', [INT], DURATION, (seconds) => durationIn(seconds * NANOS_PER_SECOND)),
-  ...calendarFunctions('getFullYear', (date) => date.getUTCFullYear()),
-  ...calendarFunctions('getMonth', (date) => date.getUTCMonth()),
-  ...calendarFunctions('getDate', (date) => date.getUTCDate()),
-  ...calendarFunctions('getDayOfMonth', (date) => date.getUTCDate() - 1),
-  ...calendarFunctions('getDayOfWeek', (date) => date.getUTCDay()),
-  ...calendarFunctions('getDayOfYear', dayOfYear),
-  ...calendarFunctions('getHours', (date) => date.getUTCHours()),
-  ...calendarFunctions('getMinutes', (date) => date.getUTCMinutes()),
-  ...calendarFunctions('getSeconds', (date) => date.getUTCSeconds()),
-  ...calendarFunctions('getMilliseconds', (date) => date.getUTCMilliseconds()),
+  ...Object.entries(CALENDAR).flatMap(calendarFunctions),
 ];
