@@ -66,6 +66,13 @@ describe('a body with a content coding', () => {
     expect(evaluated('request.body', Buffer.alloc(0), [encoding(coding)])).toBe('""');
   });
 
+  test('is a form in UTF-8, whatever its charset', () => {
+    const headers = [type('application/x-www-form-urlencoded; charset=ISO-8859-1')];
+    expect(evaluated('request.form', Buffer.from('a=\xc3\xa9&b=%C3%A9&c=\xe9&d=%E9', 'latin1'), headers)).toBe(
+      '{"a":"é","b":"é","c":"\ufffd","d":"\ufffd"}',
+    );
+  });
+
   test('is a form', () => {
     const headers = [encoding('gzip'), type('application/x-www-form-urlencoded')];
     expect(evaluated('request.form', gzipSync('a=1&b=2'), headers)).toBe('{"a":"1","b":"2"}');
