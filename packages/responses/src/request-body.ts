@@ -1,14 +1,17 @@
 import { LIMITS } from '@standin/contract';
-import { contentCodings, decodeContent, decodeText, textEncoding } from '@standin/exchange/decode';
+import {
+  CHARSET_UNITS,
+  CODING_UNITS,
+  contentCodings,
+  decodeContent,
+  DECODER_UNITS,
+  decodeText,
+  textEncoding,
+} from '@standin/exchange/decode';
 import { multipartBoundary, partHeaders, partNames, splitMultipart } from '@standin/exchange/formats';
 import type { Budget } from './budget.ts';
 import { ExpressionError } from './cel/expression-error.ts';
 import { formValues, valuesByName, type RequestFacts, type ValuesByName } from './request-facts.ts';
-
-/** What codings and decoders take for a byte that they read or write. A charset other than UTF-8 takes longer. */
-const [CODING_UNITS, CHARSET_UNITS] = [0.3, 1];
-/** To create a decoder for a charset, or to find that the charset is not known. */
-const DECODER_UNITS = 1_000;
 
 const AMPERSAND = 0x26;
 const PLUS = 0x2b;

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { LIMITS } from '@standin/contract';
+import { mayHaveText } from '../../../packages/exchange/src/decode/body-text.ts';
 import { contentCodings, decodeContent } from '../../../packages/exchange/src/decode/decode-content.ts';
 import { decodeText } from '../../../packages/exchange/src/decode/decode-text.ts';
 import { COMPARED_BYTES_MAX, diffResponses } from '../../../packages/exchange/src/diff/diff-responses.ts';
@@ -184,6 +185,13 @@ export const DASHBOARD: readonly GrowthEntry[] = [
     near: BYTES,
     nearOnly: true,
     run: (text) => decodeContent(['gzip', 'gzip'], gzipSync(gzipSync(text)), COMPARED_BYTES_MAX),
+  },
+  {
+    // Not named like a parser, but runs for the headers of each request.
+    of: 'packages/exchange/src/decode/body-text.ts#mayHaveText',
+    limit: LIMITS.upstreamHeadBytesMax,
+    run: (text) => mayHaveText([['content-type', `;${text}`]], Buffer.from('a')),
+    near: { charsets: repeated(';charset '), 'spaces before a charset': framed(';', repeated(' '), 'x') },
   },
   {
     of: 'packages/exchange/src/decode/decode-text.ts#decodeText',

@@ -19,6 +19,10 @@ const ZSTD_WINDOW_LOG_MAX = 23;
 const hasZlibHeader = ([first = 0, second = 0]: Uint8Array): boolean =>
   (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0;
 
+/** RFC 1952. Nothing is read of data without this header, which clients send that name the coding but do not compress. */
+const lacksGzipHeader = (coding: string, [first, second]: Uint8Array): boolean =>
+  (coding === 'gzip' || coding === 'x-gzip') && (first !== 0x1f || second !== 0x8b);
+
 /** Decoders by content coding (RFC 9110 section 8.4.1, RFC 7932, RFC 8878). */
 const DECODERS: Readonly<Record<string, Decompress>> = {
   gzip: gunzipSync,
@@ -66,6 +70,7 @@ export const decodeContent = (
   for (const coding of codings.toReversed()) {
     const decompress = ownMember(DECODERS, coding);
     if (decompress === undefined) return { kind: 'unknown' };
+    if (lacksGzipHeader(coding, bytes)) return { kind: 'invalid', coding };
     const length = bytes.length;
     try {
       bytes = decompress(bytes, { maxOutputLength: bytesMax });

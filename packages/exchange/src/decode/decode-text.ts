@@ -14,6 +14,21 @@ const startsWith = (bytes: Uint8Array, mark: Buffer): boolean => mark.equals(byt
 const UTF_8 = /^(?:utf-?8|(?:us-)?ascii)$/i;
 const CHARSET = /;[ \t]*charset[ \t]*=[ \t]*(?:"([^"]*)"|([^\s;"]+))/i;
 
+/** Returns the charset that a content type names, unless it is UTF-8. */
+const namedCharset = (contentType: string): string | undefined => {
+  if (!contentType.includes(';')) return undefined;
+  const [, quoted, token = 'utf-8'] = CHARSET.exec(contentType) ?? [];
+  const charset = (quoted ?? token).trim();
+  return UTF_8.test(charset) ? undefined : charset;
+};
+
+const markedEncoding = (bytes: Uint8Array): string | undefined =>
+  (bytes[0] ?? 0) < FIRST_MARK_BYTE ? undefined : MARKS.find(([, mark]) => startsWith(bytes, mark))?.[0];
+
+/** Returns whether text with this content type may not be UTF-8. Creates no decoder. */
+export const mayHaveCharset = (bytes: Uint8Array, contentType: string): boolean =>
+  (markedEncoding(bytes) ?? namedCharset(contentType) ?? 'utf-8') !== 'utf-8';
+
 /**
  * Returns the encoding of text with this content type: `utf-8` if it names none, or one that is not known.
  *
@@ -24,12 +39,10 @@ export const textEncoding = (
   contentType: string,
   beforeDecoder: () => void = () => undefined,
 ): string => {
-  const marked = (bytes[0] ?? 0) < FIRST_MARK_BYTE ? undefined : MARKS.find(([, mark]) => startsWith(bytes, mark));
-  if (marked !== undefined) return marked[0];
-  if (!contentType.includes(';')) return 'utf-8';
-  const [, quoted, token = 'utf-8'] = CHARSET.exec(contentType) ?? [];
-  const charset = (quoted ?? token).trim();
-  if (UTF_8.test(charset)) return 'utf-8';
+  const marked = markedEncoding(bytes);
+  if (marked !== undefined) return marked;
+  const charset = namedCharset(contentType);
+  if (charset === undefined) return 'utf-8';
   beforeDecoder();
   try {
     return new TextDecoder(charset).encoding;
