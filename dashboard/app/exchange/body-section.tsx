@@ -10,7 +10,7 @@ import { buttonClass } from '../ui/button.tsx';
 import { CodeView } from '../ui/code-editor.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
 import { useHydrated } from '../ui/time.tsx';
-import { bodyText, supportedViews, decodePair, splitPairs, type BodyViewName } from './body-views.ts';
+import { bodyText, isTextWhole, supportedViews, decodePair, splitPairs, type BodyViewName } from './body-views.ts';
 import type { BodyPart, BodyView } from './exchange-view.ts';
 import { formatJson } from '../../src/captured/format-json.ts';
 import { HexView } from './hex-view.tsx';
@@ -52,9 +52,7 @@ export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
         {view !== undefined && (
           <div className="ml-auto flex flex-wrap items-center gap-1">
             <ViewLinks part={part} views={views} current={view} />
-            {text !== undefined && body.bytesShown === body.bytesCaptured && (
-              <CopyButton text={text} label={`Copy ${part} body`} />
-            )}
+            {text !== undefined && isTextWhole(body) && <CopyButton text={text} label={`Copy ${part} body`} />}
             <a
               href={paths.exchangeBody(exchange, { part })}
               download
@@ -75,11 +73,16 @@ export const BodySection = ({ exchange, part, body }: BodySectionProps) => {
 };
 
 /**
- * Shows how much of a truncated body was captured, and how much of the captured part is on the page if the page does not show all
- * of it.
+ * Shows whether the text on the page is decoded, how much of a truncated body was captured, and how much of the captured part is on the
+ * page if the page does not show all of it.
  */
-const SizeBadges = ({ body: { bytes, bytesCaptured, bytesShown } }: { readonly body: BodyView }) => (
+const SizeBadges = ({ body: { bytes, bytesCaptured, bytesShown, decoded } }: { readonly body: BodyView }) => (
   <>
+    {decoded !== undefined && (
+      <Badge tone="1xx" icon={false}>
+        {decoded.isCut ? 'Decoded, beginning only' : 'Decoded'}
+      </Badge>
+    )}
     {bytesCaptured < bytes && (
       <Badge tone="4xx">
         Captured {formatBytes(bytesCaptured)} of {formatBytes(bytes)}

@@ -36,8 +36,28 @@ describe('body views', () => {
     ['text with control characters', body('text/plain', 'a\0b'), ['hex', 'raw']],
     ['bytes', body('', BINARY), ['hex']],
     ['nothing', body('application/json', ''), []],
+    [
+      'compressed JSON',
+      { ...body('application/json', BINARY), decoded: { text: '{"a":1}', isCut: false } },
+      ['pretty', 'raw', 'hex'],
+    ],
+    [
+      'the beginning of compressed JSON',
+      { ...body('application/json', BINARY), decoded: { text: '{"a"', isCut: true } },
+      ['pretty', 'raw', 'hex'],
+    ],
+    [
+      'a compressed form with files',
+      { ...body('multipart/form-data; boundary=b', BINARY), decoded: { text: '--b--', isCut: false } },
+      ['raw', 'hex'],
+    ],
   ])('match the content: %s', (_, view, views) => {
     expect(supportedViews(view)).toEqual(views);
+  });
+
+  it('show the decoded text', () => {
+    const text = '{"name":"Zoë"}';
+    expect(bodyText({ ...body('text/plain; charset=utf-16', BINARY), decoded: { text, isCut: false } })).toBe(text);
   });
 
   it('use the declared charset if the body is not UTF-8', () => {

@@ -38,11 +38,16 @@ export const bodyBytes = ({ body, bodyEncoding }: Pick<BodyView, 'body' | 'bodyE
   bodyEncoding === 'utf8' ? utf8Bytes(body) : fromBase64(body);
 
 /**
- * Decodes the part of the body that is on the page. Returns undefined if it is neither UTF-8 nor in the charset of its content
- * type.
+ * Returns the text on the page: the decoded body, or the body itself. Returns undefined if it is neither UTF-8 nor in the charset of its
+ * content type.
  */
 export const bodyText = (view: BodyView): string | undefined =>
-  view.bodyEncoding === 'utf8' ? view.body : decodeDeclared(fromBase64(view.body), view.contentType);
+  view.decoded?.text ??
+  (view.bodyEncoding === 'utf8' ? view.body : decodeDeclared(fromBase64(view.body), view.contentType));
+
+/** Returns whether the text on the page is the whole text of what was captured. */
+export const isTextWhole = ({ decoded, bytesShown, bytesCaptured }: BodyView): boolean =>
+  decoded === undefined ? bytesShown === bytesCaptured : !decoded.isCut;
 
 const isJsonType = (type: string): boolean => type.endsWith('/json') || type.endsWith('+json');
 /**
@@ -56,9 +61,10 @@ export const supportedViews = (view: BodyView): readonly BodyViewName[] => {
   if (view.bytesShown === 0) return [];
   const type = mediaType(view.contentType);
   const text = bodyText(view);
-  const isWhole = view.bytesShown === view.bytes;
+  const isWhole = view.decoded === undefined ? view.bytesShown === view.bytes : isTextWhole(view);
   if (IMAGE_TYPES.has(type)) return ['image', 'hex'];
-  if (multipartBoundary(view.contentType) !== undefined)
+  // Parts are read from the body as it was sent.
+  if (multipartBoundary(view.contentType) !== undefined && view.decoded === undefined)
     return text === undefined ? ['parts', 'hex'] : ['parts', 'raw', 'hex'];
   if (text === undefined) return ['hex'];
   // JSON often has a different media type. For example, curl -d declares a form.

@@ -1,5 +1,5 @@
 import type { HeaderPair } from '@standin/contract';
-import type { LogEntry } from '@standin/exchange';
+import type { LogEntry, TextStart } from '@standin/exchange';
 import type { EncodedBody } from '@standin/exchange/formats';
 
 /** The maximum number of bytes of a body on a page. Users can download the whole captured body. */
@@ -19,6 +19,8 @@ export interface BodyView extends EncodedBody {
   readonly bytesCaptured: number;
   /** The number of bytes that `body` encodes. Less than `bytesCaptured` if more than `BODY_SHOWN_BYTES_MAX` bytes were captured. */
   readonly bytesShown: number;
+  /** The body without its content codings and in UTF-8. Undefined if this is the body itself, or if there is no such text. */
+  readonly decoded?: TextStart | undefined;
 }
 
 interface MessageView {

@@ -7,7 +7,7 @@ import { BODY_SHOWN_BYTES_MAX, headerValue, type BodyView, type ExchangeView } f
 
 const bodyView = (
   { headers, body, bodyEncoding }: Pick<LogEntry['request'], 'headers' | 'body' | 'bodyEncoding'>,
-  sizes: Pick<BodyView, 'bytes' | 'bytesCaptured' | 'bytesShown'>,
+  sizes: Pick<BodyView, 'bytes' | 'bytesCaptured' | 'bytesShown' | 'decoded'>,
 ): BodyView => ({ contentType: headerValue(headers, 'content-type') ?? '', body, bodyEncoding, ...sizes });
 
 /** Returns the search for the deliveries with this id. */
@@ -45,6 +45,7 @@ const toExchangeView = ({ entry, ...sizes }: EntryPreview, earlier: ExchangeView
         bytes: sizes.requestBodyBytes,
         bytesCaptured: sizes.requestBodyBytes,
         bytesShown: sizes.requestBodyBytesShown,
+        decoded: sizes.requestText,
       }),
     },
     response: {
@@ -54,6 +55,7 @@ const toExchangeView = ({ entry, ...sizes }: EntryPreview, earlier: ExchangeView
         bytes: response.bodyBytes,
         bytesCaptured: sizes.responseBodyBytes,
         bytesShown: sizes.responseBodyBytesShown,
+        decoded: sizes.responseText,
       }),
     },
   };

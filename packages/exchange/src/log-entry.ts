@@ -135,6 +135,12 @@ export interface LogSummary extends ReturnType<typeof toLogSummary> {
   readonly insertedAtMs: number;
 }
 
+/** The beginning of a body's text without content codings. */
+export interface TextStart {
+  readonly text: string;
+  readonly isCut: boolean;
+}
+
 /** An entry with the beginnings of its bodies. A UTF-8 body ends at a character boundary. */
 export interface EntryPreview {
   readonly entry: LogEntry;
@@ -144,6 +150,9 @@ export interface EntryPreview {
   /** How many of these bytes `entry` contains. */
   readonly requestBodyBytesShown: number;
   readonly responseBodyBytesShown: number;
+  /** Undefined if the body itself is the text, or has none. */
+  readonly requestText: TextStart | undefined;
+  readonly responseText: TextStart | undefined;
 }
 
 /** The version of an entry's row, and the project that the entry belongs to. */
