@@ -303,6 +303,8 @@ describe('list', () => {
       requestBodyBytesShown: 999,
       responseBodyBytes: 100,
       responseBodyBytesShown: 100,
+      requestText: undefined,
+      responseText: undefined,
     });
     expect(await store.preview(newLogRow().id, 1000)).toBeUndefined();
   });
@@ -379,7 +381,7 @@ describe('migrations', () => {
     const names = await query(
       "SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'log' AND default_kind != 'MATERIALIZED' AND name != 'inserted_at' ORDER BY position",
     );
-    expect(names.split('\n')).toEqual([...LOG_COLUMNS]);
+    expect(names.split('\n')).toEqual([...LOG_COLUMNS, 'request_text', 'response_text']);
   });
 
   test('do not rely on server defaults', async () => {

@@ -1,9 +1,11 @@
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { LogRow } from '@standin/contract';
 import { encodeRow, openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
 import { parseFilter, type Filter } from '@standin/exchange/search';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
+import { addBodyTexts } from '../../gateway/src/deliver/add-body-texts.ts';
 import { compileFilter } from '../../packages/logstore/src/search/compile-filter.ts';
 import { anyFilter } from '../../packages/exchange/src/search/filter.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
@@ -470,6 +472,72 @@ describe('distinct', () => {
   test('rejects an invalid field and a limit that is too large', async () => {
     await expect(store.distinct('header.a b', { projectUid }, { limit: 1 })).rejects.toThrow('does not exist');
     await expect(store.distinct('endpoint', { projectUid }, { limit: 101 })).rejects.toThrow('limit must be');
+  });
+});
+
+describe('encoded bodies', () => {
+  const projectUid = newProject();
+  const body = Buffer.from('{"customer":"Zoë","event":"chargeback"}');
+  const rows = [
+    newLogRow({
+      projectUid,
+      requestHeaders: [
+        ['content-type', 'application/json'],
+        ['content-encoding', 'gzip'],
+      ],
+      requestBody: gzipSync(body),
+    }),
+    newLogRow({
+      projectUid,
+      requestHeaders: [['content-type', 'application/x-www-form-urlencoded; charset=ISO-8859-1']],
+      requestBody: Buffer.from('customer=Zo\xeb', 'latin1'),
+    }),
+    newLogRow({
+      projectUid,
+      responseHeaders: [['content-encoding', 'br']],
+      responseBody: brotliCompressSync('{"reason":"insufficient funds"}'),
+    }),
+    newLogRow({ projectUid, requestBody: Buffer.from('{"event":"plain"}') }),
+  ];
+  const [gzipped, form, response, plain] = rows.map(({ id }) => id);
+
+  beforeAll(async () => {
+    const encoded = rows.map(encodeRow);
+    let end = 0;
+    const ends = encoded.map(({ length }) => (end += length));
+    const texts = Buffer.from(addBodyTexts({ rows: Buffer.concat(encoded), ends, withText: [0, 1, 2] }));
+    // Under two tokens, as if ClickHouse had forgotten the first one.
+    for (const token of ['texts', 'texts-again'])
+      await store.insert({ rows: texts, rowCount: rows.length, token, hasTexts: true });
+  });
+
+  test.each([
+    ['body:chargeback', [gzipped]],
+    ['body:zoë', [gzipped, form]],
+    ['body:"customer=zoë"', [form]],
+    [String.raw`body:\xeb`, []],
+    ['resp.body:"insufficient funds"', [response]],
+    ['"insufficient funds"', [response]],
+    ['-body:zoë', [response, plain]],
+    ['body:event', [gzipped, plain]],
+    ['req.size:>20', [gzipped]],
+  ])('are found by their text once: %s', async (text, ids) => {
+    const found = await store.summaries({ projectUid, search: search(text), limit: 100 });
+    expect(found.map(({ id }) => id).sort()).toEqual([...ids].sort());
+    expect(await store.count({ projectUid, search: search(text) })).toBe(ids.length);
+  });
+
+  test('are read as they were sent, and previewed as text', async () => {
+    const [row] = rows;
+    expect((await store.row(gzipped ?? ''))?.requestBody).toEqual(row?.requestBody);
+    const { namespace = '', project = '' } = row ?? {};
+    const keys = (await store.list({ projectUid, limit: 10 })).map(({ id, receivedAt }) => ({ id, receivedAt }));
+    const starts = await store.requestBodies({ projectUid, namespace, project, keys }, 16);
+    expect(starts.get(gzipped ?? '')).toEqual({ bytes: body.subarray(0, 15), bytesWhole: body.length });
+    const preview = await store.preview(gzipped ?? '', 16);
+    expect(preview?.requestText).toEqual({ text: '{"customer":"Zo', isCut: true });
+    expect((await store.preview(plain ?? '', 16))?.requestText).toBeUndefined();
+    expect(starts.get(plain ?? '')?.bytes.toString()).toBe('{"event":"plain"');
   });
 });
 

@@ -13,6 +13,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { gzipSync } from 'node:zlib';
 import type { LogRow } from '@standin/contract';
 import { encodeRow, LOG_COLUMNS, LogStoreError, type InsertBatch } from '@standin/logstore';
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -153,6 +154,41 @@ describe('rows', () => {
     const token = sink.attempts[0]?.token ?? '?';
     for (const attempt of sink.attempts) expect(attempt.token.startsWith(token)).toBe(true);
     expect(new Set(sink.attempts.map((attempt) => attempt.token)).size).toBe(sink.attempts.length);
+  });
+
+  test('with encoded bodies are delivered with their texts, also again and in halves, and quarantined as they are', async () => {
+    const { dir, sink, spool, delivery, stop } = await setUp();
+    sink.onInsert = unavailable;
+    const gzipped = (n: number): LogRow =>
+      testRow({ query: `n=${n}`, requestHeaders: [['content-encoding', 'gzip']], requestBody: gzipSync(`text ${n}`) });
+    const request = { ...gzipped(9), version: 1, outcome: 'response_unknown' } as const;
+    const rows = [testRow(), gzipped(1), gzipped(2), gzipped(3)];
+    await Promise.all([spool.request(request), ...rows.map((row) => spool.exchange(row))]);
+    await sink.until(({ attempts }) => attempts.length > 0);
+    await stop(0);
+    const again = new MemorySink();
+    again.onInsert = ({ rows: sent }) => {
+      if (sent.includes('n=3')) throw new LogStoreError('bad row', { kind: 'permanent', code: '33' });
+    };
+    const later = await startOn(dir, again);
+    await again.until(({ rows: taken }) => taken.length === 4);
+    const texts = [...again.texts].map(([id, { requestText }]) => [id, Buffer.from(requestText).toString()]);
+    const expected = [...rows.slice(1, 3), request].map(({ id, query }) => [id, query.replace('n=', 'text ')]);
+    expect(texts.filter(([, text]) => text !== '')).toEqual(expected);
+    expect(again.attempts[0]).toEqual(sink.attempts[0]);
+    expect(again.attempts[0]?.rows.includes('text 3')).toBe(true);
+    await expect.poll(() => later.delivery.quarantined).toBe(1);
+    const [quarantined] = await readQuarantine(dir);
+    expect(quarantined).toMatchObject({ bytes: encodeRow(gzipped(3)).length, row: { id: rows[3]?.id } });
+    expect(delivery.quarantined).toBe(0);
+  });
+
+  test('without encoded bodies are delivered as they are', async () => {
+    const { sink, spool } = await setUp();
+    const row = testRow({ requestHeaders: [['content-type', 'application/json; charset=utf-8']] });
+    await spool.exchange(row);
+    await sink.until(({ rows }) => rows.length === 1);
+    expect(sink.attempts[0]).toMatchObject({ rows: encodeRow(row), hasTexts: false });
   });
 
   test('that are quarantined again keep the entry of the first time', async () => {
@@ -465,7 +501,7 @@ describe('the spool of an earlier process', () => {
     // Without the bytes of two empty strings and a number. A later version has more bytes, which do not matter here.
     const row = encodeRow(rows[0] ?? testRow()).subarray(0, -10);
     const frame = Buffer.concat([Buffer.alloc(FRAME_HEAD_BYTES), row]);
-    putFrameHead(frame, 0, { header, type: 'exchange', rowBytes: row.length });
+    putFrameHead(frame, 0, { header, type: 'exchange', mayHaveText: false, rowBytes: row.length });
     await writeFile(file, Buffer.concat([encodeHeader(header), frame]));
     const longAgo = new Date(Date.now() - 3_600_000);
     await utimes(file, longAgo, longAgo);

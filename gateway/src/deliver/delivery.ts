@@ -130,6 +130,7 @@ export class Delivery {
     this.#inserter.giveUp();
     // Unlocks the folder of another process that was being delivered.
     await this.#orphanSteps?.return(undefined);
+    await this.#inserter.close();
     return spool.guard.storedBytes - this.#orphans.bytes;
   }
 

@@ -76,5 +76,6 @@ export const drainSpool = async ({
     };
   } finally {
     signal.removeEventListener('abort', giveUp);
+    await inserter.close();
   }
 };

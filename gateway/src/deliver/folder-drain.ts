@@ -91,7 +91,7 @@ export class FolderDrain {
     const content = await this.#read(file);
     if (content === 'gone') return 0;
     if (content === undefined) return undefined;
-    if (content.columnCount > LOG_COLUMNS.length) {
+    if (content.exchanges.columnCount > LOG_COLUMNS.length) {
       this.#options.logger.error({ file }, 'log segment has a newer format, leaving it for a newer version');
       return 0;
     }
@@ -256,12 +256,12 @@ export class FolderDrain {
 }
 
 /** Makes a batch from a segment. The same bytes always get the same token, and different bytes get different tokens. */
-const segmentBatch = (file: string, { exchanges, columnCount }: SegmentContent) => {
+const segmentBatch = (file: string, { exchanges }: SegmentContent) => {
   const { rows, ends } = exchanges;
   const incarnation = path.basename(path.dirname(file));
   const segment = path.basename(file).slice(0, 10);
   const token = `${incarnation}-${segment}-${ends.length}-${rows.length}-${crc32(rows).toString(16)}`;
-  return { rows, ends, columnCount, token };
+  return { ...exchanges, token };
 };
 
 const reusable = ({ exchanges }: SegmentContent): Buffer | undefined => {

@@ -2,9 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { backoffMs, errorMessage } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
 import type { Logger } from 'pino';
-import { splitBatch, type RowBatch } from '../record/spool/row-buffer.ts';
+import { splitBatch } from '../record/spool/row-buffer.ts';
+import { BodyTextWorker } from './body-text-worker.ts';
 import type { LogSink } from './log-sink.ts';
 import type { Quarantine } from './quarantine.ts';
+import type { StoredBatch } from './read-segment.ts';
 
 export interface InserterOptions {
   readonly sink: LogSink;
@@ -18,18 +20,19 @@ const BACKOFF = { baseMs: 100, capMs: 10_000 };
 const isPermanent = (error: unknown): boolean => error instanceof LogStoreError && error.kind === 'permanent';
 
 /** A batch of rows and its deduplication token. The same batch always has the same token. */
-export interface TokenBatch extends RowBatch {
+export interface TokenBatch extends StoredBatch {
   readonly token: string;
-  readonly columnCount: number;
 }
 
 /**
- * Inserts batches into ClickHouse. Sends the same bytes with the same token until ClickHouse acknowledges them, so each row is
- * stored once. If ClickHouse rejects a batch permanently, halves it to find the rejected rows, and moves these rows to quarantine.
+ * Inserts batches into ClickHouse, with the texts of their bodies. Sends the same bytes with the same token until ClickHouse acknowledges
+ * them, so each row is stored once. If ClickHouse rejects a batch permanently, halves it to find the rejected rows, and moves these rows
+ * to quarantine.
  */
 export class Inserter {
   readonly #options: InserterOptions;
   readonly #giveUp = new AbortController();
+  readonly #texts: BodyTextWorker;
 
   deliveredRows = 0;
   deliveredBatches = 0;
@@ -39,6 +42,7 @@ export class Inserter {
 
   constructor(options: InserterOptions) {
     this.#options = options;
+    this.#texts = new BodyTextWorker(options.logger);
   }
 
   /** After this is aborted, every call resolves with false and does nothing. */
@@ -48,6 +52,11 @@ export class Inserter {
 
   giveUp(): void {
     this.#giveUp.abort();
+  }
+
+  /** Ends the thread that decodes bodies. Call this when no insert runs. */
+  close(): Promise<void> {
+    return this.#texts.close();
   }
 
   /** Updates the tables. Returns false if delivery gave up. */
@@ -61,10 +70,13 @@ export class Inserter {
 
   /** Returns true if every row is in ClickHouse or in quarantine, and false if delivery gave up. */
   async insert(batch: TokenBatch): Promise<boolean> {
-    const { rows, ends, token, columnCount } = batch;
+    const { ends, token, columnCount } = batch;
     if (ends.length === 0) return true;
+    if (this.#giveUp.signal.aborted) return false;
+    const texts = batch.withText.length === 0 ? undefined : await this.#texts.add(batch);
+    const rows = { rows: texts ?? batch.rows, hasTexts: texts !== undefined };
     try {
-      const insert = () => this.#options.sink.insert({ rows, rowCount: ends.length, token, columnCount });
+      const insert = () => this.#options.sink.insert({ ...rows, rowCount: ends.length, token, columnCount });
       if (!(await this.#persist('insert rows', insert))) return false;
     } catch (error) {
       return ends.length > 1 ? this.#insertHalves(batch) : this.#quarantine(batch, error);
@@ -75,10 +87,13 @@ export class Inserter {
   }
 
   /** Inserts each half of a batch. The tokens of the halves derive from the batch token, so each half is also stored once. */
-  async #insertHalves({ token, columnCount, ...batch }: TokenBatch): Promise<boolean> {
-    const [first, second] = splitBatch(batch, batch.ends.length >> 1);
-    const isFirstDone = await this.insert({ ...first, token: `${token}.0`, columnCount });
-    return isFirstDone && this.insert({ ...second, token: `${token}.1`, columnCount });
+  async #insertHalves({ token, columnCount, withText, ...batch }: TokenBatch): Promise<boolean> {
+    const middle = batch.ends.length >> 1;
+    const [first, second] = splitBatch(batch, middle);
+    const before = withText.filter((index) => index < middle);
+    const after = withText.slice(before.length).map((index) => index - middle);
+    const isFirstDone = await this.insert({ ...first, token: `${token}.0`, columnCount, withText: before });
+    return isFirstDone && this.insert({ ...second, token: `${token}.1`, columnCount, withText: after });
   }
 
   /**

@@ -1,11 +1,13 @@
 import { EventEmitter, once } from 'node:events';
-import type { LogRow } from '@standin/contract';
-import { decodeRow, RowBinaryReader, type InsertBatch } from '@standin/logstore';
+import type { BodyTexts, LogRow } from '@standin/contract';
+import { decodeBodyTexts, decodeRow, RowBinaryReader, type InsertBatch } from '@standin/logstore';
 import type { LogSink } from './log-sink.ts';
 
 /** An in-memory log that decodes its batches and fails on demand. */
 export class MemorySink implements LogSink {
   readonly rows: LogRow[] = [];
+  /** The texts of the rows that have them, by id. */
+  readonly texts = new Map<string, BodyTexts>();
   readonly attempts: InsertBatch[] = [];
   /** Called for each insert. The insert waits for the returned promise, and fails if this function throws or rejects. */
   onInsert: ((batch: InsertBatch) => unknown) | undefined;
@@ -28,7 +30,11 @@ export class MemorySink implements LogSink {
     if (!this.#tokens.has(batch.token)) {
       this.#tokens.add(batch.token);
       const reader = new RowBinaryReader(Buffer.from(batch.rows));
-      while (!reader.done) this.rows.push(decodeRow(reader));
+      while (!reader.done) {
+        const row = decodeRow(reader);
+        this.rows.push(row);
+        if (batch.hasTexts === true) this.texts.set(row.id, decodeBodyTexts(reader));
+      }
     }
     this.#events.emit('change');
   }

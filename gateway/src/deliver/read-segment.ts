@@ -12,6 +12,14 @@ export interface RequestRecord {
   /** The position of the request's row in the segment. */
   readonly start: number;
   readonly end: number;
+  readonly mayHaveText: boolean;
+}
+
+/** Rows as they are in a segment. */
+export interface StoredBatch extends RowBatch {
+  readonly columnCount: number;
+  /** The indexes of the rows with a body that may have a text that is not its bytes. */
+  readonly withText: readonly number[];
 }
 
 /** Segment bytes that are not a valid record. */
@@ -25,9 +33,8 @@ export interface Damage {
 export interface SegmentContent {
   /** The file size. */
   readonly bytes: number;
-  readonly columnCount: number;
   /** The complete exchanges, ready to insert. */
-  readonly exchanges: RowBatch;
+  readonly exchanges: StoredBatch;
   readonly requests: readonly RequestRecord[];
   /** Ids of exchanges whose requests are also stored as records. */
   readonly respondedKeys: readonly string[];
@@ -60,8 +67,7 @@ const readWhole = async (file: string, spare: Buffer | undefined): Promise<Buffe
 
 const headerDamage = (segment: Buffer): SegmentContent => ({
   bytes: segment.length,
-  columnCount: 0,
-  exchanges: { rows: Buffer.alloc(0), ends: [] },
+  exchanges: { rows: Buffer.alloc(0), ends: [], columnCount: 0, withText: [] },
   requests: [],
   respondedKeys: [],
   // A segment that is shorter than a header is not damaged. The process or the machine failed while the header was being written.
@@ -81,14 +87,17 @@ export const readSegment = async (file: string, spare?: Buffer): Promise<Segment
   const respondedKeys: string[] = [];
   const damage: Damage[] = [];
   const ends: number[] = [];
+  const withText: number[] = [];
   let rowsEnd = 0;
   let turnEnd = BYTES_PER_TURN;
   for (const part of readParts(segment, header)) {
     const { start, end } = part;
     if (part.kind !== 'record')
       damage.push({ kind: part.kind, offset: start, bytes: Buffer.from(segment.subarray(start, end)) });
-    else if (part.type === 'request') requests.push({ idKey: idKeyAt(segment, start), start, end });
+    else if (part.type === 'request')
+      requests.push({ idKey: idKeyAt(segment, start), start, end, mayHaveText: part.mayHaveText });
     else {
+      if (part.mayHaveText) withText.push(ends.length);
       if (part.type === 'response') respondedKeys.push(idKeyAt(segment, start));
       // The copy never overwrites unread bytes, because a row is shorter than its frame and the first row follows the header.
       segment.copyWithin(rowsEnd, start, end);
@@ -99,22 +108,24 @@ export const readSegment = async (file: string, spare?: Buffer): Promise<Segment
     turnEnd = end + BYTES_PER_TURN;
     await nextTurn();
   }
-  const exchanges = { rows: segment.subarray(0, rowsEnd), ends };
-  return { bytes: segment.length, columnCount: header.columnCount, exchanges, requests, respondedKeys, damage };
+  const { columnCount } = header;
+  const exchanges = { rows: segment.subarray(0, rowsEnd), ends, columnCount, withText };
+  return { bytes: segment.length, exchanges, requests, respondedKeys, damage };
 };
 
 /** Returns the rows of these requests in a segment as a batch, or undefined if the file does not exist or has no valid header. */
 export const readRequests = async (
   file: string,
   requests: readonly RequestRecord[],
-): Promise<(RowBatch & { readonly columnCount: number }) | undefined> => {
+): Promise<StoredBatch | undefined> => {
   const segment = await readWhole(file, undefined);
   const header = segment === undefined ? undefined : decodeHeader(segment);
   if (segment === undefined || header === undefined) return undefined;
   let end = 0;
   const ends = requests.map((request) => (end += request.end - request.start));
   const rows = Buffer.concat(requests.map((request) => segment.subarray(request.start, request.end)));
-  return { rows, ends, columnCount: header.columnCount };
+  const withText = [...requests.keys()].filter((index) => requests[index]?.mayHaveText);
+  return { rows, ends, columnCount: header.columnCount, withText };
 };
 
 /** A segment that contains only some requests of another one. */
@@ -138,10 +149,10 @@ export const readCompacted = async (
   if (segment === undefined || decodeHeader(segment) === undefined) return undefined;
   const frames = requests.map(({ start, end }) => segment.subarray(start - FRAME_HEAD_BYTES, end));
   let at = HEADER_BYTES;
-  const moved = requests.map(({ idKey, start, end }) => {
+  const moved = requests.map(({ idKey, start, end, mayHaveText }) => {
     const from = at + FRAME_HEAD_BYTES;
     at = from + end - start;
-    return { idKey, start: from, end: at };
+    return { idKey, start: from, end: at, mayHaveText };
   });
   return {
     content: Buffer.concat([segment.subarray(0, HEADER_BYTES), ...frames]),

@@ -329,6 +329,15 @@ export const LIMITS = {
   flushIntervalMsMax: 500,
   flushBytesMax: 8 * 1024 * 1024,
   /**
+   * The decoded text of a body that is searched. A body with a longer text is searched as it was sent. Expressions have the same limit.
+   */
+  bodyTextBytesMax: 1024 * 1024,
+  /**
+   * The CPU time that a gateway spends on the texts of the bodies in a segment, including the insert of the texts. Each namespace has a
+   * share of it. One unit is about 10 ns, so this is about 0.4 s, or about 30 MiB of compressed text.
+   */
+  segmentTextUnitsMax: 40_000_000,
+  /**
    * How long the last file of an ended process must be unchanged before it is removed, and how long a volume must have no pod
    * before it is drained. Much longer than any pause of a live process between two writes.
    */

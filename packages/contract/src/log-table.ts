@@ -147,6 +147,17 @@ export const LOG_TABLE = {
 export type LogRow = RowOf<typeof LOG_TABLE>;
 
 /**
+ * The columns of the `log` table behind those of a row. They contain the text of a body without its content codings and in UTF-8, or
+ * nothing if the text is the stored body. Delivery adds them for searches. Entries are read without them.
+ */
+export const BODY_TEXT_TABLE = {
+  requestText: { format: 'body' },
+  responseText: { format: 'body' },
+} as const satisfies Table;
+
+export type BodyTexts = RowOf<typeof BODY_TEXT_TABLE>;
+
+/**
  * Returns the part of a key's SHA-256 that may be shown. The first 8 hex digits are enough to tell two keys apart, and do not
  * reveal a long, random key.
  */

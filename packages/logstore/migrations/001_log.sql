@@ -7,6 +7,9 @@ CREATE TABLE IF NOT EXISTS @database@.@log_local@ @on_cluster@
 (
     @log_columns@,
 
+    -- The texts of bodies with a content coding or a charset, for search. Empty if the text is the body. Delivery decodes them.
+    @body_text_columns@,
+
     -- ClickHouse computes the following columns. inserted_at is what a tail follows, because rows arrive late after an outage.
     inserted_at            DateTime64(3, 'UTC') DEFAULT now64(3, 'UTC') CODEC(Delta, ZSTD(1)),
     -- Lets a list without bodies show how much there is to read.
@@ -30,8 +33,8 @@ CREATE TABLE IF NOT EXISTS @database@.@log_local@ @on_cluster@
     -- Indexes for search (src/search/columns.ts has the same expressions). Blocks of 8,192 rows that cannot contain a text are not read.
     -- The indexes have pieces of five bytes, in lower case; a shorter text is searched in all blocks. They take 64 KiB per block and index,
     -- about 20 % of the table's disk, and 1.5 times the CPU of an insert.
-    INDEX search_request_body lower(request_body) TYPE ngrambf_v1(5, 65536, 1, 0) GRANULARITY 1,
-    INDEX search_response_body lower(response_body) TYPE ngrambf_v1(5, 65536, 1, 0) GRANULARITY 1,
+    INDEX search_request_body lower(if(empty(request_text), request_body, request_text)) TYPE ngrambf_v1(5, 65536, 1, 0) GRANULARITY 1,
+    INDEX search_response_body lower(if(empty(response_text), response_body, response_text)) TYPE ngrambf_v1(5, 65536, 1, 0) GRANULARITY 1,
     INDEX search_head
         lower(concat(path, '?', query, '\n', arrayStringConcat(arrayMap(h -> concat(h.1, ': ', h.2), request_headers), '\n'), '\n', arrayStringConcat(arrayMap(h -> concat(h.1, ': ', h.2), response_headers), '\n')))
         TYPE ngrambf_v1(5, 65536, 1, 0) GRANULARITY 1,

@@ -1,5 +1,5 @@
-// Generated from LOG_TABLE and REPLAY_RESULTS_TABLE by `npm run generate`.
-import type { LogRow } from '@standin/contract';
+// Generated from LOG_TABLE, BODY_TEXT_TABLE and REPLAY_RESULTS_TABLE by `npm run generate`.
+import type { BodyTexts, LogRow } from '@standin/contract';
 import type { ReplayResult } from './replay-results-table.ts';
 import {
   bytesSize,
@@ -157,6 +157,40 @@ export const decodeRow = (reader: RowBinaryReader) => ({
 });
 
 /** Decodes columns of a `LogRow`. Bodies are views of the reader's buffer. */
+export const decodeRowStart = (reader: RowBinaryReader) => ({
+  // The properties of an object literal are evaluated in order.
+  id: reader.uuid(),
+  version: reader.uint8() as LogRow['version'],
+  receivedAtUs: reader.int64(),
+  expiresAtS: reader.uint32(),
+  namespace: reader.text(),
+  account: reader.text(),
+  accountUid: reader.text(),
+  project: reader.text(),
+  projectUid: reader.text(),
+  endpoint: reader.text(),
+  endpointUid: reader.text(),
+  endpointGeneration: reader.int64(),
+  gateway: reader.text(),
+  action: reader.text() as LogRow['action'],
+  outcome: reader.text() as LogRow['outcome'],
+  clientAddress: reader.text(),
+  keyFingerprint: reader.text(),
+  method: reader.text() as LogRow['method'],
+  target: reader.latin1(),
+  path: reader.latin1(),
+  query: reader.latin1(),
+  httpVersion: reader.text(),
+  requestHeaders: reader.pairs(),
+  requestTrailers: reader.pairs(),
+  requestBody: reader.bytes(),
+  status: reader.uint16(),
+  responseHeaders: reader.pairs(),
+  responseTrailers: reader.pairs(),
+  responseBody: reader.bytes(),
+});
+
+/** Decodes columns of a `LogRow`. Bodies are views of the reader's buffer. */
 export const decodeSummaryRow = (reader: RowBinaryReader) => ({
   // The properties of an object literal are evaluated in order.
   id: reader.uuid(),
@@ -175,6 +209,27 @@ export const decodeSummaryRow = (reader: RowBinaryReader) => ({
   deliveryId: reader.latin1(),
   projectUid: reader.text(),
   version: reader.uint8() as LogRow['version'],
+});
+
+/** Returns the number of bytes that `putBodyTexts` writes. */
+export const bodyTextsSize = (row: BodyTexts): number => 0 + bytesSize(row.requestText) + bytesSize(row.responseText);
+
+/**
+ * Writes one row as RowBinary. Returns the offset after the row. The bytes of a row are the same on every call, because a retried batch
+ * must match the first attempt byte for byte.
+ */
+export const putBodyTexts = (buffer: Buffer, row: BodyTexts, offset: number): number => {
+  let at = offset;
+  at = putBytes(buffer, row.requestText, at);
+  at = putBytes(buffer, row.responseText, at);
+  return at;
+};
+
+/** Decodes columns of a `BodyTexts`. Bodies are views of the reader's buffer. */
+export const decodeBodyTexts = (reader: RowBinaryReader) => ({
+  // The properties of an object literal are evaluated in order.
+  requestText: reader.bytes(),
+  responseText: reader.bytes(),
 });
 
 /** Returns the number of bytes that `putReplayResult` writes. */

@@ -1,4 +1,4 @@
-import { LOG_TABLE, type Column, type RowOf, type Table } from '@standin/contract';
+import { BODY_TEXT_TABLE, LOG_TABLE, type Column, type RowOf, type Table } from '@standin/contract';
 import { SUMMARY_COLUMNS } from '@standin/exchange';
 import { FORMATS } from './formats.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
@@ -18,6 +18,9 @@ export const SUMMARY_PROPERTIES = [...SUMMARY_COLUMNS, 'version'] as const;
 
 /** The columns of a row in the log. A segment or a batch from an older gateway has only the first ones. */
 export const LOG_COLUMNS = columnNames(LOG_TABLE);
+
+/** The columns that follow those of a row in a batch with texts. */
+export const BODY_TEXT_COLUMNS = columnNames(BODY_TEXT_TABLE);
 
 /**
  * Returns the SQL of the columns that a migration adds, or of those that the table is created with. Without `codecs`, for a

@@ -3,7 +3,7 @@ import { LOG_TABLE, type LogRow } from '@standin/contract';
 import { anyLogRow, newLogRow } from '@standin/exchange/testing';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeRow } from './codecs.generated.ts';
+import { decodeRow, decodeRowStart } from './codecs.generated.ts';
 import { selection } from './columns.ts';
 import { encodeRow, NAMESPACE_END_MAX, namespaceAt } from './encode-row.ts';
 import { latin1Size, putLatin1, putText, putUint64, putUuid, putVarint, textSize, varintSize } from './row-binary.ts';
@@ -64,6 +64,17 @@ describe('encodeRow', () => {
         expect(namespaceAt(Buffer.concat([Buffer.alloc(3), bytes]), 3)).toBe(namespace);
         expect(encodeRow({ ...row, namespace: '' }).length).toBeGreaterThan(NAMESPACE_END_MAX);
       }),
+    );
+  });
+
+  test('the start of every row is read without the columns behind the bodies', () => {
+    fc.assert(
+      fc.property(anyLogRow, (row) => {
+        const start = decodeRowStart(new RowBinaryReader(encodeRow(row)));
+        expect(row).toMatchObject(start);
+        expect(start.responseBody).toEqual(row.responseBody);
+      }),
+      { numRuns: 20 },
     );
   });
 

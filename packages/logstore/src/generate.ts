@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LOG_TABLE, ownMember, type Table } from '@standin/contract';
+import { BODY_TEXT_TABLE, LOG_TABLE, ownMember, type Table } from '@standin/contract';
 import { SUMMARY_PROPERTIES } from './columns.ts';
 import { FORMATS } from './formats.ts';
 import { REPLAY_RESULTS_TABLE } from './replay-results-table.ts';
@@ -17,12 +17,23 @@ interface Codec {
   readonly decoders?: Readonly<Record<string, readonly string[]>>;
 }
 
+const LOG_PROPERTIES = Object.keys(LOG_TABLE);
+/** Every row begins with these columns, also one from an older gateway. */
+const ROW_START = LOG_PROPERTIES.slice(0, LOG_PROPERTIES.indexOf('responseBody') + 1);
+
 const LOG: Codec = {
   table: LOG_TABLE,
   row: 'LogRow',
   size: 'rowSize',
   put: 'putRow',
-  decoders: { decodeRow: Object.keys(LOG_TABLE), decodeSummaryRow: SUMMARY_PROPERTIES },
+  decoders: { decodeRow: LOG_PROPERTIES, decodeRowStart: ROW_START, decodeSummaryRow: SUMMARY_PROPERTIES },
+};
+const BODY_TEXTS: Codec = {
+  table: BODY_TEXT_TABLE,
+  row: 'BodyTexts',
+  size: 'bodyTextsSize',
+  put: 'putBodyTexts',
+  decoders: { decodeBodyTexts: Object.keys(BODY_TEXT_TABLE) },
 };
 const REPLAY_RESULTS: Codec = {
   table: REPLAY_RESULTS_TABLE,
@@ -77,6 +88,7 @@ ${properties
     )
     .join('');
 
+const CODECS = [LOG, BODY_TEXTS, REPLAY_RESULTS];
 const FILE = 'packages/logstore/src/codecs.generated.ts';
 
 /**
@@ -84,12 +96,12 @@ const FILE = 'packages/logstore/src/codecs.generated.ts';
  * times the CPU of this code (ADR 007), and the encoder runs for each request. The decoder of summaries runs for each row of a list.
  */
 export const generateCodecs = (): ReadonlyMap<string, string> => {
-  const columns = [LOG, REPLAY_RESULTS].flatMap(({ table }) => columnsIn(table));
+  const columns = CODECS.flatMap(({ table }) => columnsIn(table));
   const functions = new Set<string>(
     columns.flatMap(({ put, size }) => (typeof size === 'string' ? [put, size] : [put])),
   );
-  const source = `// Generated from LOG_TABLE and REPLAY_RESULTS_TABLE by \`npm run generate\`.
-import type { LogRow } from '@standin/contract';
+  const source = `// Generated from LOG_TABLE, BODY_TEXT_TABLE and REPLAY_RESULTS_TABLE by \`npm run generate\`.
+import type { BodyTexts, LogRow } from '@standin/contract';
 import type { ReplayResult } from './replay-results-table.ts';
 import {
 ${[...functions]
@@ -98,7 +110,7 @@ ${[...functions]
   .join('')}} from './row-binary.ts';
 import type { RowBinaryReader } from './row-binary-reader.ts';
 
-${[LOG, REPLAY_RESULTS].map((codec) => `${sizeSource(codec)}\n${putSource(codec)}${decodeSource(codec)}`).join('\n')}`;
+${CODECS.map((codec) => `${sizeSource(codec)}\n${putSource(codec)}${decodeSource(codec)}`).join('\n')}`;
   return new Map([[FILE, source]]);
 };
 

@@ -1,6 +1,14 @@
 export { checkSchema, type CheckSchemaOptions } from './check-schema.ts';
 export { LOG_CONNECTIONS_MAX } from './clickhouse.ts';
-export { decodeRow, putRow, rowSize } from './codecs.generated.ts';
+export {
+  bodyTextsSize,
+  decodeBodyTexts,
+  decodeRow,
+  decodeRowStart,
+  putBodyTexts,
+  putRow,
+  rowSize,
+} from './codecs.generated.ts';
 export { LOG_COLUMNS } from './columns.ts';
 export type { HourlyCounts, LastRequest, LogOwner } from './count-requests.ts';
 export { HISTOGRAM_BUCKETS_MAX, STATUS_CLASSES } from './count-log.ts';

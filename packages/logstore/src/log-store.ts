@@ -3,7 +3,7 @@ import type { LogRow } from '@standin/contract';
 import type { Logger } from 'pino';
 import { connectClickHouse } from './clickhouse.ts';
 import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
-import { LOG_COLUMNS } from './columns.ts';
+import { BODY_TEXT_COLUMNS, LOG_COLUMNS } from './columns.ts';
 import { countByHour, findLastRequests, type HourlyCounts, type LastRequest, type LogOwner } from './count-requests.ts';
 import { countLog, readHistogram } from './count-log.ts';
 import type { HistogramBucket, HistogramRange } from './count-log.ts';
@@ -55,6 +55,8 @@ export interface InsertBatch {
    * gateway have fewer.
    */
   readonly columnCount?: number;
+  /** Whether the texts of its bodies follow each row (`putBodyTexts`). */
+  readonly hasTexts?: boolean | undefined;
 }
 
 /**
@@ -102,11 +104,11 @@ export interface LogStore {
   version(id: string): Promise<RowVersion | undefined>;
   /**
    * Works like `get`, but returns no more than this many bytes of each body. A page can therefore show the start of a body of 10
-   * MiB as fast as a short body.
+   * MiB as fast as a short body. Adds the same number of bytes of the texts of encoded bodies.
    */
   preview(id: string, bodyBytesMax: number): Promise<EntryPreview | undefined>;
   /**
-   * Returns the beginnings of request bodies, by id, with at most this many bytes each. Leaves out requests that do not exist or have
+   * Returns the beginnings of request bodies or their texts, by id, with at most this many bytes each. Leaves out requests that do not exist or have
    * expired.
    */
   requestBodies(keys: RequestKeys, bodyBytesMax: number): Promise<ReadonlyMap<string, BodyStart>>;
@@ -241,9 +243,10 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     migrate: () => migrate(clickhouse, { database, cluster }, logger),
     schema: () => readSchemaState(clickhouse, { database, cluster }),
 
-    async insert({ rows, rowCount, token, columnCount }) {
+    async insert({ rows, rowCount, token, columnCount, hasTexts = false }) {
       if (rowCount === 0) return;
-      const sql = `INSERT INTO log (${LOG_COLUMNS.slice(0, columnCount).join(', ')}) FORMAT RowBinary`;
+      const columns = [...LOG_COLUMNS.slice(0, columnCount), ...(hasTexts ? BODY_TEXT_COLUMNS : [])];
+      const sql = `INSERT INTO log (${columns.join(', ')}) FORMAT RowBinary`;
       const settings = { ...(await settingsForInserts()), insert_deduplication_token: token };
       try {
         await clickhouse.run(`insert ${rowCount} rows`, { sql, settings, body: rows });

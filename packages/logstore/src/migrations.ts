@@ -1,5 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { CLICKHOUSE_NAME, CLICKHOUSE_NAME_RULE, LOG_TABLE, ownMember, type Table } from '@standin/contract';
+import {
+  BODY_TEXT_TABLE,
+  CLICKHOUSE_NAME,
+  CLICKHOUSE_NAME_RULE,
+  LOG_TABLE,
+  ownMember,
+  type Table,
+} from '@standin/contract';
 import { declareColumns } from './columns.ts';
 import { REPLAY_RESULTS_TABLE } from './replay-results-table.ts';
 
@@ -81,6 +88,7 @@ const list = (declarations: readonly string[]): string => declarations.join(',\n
 /** The columns that the tables are created with. */
 const COLUMN_MACROS = {
   log_columns: list(declareColumns(LOG_TABLE, { since: undefined })),
+  body_text_columns: list(declareColumns(BODY_TEXT_TABLE, { since: undefined })),
   replay_results_columns: list(declareColumns(REPLAY_RESULTS_TABLE, { since: undefined })),
 };
 

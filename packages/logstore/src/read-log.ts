@@ -3,10 +3,11 @@ import { TupleParam } from '@clickhouse/client';
 import { LOG_TABLE, parseInstant, type LogRow } from '@standin/contract';
 import type { ClickHouse } from './clickhouse.ts';
 import { decodeRow } from './codecs.generated.ts';
-import { LOG_COLUMNS, selection, type Selection } from './columns.ts';
-import { toLogEntry } from '@standin/exchange';
-import type { EntryPreview, LogEntry, LogSummary, RowVersion } from '@standin/exchange';
+import { BODY_TEXT_COLUMNS, LOG_COLUMNS, selection, type Selection } from './columns.ts';
+import { decodeBody, toLogEntry } from '@standin/exchange';
+import type { EntryPreview, LogEntry, LogSummary, RowVersion, TextStart } from '@standin/exchange';
 import { LogFilterError, uuidText, type LogCursor } from './log-filter.ts';
+import type { RowBinaryReader } from './row-binary-reader.ts';
 import { decodeAll, READ_SETTINGS, timeText } from './run-query.ts';
 
 /** The maximum number of entries that one query reads. Their keys are part of the URL, whose length is limited. */
@@ -69,10 +70,10 @@ export interface RequestKeys {
   readonly keys: readonly LogCursor[];
 }
 
-/** The beginning of a body, without an incomplete UTF-8 character at its end. */
+/** The beginning of a body as text if it was decoded, and as it was sent otherwise, without an incomplete UTF-8 character at its end. */
 export interface BodyStart {
   readonly bytes: Uint8Array;
-  /** The number of bytes in the whole body. */
+  /** The number of bytes in the whole text or body. */
   readonly bytesWhole: number;
 }
 
@@ -86,7 +87,8 @@ export const readRequestBodies = async (
   const isCursor = ({ receivedAt, id }: LogCursor): boolean =>
     parseInstant(receivedAt) !== undefined && uuidText.test(id);
   if (!keys.every(isCursor)) throw new LogFilterError('a key is not a cursor');
-  const sql = `SELECT id, substring(request_body, 1, {bodyBytesMax:UInt64}), length(request_body) FROM log
+  const text = 'if(empty(request_text), request_body, request_text)';
+  const sql = `SELECT id, substring(${text}, 1, {bodyBytesMax:UInt64}), length(${text}) FROM log
     WHERE expires_at > now() AND namespace = {namespace:String} AND project = {project:String}
       AND (project_uid, received_at, id) IN {keys:Array(Tuple(String, DateTime64(6, 'UTC'), UUID))}
     ORDER BY id, version DESC LIMIT 1 BY id FORMAT RowBinary`;
@@ -153,13 +155,19 @@ export const readEntry = async (clickhouse: ClickHouse, id: string): Promise<Log
 export const readVersion = (clickhouse: ClickHouse, id: string): Promise<RowVersion | undefined> =>
   find(clickhouse, id, ROW_VERSION);
 
+const start = (column: string): string => `substring(${column}, 1, {bodyBytesMax:UInt64})`;
 const previewColumns = [
-  ...LOG_COLUMNS.map((column) =>
-    column === 'request_body' || column === 'response_body' ? `substring(${column}, 1, {bodyBytesMax:UInt64})` : column,
-  ),
+  ...LOG_COLUMNS.map((column) => (column === 'request_body' || column === 'response_body' ? start(column) : column)),
   'length(request_body)',
   'length(response_body)',
+  ...BODY_TEXT_COLUMNS.flatMap((column) => [start(column), `length(${column})`]),
 ].join(', ');
+
+const readTextStart = (reader: RowBinaryReader): TextStart | undefined => {
+  const [bytes, bytesWhole] = [reader.bytes(), reader.int64()];
+  const { body: text, bodyEncoding } = decodeBody(cutCharacter(bytes, bytesWhole));
+  return bytesWhole === 0 || bodyEncoding !== 'utf8' ? undefined : { text, isCut: bytes.length < bytesWhole };
+};
 
 /** See `LogStore.preview`. */
 export const readPreview = (
@@ -181,6 +189,8 @@ export const readPreview = (
         responseBodyBytes,
         requestBodyBytesShown: requestBody.length,
         responseBodyBytesShown: responseBody.length,
+        requestText: readTextStart(reader),
+        responseText: readTextStart(reader),
       };
     },
   });

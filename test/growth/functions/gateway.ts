@@ -1,6 +1,9 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { LIMITS, type HeaderPair } from '@standin/contract';
+import { newLogRow } from '@standin/exchange/testing';
+import { encodeRow } from '@standin/logstore';
 import { LineSplitter } from '../../../packages/contract/src/line-splitter.ts';
 import {
   acceptsTrailers,
@@ -9,6 +12,7 @@ import {
   upstreamHeaders,
 } from '../../../gateway/src/forward/upstream-headers.ts';
 import { compile } from '../../../gateway/src/config/compile.ts';
+import { addBodyTexts } from '../../../gateway/src/deliver/add-body-texts.ts';
 import { match } from '../../../gateway/src/match/match.ts';
 import { RoutingTable } from '../../../gateway/src/match/routing-table.ts';
 import { BodySkipper } from '../../../gateway/src/receive/body-skipper.ts';
@@ -98,7 +102,37 @@ const PATHS = {
   'many suffixes': framed('a:a/a:a/a:a/a:a/a:a', repeated('/a:a')),
 };
 
+/** Returns the rows of a segment with these bodies. */
+const segmentRows = (bodies: readonly Uint8Array[], header: HeaderPair) => {
+  const rows = bodies.map((requestBody) => encodeRow(newLogRow({ requestHeaders: [header], requestBody })));
+  let end = 0;
+  return { rows: Buffer.concat(rows), ends: rows.map(({ length }) => (end += length)), withText: [...rows.keys()] };
+};
+const TEXT_BYTES = 1_000;
+const textBodies = (text: string): Uint8Array[] =>
+  Array.from({ length: text.length / TEXT_BYTES }, (_, index) =>
+    Buffer.from(text.slice(index * TEXT_BYTES, (index + 1) * TEXT_BYTES), 'latin1'),
+  );
+/** About a thousand bytes each, of which one is decoded to a little less than the limit, and the other one to more. */
+const [SMALL_BOMB, LARGE_BOMB] = [0.9, 2].map((part) => gzipSync(Buffer.alloc(part * LIMITS.bodyTextBytesMax)));
+
 export const GATEWAY: readonly GrowthEntry[] = [
+  {
+    // Not named like a parser, but decodes the bodies of a segment. Runs in a thread that does nothing else.
+    of: 'gateway/src/deliver/add-body-texts.ts#addBodyTexts',
+    limit: LIMITS.flushBytesMax / 2,
+    nearOnly: true,
+    cpuMsMax: 2_000,
+    near: { 'letters that are not ASCII': repeated('\xe9'), 'pairs of bytes': repeated('\x93\xfa') },
+    run: (text) => {
+      const bodies = textBodies(text);
+      return [
+        addBodyTexts(segmentRows(bodies, ['content-type', 'text/plain; charset=gb18030'])),
+        addBodyTexts(segmentRows(bodies.fill(SMALL_BOMB ?? Buffer.alloc(0)), ['content-encoding', 'gzip'])),
+        addBodyTexts(segmentRows(bodies.fill(LARGE_BOMB ?? Buffer.alloc(0)), ['content-encoding', 'gzip'])),
+      ];
+    },
+  },
   {
     of: 'gateway/src/receive/head-scanner.ts#HeadScanner',
     limit: HEAD,

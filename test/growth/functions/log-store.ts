@@ -1,6 +1,13 @@
 import { LIMITS } from '@standin/contract';
 import { cutCharacter } from '../../../packages/logstore/src/read-log.ts';
-import { decodeRow, decodeSummaryRow } from '../../../packages/logstore/src/codecs.generated.ts';
+import {
+  bodyTextsSize,
+  decodeBodyTexts,
+  decodeRow,
+  decodeRowStart,
+  decodeSummaryRow,
+  putBodyTexts,
+} from '../../../packages/logstore/src/codecs.generated.ts';
 import { encodeRow } from '../../../packages/logstore/src/encode-row.ts';
 import { curlCommand } from '../../../packages/exchange/src/formats/curl-command.ts';
 import { fetchSnippet } from '../../../packages/exchange/src/formats/fetch-snippet.ts';
@@ -238,6 +245,26 @@ export const LOG_STORE: readonly GrowthEntry[] = [
       // The path is between an id, a time and four empty texts, and the other columns.
       return decodeSummaryRow(new RowBinaryReader(Buffer.concat([Buffer.alloc(28), path, Buffer.alloc(17)])));
     },
+  },
+  {
+    of: 'packages/logstore/src/codecs.generated.ts#decodeRowStart',
+    limit: HEAD,
+    run: (text) => {
+      const requestHeaders = text.split('\n').map((line) => [line, line] as const);
+      return decodeRowStart(new RowBinaryReader(encodeRow(newLogRow({ target: text, requestHeaders }))));
+    },
+  },
+  {
+    of: 'packages/logstore/src/codecs.generated.ts#decodeBodyTexts',
+    limit: BODY,
+    run: (text) => {
+      const row = { requestText: Buffer.from(text), responseText: Buffer.from(text) };
+      const bytes = Buffer.alloc(bodyTextsSize(row));
+      putBodyTexts(bytes, row, 0);
+      return decodeBodyTexts(new RowBinaryReader(bytes));
+    },
+    near: BYTES,
+    nearOnly: true,
   },
   { of: 'packages/exchange/src/search/lexer.ts#tokenize', limit: SEARCH, run: tokenize, near: TERMS },
   { of: 'packages/exchange/src/search/parse-filter.ts#parseFilter', limit: SEARCH, run: parseFilter, near: TERMS },

@@ -15,15 +15,16 @@ import {
 
 interface Written {
   readonly type: RecordType;
+  readonly mayHaveText?: boolean;
   readonly row: Buffer;
 }
 
 const encode = (header: SegmentHeader, records: readonly Written[]): Buffer =>
   Buffer.concat([
     encodeHeader(header),
-    ...records.map(({ type, row }) => {
+    ...records.map(({ type, mayHaveText = false, row }) => {
       const frame = Buffer.concat([Buffer.alloc(FRAME_HEAD_BYTES), row]);
-      putFrameHead(frame, 0, { header, type, rowBytes: row.length });
+      putFrameHead(frame, 0, { header, type, mayHaveText, rowBytes: row.length });
       return frame;
     }),
   ]);
@@ -33,18 +34,21 @@ const read = (segment: Buffer): { parts: SegmentPart[]; records: Written[] } => 
   if (header === undefined) return { parts: [], records: [] };
   const parts = [...readParts(segment, header)];
   const records = parts.flatMap((part) =>
-    part.kind === 'record' ? [{ type: part.type, row: segment.subarray(part.start, part.end) }] : [],
+    part.kind === 'record'
+      ? [{ type: part.type, mayHaveText: part.mayHaveText, row: segment.subarray(part.start, part.end) }]
+      : [],
   );
   return { parts, records };
 };
 
 const anyRecord = fc.record({
   type: fc.constantFrom<RecordType>('request', 'exchange', 'response'),
+  mayHaveText: fc.boolean(),
   row: fc.uint8Array({ minLength: 16, maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
 });
 const anyRecords = fc.array(anyRecord, { minLength: 1, maxLength: 12 });
 const hexRecords = (records: readonly Written[]): string[] =>
-  records.map(({ type, row }) => `${type} ${row.toString('hex')}`);
+  records.map(({ type, mayHaveText = false, row }) => `${type} ${mayHaveText} ${row.toString('hex')}`);
 
 describe('a segment', () => {
   test('returns the written records, regardless of their content', () => {

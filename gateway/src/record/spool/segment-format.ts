@@ -6,7 +6,7 @@ import { crc32 } from 'node:zlib';
  *
  *     header  8 bytes `STANDSEG` · uint32 format version · uint32 columns of each row · uint32 marker · uint32 seed ·
  *             uint32 CRC-32 of these
- *     frame   uint32 marker · uint32 CRC-32 · uint32 length of the row · uint8 type · the row
+ *     frame   uint32 marker · uint32 CRC-32 · uint32 length of the row · uint8 type and flag · the row
  *
  * A row is in the RowBinary format that ClickHouse accepts (`putRow`), so delivery does not encode it again. The row's first 16
  * bytes are its id. The CRC starts from the seed and covers length, type and row. Marker and seed are random for each process. They
@@ -28,6 +28,9 @@ const RECORD_TYPES = {
   response: 3,
 } as const;
 export type RecordType = keyof typeof RECORD_TYPES;
+
+/** Set next to the type if a body may have a text that is not its bytes, so that delivery finds these rows without decoding any. */
+const TEXT_FLAG = 0x80;
 
 const TYPES: readonly (RecordType | undefined)[] = [undefined, 'request', 'exchange', 'response'];
 const MAGIC = Buffer.from('STANDSEG', 'latin1');
@@ -61,22 +64,35 @@ export const decodeHeader = (segment: Buffer): SegmentHeader | undefined => {
   return { columnCount, marker, seed };
 };
 
+interface FrameHead {
+  readonly header: SegmentHeader;
+  readonly type: RecordType;
+  readonly mayHaveText: boolean;
+  readonly rowBytes: number;
+}
+
 /** Completes the frame at `offset`. The frame's row of `rowBytes` is already in place after `FRAME_HEAD_BYTES`. */
 export const putFrameHead = (
   block: Buffer,
   offset: number,
-  { header, type, rowBytes }: { readonly header: SegmentHeader; readonly type: RecordType; readonly rowBytes: number },
+  { header, type, mayHaveText, rowBytes }: FrameHead,
 ): void => {
   block.writeUInt32LE(header.marker, offset);
   block.writeUInt32LE(rowBytes, offset + 8);
-  block[offset + 12] = RECORD_TYPES[type];
+  block[offset + 12] = RECORD_TYPES[type] | (mayHaveText ? TEXT_FLAG : 0);
   const covered = block.subarray(offset + 8, offset + FRAME_HEAD_BYTES + rowBytes);
   block.writeUInt32LE(crc32(covered, header.seed), offset + 4);
 };
 
 /** A part of a segment. For a record, `start` and `end` delimit its row. For other parts, they delimit all bytes of the part. */
 export type SegmentPart =
-  | { readonly kind: 'record'; readonly type: RecordType; readonly start: number; readonly end: number }
+  | {
+      readonly kind: 'record';
+      readonly type: RecordType;
+      readonly mayHaveText: boolean;
+      readonly start: number;
+      readonly end: number;
+    }
   /** Bytes that are not a frame. */
   | { readonly kind: 'corrupt'; readonly start: number; readonly end: number }
   /** The end of the file: a truncated frame or only zeros, left by a write that was not completed. */
@@ -87,10 +103,11 @@ const frameAt = (segment: Buffer, at: number, { marker, seed }: SegmentHeader) =
   const start = at + FRAME_HEAD_BYTES;
   if (start > segment.length || segment.readUInt32LE(at) !== marker) return undefined;
   const end = start + segment.readUInt32LE(at + 8);
-  const type = TYPES[segment[at + 12] ?? 0];
+  const typeAndFlag = segment[at + 12] ?? 0;
+  const type = TYPES[typeAndFlag & ~TEXT_FLAG];
   if (end > segment.length || end - start < ID_BYTES || type === undefined) return undefined;
   if (crc32(segment.subarray(at + 8, end), seed) !== segment.readUInt32LE(at + 4)) return undefined;
-  return { kind: 'record', type, start, end } as const;
+  return { kind: 'record', type, mayHaveText: typeAndFlag >= TEXT_FLAG, start, end } as const;
 };
 
 const findFrame = (segment: Buffer, from: number, header: SegmentHeader): number => {

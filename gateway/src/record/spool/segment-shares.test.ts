@@ -14,7 +14,7 @@ const header = newSegmentHeader(LOG_COLUMNS.length);
 const frame = (namespace: string, bodyBytes = 0): Buffer => {
   const row = encodeRow(testRow({ namespace, requestBody: Buffer.alloc(bodyBytes) }));
   const bytes = Buffer.concat([Buffer.alloc(FRAME_HEAD_BYTES), row]);
-  putFrameHead(bytes, 0, { header, type: 'exchange', rowBytes: row.length });
+  putFrameHead(bytes, 0, { header, type: 'exchange', mayHaveText: false, rowBytes: row.length });
   return bytes;
 };
 const segmentWith = (...frames: readonly Buffer[]): Buffer => Buffer.concat([encodeHeader(header), ...frames]);

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
 import { exponentialMs, type LogRow } from '@standin/contract';
+import { mayHaveText } from '@standin/exchange/decode';
 import { LOG_COLUMNS, putRow } from '@standin/logstore';
 import { OldestRequests } from '../../request/oldest-requests.ts';
 import { CommitQueue, type CommitBatch } from './commit-queue.ts';
@@ -126,7 +127,9 @@ export class SegmentWriter {
     const frameBytes = FRAME_HEAD_BYTES + rowBytes;
     const put = (block: Buffer, offset: number): void => {
       putRow(block, row, offset + FRAME_HEAD_BYTES);
-      putFrameHead(block, offset, { header, type, rowBytes });
+      const isDecodable =
+        mayHaveText(row.requestHeaders, row.requestBody) || mayHaveText(row.responseHeaders, row.responseBody);
+      putFrameHead(block, offset, { header, type, mayHaveText: isDecodable, rowBytes });
     };
     this.#options.onWaiting(frameBytes);
     // A delayed mock is recorded before its delay.

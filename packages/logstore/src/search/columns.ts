@@ -28,11 +28,17 @@ export const PATTERN_COLUMNS: Readonly<Record<PatternField, Column>> = {
   id: { sql: 'toString(id)', frozen: true },
 };
 
-/** In lower case, because the indexes in migrations/001_log.sql use these expressions. */
+/**
+ * The text of a body, in lower case, because the indexes in migrations/001_log.sql use these expressions. Both versions of a row have the
+ * same text of the request, unless a segment contained more text than a gateway decodes. Then only one version may be found by it.
+ */
+const REQUEST_TEXT: Column = { sql: 'lower(if(empty(request_text), request_body, request_text))', frozen: true };
+const RESPONSE_TEXT: Column = { sql: 'lower(if(empty(response_text), response_body, response_text))', frozen: false };
+
 export const CONTAINS_COLUMNS: Readonly<Record<ContainsField, Column>> = {
   query: { sql: 'lower(query)', frozen: true, latin1: true },
-  body: { sql: 'lower(request_body)', frozen: true },
-  'resp.body': { sql: 'lower(response_body)', frozen: false },
+  body: REQUEST_TEXT,
+  'resp.body': RESPONSE_TEXT,
 };
 
 const headerLines = (column: string): string =>
@@ -43,8 +49,8 @@ const HEAD_TEXT = `lower(concat(path, '?', query, '\\n', ${headerLines('request_
 
 /** Cheap columns come first, because ClickHouse reads a column only if the columns before it do not match. */
 export const TEXT_COLUMNS: readonly Column[] = [
-  { sql: 'lower(request_body)', frozen: true },
-  { sql: 'lower(response_body)', frozen: false },
+  REQUEST_TEXT,
+  RESPONSE_TEXT,
   { sql: HEAD_TEXT, frozen: false, latin1: true },
 ];
 

@@ -38,7 +38,12 @@ describe('compileFilter', () => {
 
   test('strings are sent as hexadecimal', () => {
     expect(compile(`body:"' OR 1=1 --"`)).toEqual({
-      conditions: [{ sql: '(lower(request_body) LIKE unhex({search0:String}))', frozen: true }],
+      conditions: [
+        {
+          sql: '(lower(if(empty(request_text), request_body, request_text)) LIKE unhex({search0:String}))',
+          frozen: true,
+        },
+      ],
       params: { search0: `25${Buffer.from("' or 1=1 --").toString('hex')}25` },
     });
   });
