@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -271,6 +272,24 @@ describe('a body', () => {
       await page.getByRole('link', { name: 'Hex' }).click();
       await page.getByText('89 50 4e 47').waitFor();
     });
+  });
+
+  test('that is compressed is found and shown by its text, and downloaded as it was sent', async () => {
+    const sent = gzipSync('{"currency":"eur","note":"wiretransfer"}');
+    const { id, url } = await run.capture('compressed', {
+      headers: [JSON_TYPE, ['content-encoding', 'gzip']],
+      body: sent,
+    });
+    const rows = await request(at(`${SHOP}/traffic/rows?q=${encodeURIComponent('body:wiretransfer')}`));
+    expect(await rows.body.json()).toMatchObject({ rows: [{ id }] });
+    await onPage(url, async (page) => {
+      await expect.poll(() => bodyText(page, 'Request body')).toContain('"currency": "eur"');
+      await page.getByText('Decoded', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'Hex' }).click();
+      await page.getByText('1f 8b 08').waitFor();
+    });
+    const { body } = await request(at(`${url}/body?part=request`));
+    expect(Buffer.from(await body.arrayBuffer()).equals(sent)).toBe(true);
   });
 
   test('of 10 MiB opens with its first part and keeps the page responsive', async () => {
