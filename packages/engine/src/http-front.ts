@@ -31,7 +31,8 @@ import type { EngineStatement } from './statement.ts';
  */
 
 /**
- * The maximum size of an insert's body in bytes, decompressed. With the default limits, a gateway's batch has about 20 MiB at most.
+ * The maximum size of an insert's body in bytes, decompressed. With the default limits, a gateway's batch has about 20 MiB at most,
+ * and 30 MiB of texts of its bodies.
  */
 const INSERT_BYTES_MAX = 256 * 1024 * 1024;
 /** The maximum size of a query's text in bytes, decompressed. If an insert has its data in the text, the data counts. */
