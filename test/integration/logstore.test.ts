@@ -197,6 +197,27 @@ describe('exactly once', () => {
     },
   );
 
+  test.each([
+    ['first', [0, 1, 2]],
+    ['last', [2, 1, 0]],
+  ] as const)('a request in progress that is delivered %s is replaced by its end', async (_when, versions) => {
+    const whole = newLogRow({ ...newProject(), status: 502, outcome: 'upstream_failed' });
+    const { projectUid } = whole;
+    const OUTCOMES = ['in_progress', 'response_unknown', 'upstream_failed'] as const;
+    const known: number[] = [];
+    for (const version of versions) {
+      const nothing = version === 2 ? {} : { status: 0, responseBody: Buffer.alloc(0) };
+      await insert([{ ...whole, ...nothing, version, outcome: OUTCOMES[version] }]);
+      known.push(version);
+      const outcome = OUTCOMES[Math.max(...known)];
+      expect((await store.list({ projectUid, limit: 10 })).map((entry) => entry.outcome)).toEqual([outcome]);
+      expect((await store.get(whole.id))?.outcome).toBe(outcome);
+      const unanswered = outcome === 'upstream_failed' ? 0 : 1;
+      expect(await store.count({ projectUid, status: 0 })).toBe(unanswered);
+      expect(await store.list({ projectUid, status: 0, limit: 10 })).toHaveLength(unanswered);
+    }
+  });
+
   test('a request without a response is found by status 0', async () => {
     const alone = newLogRow({ ...newProject(), version: 1, status: 0, outcome: 'response_unknown' });
     await insert([alone]);

@@ -269,17 +269,14 @@ describe('rows that were inserted repeatedly', () => {
   const rows = Array.from({ length: 40 }, (_row, index) =>
     newLogRow({ projectUid, receivedAtUs: nowUs - index * MINUTE_US, status: index % 4 === 0 ? 500 : 200 }),
   );
-  const alone = rows.map((row): LogRow => ({
-    ...row,
-    version: 1,
-    status: 0,
-    outcome: 'response_unknown',
-    responseBody: Buffer.alloc(0),
-  }));
+  const nothing = { status: 0, responseBody: Buffer.alloc(0) };
+  const alone = rows.map((row): LogRow => ({ ...row, ...nothing, version: 1, outcome: 'response_unknown' }));
+  const running = rows.map((row): LogRow => ({ ...row, ...nothing, version: 0, outcome: 'in_progress' }));
 
   beforeAll(async () => {
     await insert(rows);
     await insert(alone);
+    await insert(running);
     await insert(rows);
   });
 
@@ -288,6 +285,7 @@ describe('rows that were inserted repeatedly', () => {
     ['status:500', 10],
     ['-status:200', 10],
     ['status:none', 0],
+    ['outcome:in_progress', 0],
     ['-status:2xx -status:5xx', 0],
     ['outcome:mocked body:a', 40],
   ])('%j finds each row once and no replaced row', async (text, expected) => {

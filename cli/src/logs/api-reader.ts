@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { formatShortTime } from '@standin/contract';
 import { requestSchema, summarySchema } from '@standin/dashboard/api-schemas';
 import type { LogEntry } from '@standin/exchange';
-import { rememberIds } from '@standin/logstore';
+import { rememberRequests } from '@standin/logstore';
 import { z } from 'zod';
 import { ServerError, type ApiClient } from '../server/api-client.ts';
 import { checkEndpoint } from '../server/endpoints.ts';
@@ -48,13 +48,13 @@ export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<
     }
   };
 
-  /** Yields each entry once across interruptions, although the server repeats the last minute after a reconnect. */
-  const follow = async function* <T extends { readonly id: string }>(
+  /** Yields each entry once across interruptions, or again when it has ended, although the server repeats the last minute after a reconnect. */
+  const follow = async function* <T extends Pick<LogEntry, 'id' | 'outcome'>>(
     item: z.ZodType<T>,
     query: { readonly view: 'entry' | 'summary'; readonly from: string },
     signal: AbortSignal,
   ): AsyncGenerator<T> {
-    const isNew = rememberIds();
+    const isNew = rememberRequests();
     const notice = outageNotice();
     let position: string | undefined;
     while (!signal.aborted) {
@@ -67,7 +67,7 @@ export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<
           if (type === 'problem') notice(new Error(problemSchema.parse(JSON.parse(data)).detail));
           if (type !== 'request') continue;
           const found = checked(item, data);
-          if (isNew(found.id)) yield found;
+          if (isNew(found)) yield found;
         }
       } catch (error) {
         if (isAborted(signal)) return;

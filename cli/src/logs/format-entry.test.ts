@@ -68,6 +68,7 @@ describe('formatSummaryLine', () => {
   test('shows outcomes that the status alone does not show', () => {
     expect(line({ status: 502, outcome: 'upstream_failed' })).toMatch(/ 502 .* upstream_failed {2}0193/);
     expect(line({ status: 0, outcome: 'response_unknown' })).toMatch(/ --- .* response_unknown {2}0193/);
+    expect(line({ status: 0, outcome: 'in_progress' })).toMatch(/ --- .*orders {34,}default.* in_progress {2}0193/);
     expect(line({ status: 500, outcome: 'template_failed', responseName: 'gold' })).toMatch(
       / default\/create-order \(gold\) {2}template_failed {2}0193/,
     );

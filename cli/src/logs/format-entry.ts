@@ -49,19 +49,20 @@ const formatTarget = ({ path, query }: Pick<LineEntry, 'path' | 'query'>): strin
 const USUAL: readonly LineEntry['outcome'][] = ['mocked', 'forwarded'];
 
 /**
- * Formats one line with aligned columns: time, method, status (`---` if no response was recorded), path with query, duration,
- * endpoint, with the name of the response in parentheses, whether the request was accepted by its signature, and the id, which other
+ * Formats one line with aligned columns: time, method, status (`---` if no response was recorded), path with query, duration (empty
+ * while the request is in progress), endpoint, with the name of the response in parentheses, whether the request was accepted by its signature, and the id, which other
  * commands accept.
  * `11-21 07:35:12.123  POST    201  /v1/orders                          12.3 ms  default/create-order (gold)  019304…`
  */
 export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[] => {
   const status = entry.status === 0 ? '---' : String(entry.status);
+  const duration = entry.outcome === 'in_progress' ? '' : formatDuration(entry.durationMs);
   const response = entry.responseName === '' ? '' : ` (${entry.responseName})`;
   return [
     styled('dim', formatClock(entry.receivedAt)),
     `  ${entry.method.padEnd(METHOD_WIDTH)}  `,
     styled(STATUS_STYLES[Math.floor(entry.status / 100)] ?? 'dim', status),
-    `  ${formatTarget(entry).padEnd(PATH_WIDTH)}  ${formatDuration(entry.durationMs).padStart(DURATION_WIDTH)}  `,
+    `  ${formatTarget(entry).padEnd(PATH_WIDTH)}  ${duration.padStart(DURATION_WIDTH)}  `,
     styled('dim', `${entry.namespace}/${entry.endpoint}${response}`),
     ...(entry.credential === 'signature' ? [styled('dim', '  signed')] : []),
     ...(USUAL.includes(entry.outcome) ? [] : ['  ', styled('yellow', entry.outcome)]),

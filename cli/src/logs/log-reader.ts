@@ -17,7 +17,10 @@ export interface LogReader {
   newest(limit: number): Promise<Listing>;
   /** Yields all full entries, oldest first. Ends at the newest one, which may have arrived after the call. */
   all(): AsyncIterable<LogEntry>;
-  /** Yields each request that was received since a time in microseconds since the epoch, and then each new one, once, until `signal` aborts. */
+  /**
+   * Yields each request that was received since a time in microseconds since the epoch, and then each new one, once, until `signal`
+   * aborts. Yields a request that was in progress again when it has ended.
+   */
   followLines(sinceUs: number, signal: AbortSignal): AsyncIterable<Listed>;
   followEntries(sinceUs: number, signal: AbortSignal): AsyncIterable<LogEntry>;
   /**

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { parseInstant } from '@standin/contract';
 import type { LogEntry } from '@standin/exchange';
 import { curlCommand } from '@standin/exchange/formats';
+import { rememberRequests } from '@standin/logstore';
 import { findLocal, openRemote } from '../server/connect.ts';
 import { findRunning } from '../server/run-file.ts';
 import type { ServerOptions } from '../server/server-options.ts';
@@ -44,11 +45,14 @@ export const listLog = (options: ReadLogOptions): Promise<void> =>
       if (listed.length === 0 && options.output === 'text') stderr.line('No requests found.');
       return;
     }
-    const known = new Set(listed.map(({ id }) => id));
-    // Rows can arrive late, so following starts before the newest entry, but after the oldest one if there may be older entries.
-    const lookBack = receivedAtUs(listed[0], startedUs) - LATE_US;
+    const isNew = rememberPrinted(options);
+    for (const entry of listed) isNew(entry);
+    // Rows can arrive late, and requests in progress end later, so following starts before the newest entry, but after the oldest one
+    // if there may be older entries.
+    const running = listed.findLast(({ outcome }) => outcome === 'in_progress');
+    const lookBack = receivedAtUs(running ?? listed[0], startedUs) - LATE_US;
     const oldestKnown = listed.length < limit ? 0 : receivedAtUs(listed.at(-1), startedUs) + 1;
-    await follow(reading, Math.max(lookBack, oldestKnown, options.sinceUs ?? 0), known);
+    await follow(reading, Math.max(lookBack, oldestKnown, options.sinceUs ?? 0), isNew);
   });
 
 /** Lists new entries until a signal arrives, starting with those since the time in `--since`, if any. */
@@ -56,8 +60,15 @@ export const tailNewest = (options: ReadLogOptions): Promise<void> =>
   withReader(options, async (reading) => {
     const { sinceUs = Date.now() * 1_000 } = options;
     await reading.reader.checkNames();
-    await follow(reading, sinceUs);
+    await follow(reading, sinceUs, rememberPrinted(options));
   });
+
+/** Returns a function that returns whether to print a request. One that was in progress is printed again at its end, but not as a command. */
+const rememberPrinted = ({ output }: Pick<ReadLogOptions, 'output'>) => {
+  const isNew = rememberRequests();
+  return ({ id, outcome }: Pick<Listed, 'id' | 'outcome'>): boolean =>
+    isNew({ id, outcome: output === 'curl' ? 'forwarded' : outcome });
+};
 
 interface Reading extends Pick<ReadLogOptions, 'output' | 'colour'> {
   readonly reader: LogReader;
@@ -124,13 +135,12 @@ const useReader = async <T>(
 const follow = async (
   { reader, output, colour, signal }: Reading,
   sinceUs: number,
-  known: ReadonlySet<string> = new Set(),
+  isNew: ReturnType<typeof rememberPrinted>,
 ): Promise<void> => {
   if (output === 'text') {
-    for await (const line of reader.followLines(sinceUs, signal)) if (!known.has(line.id)) printLine(line, colour);
+    for await (const line of reader.followLines(sinceUs, signal)) if (isNew(line)) printLine(line, colour);
   } else {
-    for await (const entry of reader.followEntries(sinceUs, signal))
-      if (!known.has(entry.id)) printEntry(entry, output);
+    for await (const entry of reader.followEntries(sinceUs, signal)) if (isNew(entry)) printEntry(entry, output);
   }
 };
 

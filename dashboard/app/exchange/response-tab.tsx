@@ -72,6 +72,12 @@ const Failures = ({ view }: Pick<ExchangeTabProps, 'view'>) => {
   const code = failureCode(view);
   return (
     <>
+      {outcome === 'in_progress' && (
+        <Notice look="info">
+          This request is in progress. The response appears when it is complete, the caller disconnects or the gateway
+          stops. Reload the page to see it.
+        </Notice>
+      )}
       {outcome === 'response_unknown' && (
         <Notice look="bad">
           The gateway stopped before it recorded the response. The upstream may have received the request, and the

@@ -66,11 +66,15 @@ describe('the stages of an exchange', () => {
     expect(spans({ ...forwarded, outcome: 'response_unknown', status: 0 })).toEqual([['Request received', 0, 1]]);
   });
 
-  it('contain the wait for an upstream whose caller disconnected', () => {
+  it('contain the wait for an upstream, or the delay, whose caller disconnected', () => {
     const gone = { ...forwarded, outcome: 'caller_gone', durationMs: 30_001 } as const;
     expect(spans({ ...gone, status: 0, upstreamFirstByteMs: 0 })).toEqual([
       ['Request received', 0, 1],
       ['Waiting for upstream', 1, 30_001],
+    ]);
+    expect(spans({ ...gone, status: 0, upstreamFirstByteMs: 0, delayMs: 300_000 })).toEqual([
+      ['Request received', 0, 1],
+      ['Delay', 1, 30_001],
     ]);
     expect(spans(gone)).toEqual([
       ['Request received', 0, 1],

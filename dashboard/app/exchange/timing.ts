@@ -29,6 +29,8 @@ export const recordedStages = (timed: Timed): readonly Stage[] => {
     fromMs,
     toMs: durationMs,
   });
+  if (outcome === 'caller_gone' && status === 0 && delayMs > 0)
+    return [received, rest('Delay', 'From the end of the request until the caller disconnected')];
   if (outcome === 'caller_gone' && status === 0)
     return [
       received,

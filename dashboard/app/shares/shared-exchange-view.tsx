@@ -122,6 +122,7 @@ const OUTCOMES: Partial<Readonly<Record<SharedExchange['outcome'], string>>> = {
   exchange_timeout: 'The gateway ended the exchange, because it took too long.',
   caller_gone: 'The caller disconnected before the response was complete.',
   response_unknown: 'No response was recorded.',
+  in_progress: 'The request is in progress.',
 };
 
 export interface SharedExchangeViewProps {

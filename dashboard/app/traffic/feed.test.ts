@@ -35,6 +35,17 @@ describe('a live feed', () => {
     expect(feed.newest()).toBe(at(5));
   });
 
+  it('shows how a request ended that was in progress, also while the list is paused', () => {
+    const running = (n: number): TrafficRow => ({ ...row(n), status: 0, outcome: 'in_progress' });
+    const feed = new TrafficFeed({ rows: [running(3), row(2), row(1)], hasOlder: false });
+    feed.pause('reading');
+    feed.receive({ rows: [running(4)] });
+    feed.receive({ rows: [row(4), row(3), { ...row(2), path: '/other' }] });
+    expect(feed.state().items[0]).toEqual({ kind: 'row', row: row(3) });
+    feed.resume();
+    expect(feed.state().items).toEqual([4, 3, 2, 1].map((n) => ({ kind: 'row', row: row(n) })));
+  });
+
   it('inserts a late request in order', () => {
     const feed = new TrafficFeed({ rows: [row(5), row(1)], hasOlder: false });
     feed.receive({ rows: [row(6), row(3)] });

@@ -71,6 +71,7 @@ export class TrafficFeed {
     const end = this.#state.hasOlder ? oldestRow(this.#state.items) : undefined;
     const missed = skippedIds.filter((id) => !this.#known.has(id)).length;
     const unknown = rows.filter(({ id }) => !this.#known.has(id));
+    if (unknown.length < rows.length) this.#update(rows);
     // Rows below the end are part of the next page.
     const fresh = unknown.filter((row) => end === undefined || compareRows(row, end) < 0);
     for (const row of unknown.slice(fresh.length)) {
@@ -89,6 +90,18 @@ export class TrafficFeed {
     } else {
       this.#change(this.#follow(arrived));
     }
+  }
+
+  /** Replaces the rows of requests that were in progress. */
+  #update(rows: readonly TrafficRow[]): void {
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    const update = (items: readonly FeedItem[]): readonly FeedItem[] =>
+      items.map((item) => {
+        const row = item.kind === 'row' && item.row.outcome === 'in_progress' ? byId.get(item.row.id) : undefined;
+        return row === undefined ? item : { kind: 'row', row };
+      });
+    this.#waiting = update(this.#waiting);
+    this.#change({ items: update(this.#state.items) });
   }
 
   /** Adds the page after the last request of the list. This page contains the requests that gaps at the end count. */

@@ -26,9 +26,10 @@ export interface StreamOptions {
   readonly signal: AbortSignal;
 }
 
-/** Creates a batch, newest first. Of the oldest requests over the limit, it contains only the ids. */
+/** Creates a batch, newest first. Each request is in its last state. Of the oldest requests over the limit, it contains only the ids. */
 const toBatch = (summaries: readonly LogSummary[]): RowBatch => {
-  const rows = summaries.map(toTrafficRow).sort(compareRows);
+  const latest = new Map(summaries.map((summary) => [summary.id, summary]));
+  const rows = Array.from(latest.values(), toTrafficRow).sort(compareRows);
   if (rows.length <= BATCH_ROWS_MAX) return { rows };
   return { rows: rows.slice(0, BATCH_ROWS_MAX), skippedIds: rows.slice(BATCH_ROWS_MAX).map(({ id }) => id) };
 };

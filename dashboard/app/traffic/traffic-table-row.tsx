@@ -44,6 +44,7 @@ const Cell = ({ field, row, body, zone, now }: CellProps & Pick<Column, 'field'>
     case 'method':
       return <MethodName method={row.method} />;
     case 'status':
+      if (row.outcome === 'in_progress') return <Badge tone="none">in progress</Badge>;
       return row.status === 0 ? <Badge tone="none">none</Badge> : <StatusBadge status={row.status} />;
     case 'path':
       return (
@@ -64,7 +65,7 @@ const Cell = ({ field, row, body, zone, now }: CellProps & Pick<Column, 'field'>
     case 'id':
       return <span className="truncate font-mono text-small text-muted">{row.id}</span>;
     case 'duration':
-      return <Duration ms={row.durationMs} />;
+      return row.outcome === 'in_progress' ? null : <Duration ms={row.durationMs} />;
     case 'size':
       return formatBytes(row.bodyBytes);
     case 'endpoint': {
@@ -94,7 +95,8 @@ export interface TrafficTableRowProps extends CellProps {
 /** Screen readers announce it for a row: `GET /v1/orders, status 200, 12 ms, endpoint list-orders, 10:04:05.123`. */
 const accessibleName = ({ row, zone, now }: CellProps): string => {
   const target = row.query === '' ? row.path : `${row.path}?${row.query}`;
-  const result = row.status === 0 ? 'no response' : `status ${row.status}, ${formatDuration(row.durationMs)}`;
+  const none = row.outcome === 'in_progress' ? 'in progress' : 'no response';
+  const result = row.status === 0 ? none : `status ${row.status}, ${formatDuration(row.durationMs)}`;
   return `${row.method} ${target}, ${result}, endpoint ${row.endpoint}, ${formatRowTime(row.receivedAt, zone, now)}`;
 };
 

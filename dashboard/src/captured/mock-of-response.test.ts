@@ -97,6 +97,7 @@ describe('a mock made from a response', () => {
   });
 
   it.each<[string, Answer]>([
+    ['This request is in progress', { status: 0, outcome: 'in_progress', body: '' }],
     ['No response to this request was recorded', { status: 0, outcome: 'response_unknown', body: '' }],
     ['The caller disconnected before the response was complete', { status: 0, outcome: 'caller_gone', body: '' }],
     ['a template could not be rendered', { status: 500, outcome: 'template_failed' }],

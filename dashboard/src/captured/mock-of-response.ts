@@ -117,6 +117,7 @@ const isJsonText = (text: string): boolean => {
 export const unmockableReason = ({ method, response, outcome, upstreamError }: LogEntry): string | undefined => {
   if (method === 'HEAD') return 'A response to HEAD has no body: use the response to a GET.';
   if (outcome === 'caller_gone') return 'The caller disconnected before the response was complete.';
+  if (outcome === 'in_progress') return 'This request is in progress.';
   if (response.status === 0) return 'No response to this request was recorded.';
   if (outcome === 'exchange_timeout') return 'The gateway ended this exchange, because it took too long.';
   if (outcome === 'template_failed') return 'This response is an error, because a template could not be rendered.';

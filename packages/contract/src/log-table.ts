@@ -1,7 +1,7 @@
 import { ACTIONS, REQUEST_METHODS } from './api-group.ts';
 import type { RowOf, Table } from './table.ts';
 
-/** How an accepted request ended. */
+/** How an accepted request ended, or that it has not ended. */
 export const OUTCOMES = [
   /** The response is the endpoint's mock. */
   'mocked',
@@ -24,12 +24,14 @@ export const OUTCOMES = [
    */
   'exchange_timeout',
   /**
-   * The caller disconnected, and the upstream's response was not read to its end. The status is 0 if it had not begun.
-   * `upstreamError` has the details.
+   * The caller disconnected during the delay of the mock, or before the upstream's response was read to its end. The status is 0 if
+   * the response had not begun. `upstreamError` has the details if there was an upstream.
    */
   'caller_gone',
   /** The request was accepted and may have been sent upstream, but the process ended before it recorded a response. */
   'response_unknown',
+  /** The request has been in progress for two seconds or more. When it ends, its row is replaced by one with another outcome. */
+  'in_progress',
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
@@ -49,10 +51,10 @@ export const LOG_TABLE = {
   /** UUIDv7, created at acceptance. Contains the time at which the request head was received. */
   id: { format: 'uuid' },
   /**
-   * Version 1 contains only the request, because no response was recorded. Version 2 contains the complete exchange. Readers use
-   * the highest version of an id.
+   * Version 2 contains the complete exchange. The others contain only the request: version 0 while it is in progress, and version 1 if
+   * the gateway ended before it recorded a response. Readers use the highest version of an id.
    */
-  version: { format: 'uint8', values: [1, 2] },
+  version: { format: 'uint8', values: [0, 1, 2] },
   /** When the request head was fully received, in microseconds since the epoch. */
   receivedAtUs: { format: 'microseconds' },
   /** Seconds since the epoch: `receivedAt` plus the project's retention at acceptance. */
@@ -91,7 +93,7 @@ export const LOG_TABLE = {
   requestTrailers: { format: 'headers' },
   requestBody: { format: 'body' },
 
-  /** 0 if no response was recorded (version 1). */
+  /** 0 if no response was recorded (versions 0 and 1). */
   status: { format: 'uint16' },
   responseHeaders: { format: 'headers' },
   responseTrailers: { format: 'headers' },
@@ -107,8 +109,8 @@ export const LOG_TABLE = {
   upstreamError: { format: 'text' },
 
   /**
-   * Microseconds from the arrival of the head until this row was built, plus the delay of the response. The gateway then sends the
-   * end of the response.
+   * Microseconds from the arrival of the head until this row was built. The gateway then sends the end of the response. In version 2,
+   * this includes the delay of the response.
    */
   durationUs: { format: 'uint64' },
   /** Microseconds from the arrival of the head to the end of the request. */
@@ -131,7 +133,10 @@ export const LOG_TABLE = {
 
   /** The name of the item of `spec.responses` that responded. Empty if the endpoint's action responded. */
   response: { format: 'name' },
-  /** The planned delay of the response in microseconds. 0 if there is none. */
+  /**
+   * The planned delay of the response in microseconds. 0 if there is none. The delay is shorter if the caller disconnects or the
+   * gateway stops.
+   */
   delayUs: { format: 'uint64' },
   /** The reason why a template of the response could not be rendered. Otherwise empty. Can quote values of the request. */
   templateError: { format: 'text' },

@@ -39,5 +39,5 @@ export type { ReplayResult } from './replay-results-table.ts';
 export { RowBinaryReader } from './row-binary-reader.ts';
 export { clickHouseSettings, migratingSettings } from './settings.ts';
 export type { SchemaState } from './schema-state.ts';
-export { rememberIds, tailLog, tailSummaries } from './tail-log.ts';
+export { rememberRequests, tailLog, tailSummaries } from './tail-log.ts';
 export type { TailedLog, TailFilter, TailOptions } from './tail-log.ts';

@@ -21,6 +21,9 @@ const HOUR_US = 3_600_000_000;
  */
 const WINDOWS_US = [HOUR_US, 24 * HOUR_US, Infinity];
 
+/** The version of a complete exchange, which nothing replaces. */
+const COMPLETE = 2;
+
 interface VersionedSummary {
   readonly summary: LogSummary;
   /** See `LogRow.version`. */
@@ -110,20 +113,24 @@ const latestVersions = (rows: readonly VersionedSummary[], isWhole: boolean): Ve
 };
 
 /**
- * Removes rows that a complete exchange replaces. A row with only the request may satisfy a condition on the response, while the
- * complete exchange does not. There are few such rows, because they exist only if a gateway ended before the response came. A
- * separate query checks them.
+ * Removes rows that a higher version replaces. A row with only the request may satisfy a condition on the response, while the
+ * complete exchange does not. There are few such rows, because they exist only of requests that took seconds, until ClickHouse merges
+ * them, or if a gateway ended before the response came. A separate query checks them.
  */
 const withoutReplaced = async (clickhouse: ClickHouse, rows: readonly VersionedSummary[]): Promise<LogSummary[]> => {
-  const replaced = new Set<string>();
-  const alone = rows.filter(({ version }) => version === 1).map(({ summary }) => summary);
+  const versions = new Map<string, number>();
+  const alone = rows.filter(({ version }) => version < COMPLETE).map(({ summary }) => summary);
   for (let at = 0; at < alone.length; at += KEYS_MAX) {
     const keys = alone.slice(at, at + KEYS_MAX);
-    const sql = `SELECT id FROM log WHERE version = 2
-      AND (project_uid, received_at, id) IN {keys:Array(Tuple(String, DateTime64(6, 'UTC'), UUID))} FORMAT RowBinary`;
+    const sql = `SELECT id, max(version) FROM log
+      WHERE (project_uid, received_at, id) IN {keys:Array(Tuple(String, DateTime64(6, 'UTC'), UUID))}
+      GROUP BY id FORMAT RowBinary`;
     const params = { keys: keys.map((key) => new TupleParam([key.projectUid, timeText(key.receivedAt), key.id])) };
     const answer = await clickhouse.run('list the log', { sql, params, settings: READ_SETTINGS });
-    for (const id of decodeAll(answer, (reader) => reader.uuid())) replaced.add(id);
+    const found = decodeAll(answer, (reader) => [reader.uuid(), reader.uint8()] as const);
+    for (const [id, version] of found) versions.set(id, version);
   }
-  return rows.filter(({ summary }) => !replaced.has(summary.id)).map(({ summary }) => summary);
+  return rows
+    .filter(({ summary, version }) => (versions.get(summary.id) ?? version) <= version)
+    .map(({ summary }) => summary);
 };

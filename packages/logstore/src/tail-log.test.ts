@@ -4,7 +4,7 @@ import { createInsertFollower } from './follow-inserts.ts';
 import { EVERY_PROJECT, type LogFilter } from './log-filter.ts';
 import type { LogSummary } from '@standin/exchange';
 import type { LogStore } from './log-store.ts';
-import { rememberIds, tailLog, tailSummaries } from './tail-log.ts';
+import { rememberRequests, tailLog, tailSummaries } from './tail-log.ts';
 
 const summary = (number: number, insertedAtMs: number): LogSummary => ({
   id: `00000000-0000-7000-8000-${String(number).padStart(12, '0')}`,
@@ -66,8 +66,28 @@ const newLog = (...rows: LogSummary[]) => {
   return { asked, failures, rows, store, close: () => follower.close(), elapse: (ms: number) => (clockMs += ms) };
 };
 
-test('only the last ids are remembered, so that memory is bounded', () => {
-  expect(['a', 'b', 'a', 'c', 'b', 'a'].map(rememberIds(2))).toEqual([true, true, false, true, false, true]);
+test('only the last requests are remembered, so that memory is bounded', () => {
+  const requests = ['a', 'b', 'a', 'c', 'b', 'a'].map((id) => ({ id, outcome: 'mocked' }) as const);
+  expect(requests.map(rememberRequests(2))).toEqual([true, true, false, true, false, true]);
+});
+
+test('a request that was in progress is new again when it has ended, but not afterwards', () => {
+  const outcomes = ['in_progress', 'in_progress', 'forwarded', 'forwarded', 'in_progress'] as const;
+  const isNew = rememberRequests();
+  expect(outcomes.map((outcome) => isNew({ id: 'a', outcome }))).toEqual([true, false, true, false, false]);
+});
+
+test('a tail shows a request in progress, and again when it has ended', async () => {
+  const running = { ...summary(1, 5_000), outcome: 'in_progress', status: 0 } as const;
+  const { rows, store } = newLog(running);
+  const stop = new AbortController();
+  const seen: string[] = [];
+  for await (const { outcome } of tailSummaries(store, ALL, stop.signal, { pollIntervalMs: 1 })) {
+    seen.push(outcome);
+    if (seen.length === 1) rows.push({ ...summary(1, 9_000), outcome: 'forwarded' }, summary(2, 9_000));
+    if (seen.length === 3) stop.abort();
+  }
+  expect(seen).toEqual(['in_progress', 'forwarded', 'mocked']);
 });
 
 test('a tail shows each row once, including late rows, regardless of how often its millisecond is read', async () => {
@@ -216,6 +236,20 @@ test('a tail continues after failures with onFailure, without missing or repeati
   }
   expect(seen).toEqual(['1', '2', '3']);
   expect(told).toEqual(['no poll', 'no list', 'no rows']);
+});
+
+test('a tail shows an entry once that ends between the two reads', async () => {
+  const { rows, store } = newLog({ ...summary(1, 5_000), outcome: 'in_progress' });
+  const seen: string[] = [];
+  async function* entries(wanted: readonly LogSummary[]): AsyncGenerator<Pick<LogSummary, 'id' | 'outcome'>> {
+    await turn();
+    if (seen.length === 0) rows.push({ ...summary(1, 9_000), outcome: 'forwarded' }, summary(2, 9_000));
+    for (const { id } of wanted) yield { id, outcome: 'forwarded' };
+  }
+  const stop = new AbortController();
+  const tail = tailLog({ ...store, entries } as unknown as LogStore, ALL, stop.signal, { pollIntervalMs: 1 });
+  for await (const { id } of tail) if (seen.push(id.slice(-1)) === 2) stop.abort();
+  expect(seen).toEqual(['1', '2']);
 });
 
 test('a tail shows each complete entry once, although an interrupted read is repeated', async () => {

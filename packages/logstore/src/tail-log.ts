@@ -29,23 +29,29 @@ const POLL_INTERVAL_MS = 250;
 /** How long before `insertedSince` an insert that was running at that time may have begun. The client gives up after 35 s. */
 const UNDER_WAY_MS = 60_000;
 /**
- * The number of ids to remember, so that rows that are read again are not shown again. The ids take about 20 MB. A row can be shown
+ * The number of requests to remember, so that rows that are read again are not shown again. They take about 20 MB. A row can be shown
  * twice if it is read again after more than this number of other rows.
  */
-const REMEMBERED_IDS_MAX = 200_000;
+const REMEMBERED_MAX = 200_000;
 const PAGE_SIZE = 5_000;
 /** The maximum number of milliseconds in one read. They are part of the URL, whose length is limited. */
 const STAMPS_MAX = 200;
 
-/** Returns a function that remembers the last `max` ids that it was given. */
-export const rememberIds = (max: number = REMEMBERED_IDS_MAX) => {
-  const ids = new Set<string>();
-  /** Returns `false` if the id is already known. */
-  return (id: string): boolean => {
-    if (ids.has(id)) return false;
-    ids.add(id);
-    const [oldest] = ids.size > max ? ids : [];
-    if (oldest !== undefined) ids.delete(oldest);
+/** What identifies a request, and whether it has ended. */
+type Remembered = Pick<LogSummary, 'id' | 'outcome'>;
+
+/** Returns a function that remembers the last `max` requests that it was given. */
+export const rememberRequests = (max: number = REMEMBERED_MAX) => {
+  /** Whether each request has ended, by id. */
+  const known = new Map<string, boolean>();
+  /** Returns `false` if the request is already known, unless it was in progress before and has ended. */
+  return ({ id, outcome }: Remembered): boolean => {
+    const hasEnded = outcome !== 'in_progress';
+    const hadEnded = known.get(id);
+    if (hadEnded === true || hadEnded === hasEnded) return false;
+    known.set(id, hasEnded);
+    const [oldest] = known.size > max ? known.keys() : [];
+    if (oldest !== undefined) known.delete(oldest);
     return true;
   };
 };
@@ -166,16 +172,16 @@ async function* unseenPages(
   tailing: Tailing,
   options: TailOptions,
 ): AsyncGenerator<LogSummary[]> {
-  const isNew = rememberIds();
+  const isNew = rememberRequests();
   for await (const page of foundPages(store, filter, tailing, options)) {
-    const unseen = page.filter((summary) => isNew(summary.id));
+    const unseen = page.filter(isNew);
     if (unseen.length > 0) yield unseen;
   }
 }
 
 /**
  * Follows the log until `signal` aborts or the log store is closed. Yields summaries of entries received since `filter.sinceUs` (by default, from now on),
- * each one once. Follows the time at which ClickHouse stored the rows, so that rows that a gateway delivers late, after an
+ * each one once, and a second time if it was in progress and then ended. Follows the time at which ClickHouse stored the rows, so that rows that a gateway delivers late, after an
  * outage, are also shown. Within a read, the oldest row comes first, and a row that arrives late is shown late. Rejects with a
  * `LogStoreError` when a read fails, unless there is an `onFailure`, in which case it neither misses nor repeats a row.
  */
@@ -189,6 +195,19 @@ export async function* tailSummaries(
   for await (const page of unseenPages(store, filter, tailing, options)) yield* page;
 }
 
+/**
+ * Returns a function that returns whether an entry was complete when its summary was found in progress, so that it is now complete for
+ * the second time.
+ */
+const rememberEarly = () => {
+  const early = new Set<string>();
+  return (wanted: Remembered | undefined, { id, outcome }: Remembered): boolean => {
+    if (wanted?.outcome !== 'in_progress') return early.delete(id);
+    if (outcome !== 'in_progress') early.add(id);
+    return false;
+  };
+};
+
 /** Works like `tailSummaries`, with complete entries. */
 export async function* tailLog(
   store: TailedLog & Pick<LogStore, 'entries'>,
@@ -198,12 +217,15 @@ export async function* tailLog(
 ): AsyncGenerator<LogEntry> {
   const { pollIntervalMs = POLL_INTERVAL_MS, onFailure } = options;
   const tailing = startTailing(store, filter, signal, options);
+  const isRepeated = rememberEarly();
   for await (const page of unseenPages(store, filter, tailing, options)) {
     for (let rest = page; rest.length > 0;) {
       try {
         for await (const entry of store.entries(rest)) {
-          rest = rest.slice(rest.findIndex(({ id }) => id === entry.id) + 1);
-          yield entry;
+          const index = rest.findIndex(({ id }) => id === entry.id);
+          const wanted = rest[index];
+          rest = rest.slice(index + 1);
+          yield* isRepeated(wanted, entry) ? [] : [entry];
         }
         // Entries that were not found have expired or been purged in the meantime.
         break;

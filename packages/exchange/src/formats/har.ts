@@ -170,7 +170,9 @@ export const harEntry = (entry: LogEntry, options: SnippetOptions = {}): HarEntr
     response: harResponse(entry),
     cache: {},
     timings: { send, wait, receive: rest - wait },
-    ...(status === 0 && { comment: 'No response was recorded.' }),
+    ...(status === 0 && {
+      comment: entry.outcome === 'in_progress' ? 'The request is in progress.' : 'No response was recorded.',
+    }),
     _id: entry.id,
     _endpoint: `${entry.namespace}/${entry.endpoint}`,
     _outcome: entry.outcome,

@@ -25,6 +25,7 @@ const OUTCOME_VALUES = [
   'exchange_timeout',
   'caller_gone',
   'response_unknown',
+  'in_progress',
 ] as const satisfies readonly Outcome[];
 const ACTION_VALUES = ['JSON', 'Forward'] as const satisfies readonly Action[];
 const CREDENTIAL_VALUES = ['key', 'signature'] as const satisfies readonly Credential[];
