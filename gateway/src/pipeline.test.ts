@@ -49,6 +49,10 @@ class HeldRecorder implements Recorder {
     return this.#hold('request', row);
   }
 
+  requestBody(): Promise<Uint8Array> {
+    return Promise.reject(new Error('not stored'));
+  }
+
   exchange(row: LogRow): Promise<boolean> {
     return this.#hold('exchange', row);
   }
@@ -351,18 +355,37 @@ test('a request holds up only its own project as soon as its head has arrived', 
   await pipeline.idle();
 });
 
-test('a request whose recorded response is delayed runs, but delays no Purge and no revocation', async () => {
+test('a request is recorded before its delay, which delays no revocation, and at its end', async () => {
   const client = await RawClient.connect(url);
   client.send(post(`/${URI}/slow`));
   const call = await recorder.call(0);
   expect(oldestReceivedMs(pipeline)).toBeLessThan(Infinity);
+  expect([call.method, call.row.version, call.row.status]).toEqual(['request', 1, 0]);
   call.decide(true);
   await unsettled.passed();
+  // From now on, Purges wait for the record.
   await expect.poll(() => oldestReceivedMs(pipeline)).toBe(Infinity);
   expect([pipeline.running, gate.used, recorder.calls.length]).toEqual([1, 1, 1]);
   client.destroy();
+  const end = await recorder.call(1);
+  expect([end.method, end.row.id, end.row.version]).toEqual(['exchange', call.row.id, 2]);
+  expect([end.row.outcome, end.row.status, pipeline.running]).toEqual(['caller_gone', 0, 1]);
+  end.decide(true);
   await pipeline.idle();
-  expect([pipeline.running, budget.receivedBytes, recorder.calls.length]).toEqual([0, 0, 1]);
+  expect([pipeline.running, budget.receivedBytes, recorder.calls.length]).toEqual([0, 0, 2]);
+});
+
+test('a delayed response that cannot be recorded is not sent', async () => {
+  const client = await RawClient.connect(url);
+  client.send(post(`/${URI}/slow`));
+  (await recorder.call(0)).decide(true);
+  await expect.poll(() => gate.used).toBe(1);
+  pipeline.drain();
+  const end = await recorder.call(1);
+  expect([end.row.outcome, end.row.status]).toEqual(['mocked', 200]);
+  end.decide(false);
+  await client.closed();
+  expect(client.received.length).toBe(0);
 });
 
 describe('a Forward', () => {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Egress } from '@standin/egress';
 import { Holding, readTarget, SharedPool, type AccountConfig } from '@standin/contract';
 import { delayUs, isPreflight, Preflight } from '@standin/responses';
@@ -9,7 +10,7 @@ import { revoked } from './verify/revoked.ts';
 import { NO_SECRETS, verify } from './verify/verify.ts';
 import type { UnauthenticatedBudget } from './verify/unauthenticated-budget.ts';
 import type { ConfigStore } from './config/config-store.ts';
-import { forward, expandUpstreamUrl } from './forward/forward.ts';
+import { forward, expandUpstreamUrl, type FallbackResponse } from './forward/forward.ts';
 import { match } from './match/match.ts';
 import { countRefusal } from './observe/count-refusal.ts';
 import type { Metrics } from './observe/metrics.ts';
@@ -18,7 +19,7 @@ import type { RequestSpan, Tracing } from './observe/tracing.ts';
 import type { HeadVerdict } from './receive/head-scanner.ts';
 import { GONE, noRoom, readBody } from './receive/read-body.ts';
 import { readHead } from './receive/read-head.ts';
-import { buildMockRow, buildRequestRow } from './record/build-row.ts';
+import { buildGoneRow, buildMockRow, buildRequestRow } from './record/build-row.ts';
 import type { Recorder } from './record/recorder.ts';
 import { rowId } from './record/row-id.ts';
 import type { Accepted, Authenticated, Permit } from './request/accepted.ts';
@@ -30,7 +31,7 @@ import type { OldestRequests } from './request/oldest-requests.ts';
 import { rejectionProblem } from './request/problem.ts';
 import { Refusal, retryLater, type RejectedRequest } from './request/refusal.ts';
 import type { Asked } from './request/expressions.ts';
-import type { ForwardEndpoint, Mock, Responder, Route } from './request/route.ts';
+import type { ForwardEndpoint, Responder, Route } from './request/route.ts';
 import { DelayedResponses } from './respond/delayed-responses.ts';
 import { chooseResponder, respond } from './respond/respond.ts';
 import type { GatewaySettings } from './settings.ts';
@@ -110,8 +111,39 @@ const REQUESTS_USED = retryLater('overloaded', {
 
 const DISK_USED = retryLater('overloaded', {
   detail:
-    "Captured requests of this account's namespace use its share of the gateway's disk, where they wait for ClickHouse. Try again later.",
+    "Captured requests of this account's namespace use its share of the gateway's disk, where they wait for ClickHouse or for their response. Try again later.",
 });
+
+/** A mock that responds to a recorded request, as the fallback of an upstream if there is one. */
+type PlannedResponse = Pick<FallbackResponse, 'mock'> & Partial<FallbackResponse>;
+
+/** During a delay, a body up to this size stays in memory, like the head. So does any body during a short delay. */
+const KEPT_BODY_BYTES_MAX = 4_096;
+const SHORT_DELAY_MS_MAX = 2_000;
+/** How often to check whether there is memory for a body that is read from the disk after a delay. */
+const ROOM_CHECK_MS = 50;
+const NOTHING = new Uint8Array(0);
+
+/** An accepted request during the delay of its response. */
+interface DelayedRequest {
+  /** Without the body if it is read from the disk later. */
+  readonly accepted: Accepted;
+  /** The size of the body to be read from the disk. 0 if it is in memory. */
+  readonly unreadBytes: number;
+}
+
+const duringDelay = (accepted: Accepted, delayMs: number): DelayedRequest => {
+  const { body, authenticated } = accepted;
+  const isKept = delayMs <= SHORT_DELAY_MS_MAX || body.length <= KEPT_BODY_BYTES_MAX;
+  return {
+    accepted: {
+      ...accepted,
+      body: isKept ? body : NOTHING,
+      authenticated: authenticated.kind === 'key' ? authenticated : { ...authenticated, body: NOTHING },
+    },
+    unreadBytes: isKept ? 0 : body.length,
+  };
+};
 
 /**
  * Takes each request through the stages. A stage refuses a request by returning a `Refusal`. After `record` has stored a request,
@@ -123,7 +155,7 @@ export class Pipeline {
   readonly #rates = new RateLimiter();
   #isDraining = false;
   /**
-   * The requests that are being handled, each at its `runningIndex`, except those whose recorded response waits for its delay. Not
+   * The requests that are being handled, each at its `runningIndex`, except those whose response waits for its delay. Not
    * a Set: it replaces its table after a few deletions, and old tables refer to new ones, so that V8 moves every request to the old
    * generation (1.5 times the CPU time).
    */
@@ -239,7 +271,7 @@ export class Pipeline {
 
   /** Records the request and responds. Resolves with true if the response waits for its delay. */
   async #serve(accepted: Accepted, admission: Admission): Promise<boolean> {
-    const { metrics, tracing } = this.#parts;
+    const { metrics, tracing, recorder } = this.#parts;
     const { id, exchange, head, responder } = accepted;
     let span: RequestSpan | undefined;
     let isDelayed = false;
@@ -251,15 +283,21 @@ export class Pipeline {
         this.#refuse(exchange, head.target, retryLater('log_unavailable'));
         return false;
       }
-      const mock = responder.kind === 'JSON' ? responder.mock : await this.#forward(accepted, responder, span);
-      if (mock !== undefined && responder.kind === 'Forward') exchange.memory?.add(mock.bytes.length);
-      const delayMs = delayUs(mock?.delay, id) / 1_000;
+      const planned: PlannedResponse | undefined =
+        responder.kind === 'JSON' ? responder : await this.#forward(accepted, responder, span);
+      const delayMs = delayUs(planned?.mock.delay, id) / 1_000;
       isDelayed = delayMs > 0;
-      if (mock !== undefined && isDelayed) this.#respondLater(exchange, mock, delayMs, span);
-      else if (mock !== undefined) respond(exchange, mock);
+      if (planned !== undefined && responder.kind === 'Forward') exchange.memory?.add(planned.mock.bytes.length);
+      if (planned !== undefined && isDelayed)
+        this.#respondLater(duringDelay(accepted, delayMs), planned, delayMs, span);
+      else if (planned !== undefined) {
+        if (responder.kind === 'Forward')
+          await recorder.exchange(buildMockRow(accepted, planned.mock, planned.upstream));
+        respond(exchange, planned.mock);
+      }
       const { headersSent, statusCode } = exchange.response;
       // Without a caller, there was no response.
-      const status = mock?.status ?? (headersSent ? statusCode : 0);
+      const status = planned?.mock.status ?? (headersSent ? statusCode : 0);
       metrics.responded(accepted, status, performance.now() - exchange.startedMs);
     } finally {
       if (!isDelayed) span?.end();
@@ -267,8 +305,16 @@ export class Pipeline {
     return isDelayed;
   }
 
-  #respondLater(exchange: Exchange, mock: Mock, delayMs: number, span: RequestSpan | undefined): void {
-    const responding = this.#delayed.respond(exchange, mock, delayMs).catch((error: unknown) => {
+  #respondLater(
+    delayed: DelayedRequest,
+    planned: PlannedResponse,
+    delayMs: number,
+    span: RequestSpan | undefined,
+  ): void {
+    const { exchange, body } = delayed.accepted;
+    exchange.memory?.add(body.length);
+    const respondNow = () => this.#respondAfterDelay(delayed, planned);
+    const responding = this.#delayed.respond(exchange, delayMs, respondNow).catch((error: unknown) => {
       this.#parts.logger.error({ err: error }, 'request failed');
       exchange.destroy();
     });
@@ -277,6 +323,26 @@ export class Pipeline {
       span?.end();
       this.#ended();
     });
+  }
+
+  /** Records the exchange as it ended. Then responds, unless the caller has disconnected. */
+  async #respondAfterDelay(delayed: DelayedRequest, { mock, upstream }: PlannedResponse): Promise<void> {
+    const { budget, recorder } = this.#parts;
+    const { unreadBytes } = delayed;
+    let { accepted } = delayed;
+    const { exchange, id, route } = accepted;
+    const { namespace } = route.account;
+    using memory = new Holding(budget, namespace);
+    if (unreadBytes > 0) {
+      // The bodies of many requests can be needed at the same time, for example when the gateway stops.
+      while (!budget.hasRoomFor(namespace, unreadBytes) && exchange.leftMs > 0)
+        await pause(ROOM_CHECK_MS, undefined, { ref: false });
+      memory.add(unreadBytes);
+      accepted = { ...accepted, body: await recorder.requestBody(id) };
+    }
+    const buildEndRow = exchange.isGone ? buildGoneRow : buildMockRow;
+    if (await recorder.exchange(buildEndRow(accepted, mock, upstream))) respond(exchange, mock);
+    else exchange.destroy();
   }
 
   /**
@@ -381,19 +447,26 @@ export class Pipeline {
   }
 
   /**
-   * Records the request. A request for a mock is recorded with its response, and a forwarded request is recorded before its
-   * upstream is called. Resolves with false if the request is not recorded.
+   * Records the request. A request for a mock is recorded with its response. If the response is delayed or an upstream is called, the
+   * request is recorded before that, without a response. Resolves with false if the request is not recorded.
    */
   #record(accepted: Accepted): Promise<boolean> {
     const { recorder } = this.#parts;
-    const { responder } = accepted;
-    return responder.kind === 'JSON'
-      ? recorder.exchange(buildMockRow(accepted, responder.mock))
-      : recorder.request(buildRequestRow(accepted, expandUpstreamUrl(accepted, responder)));
+    const { id, responder } = accepted;
+    if (responder.kind === 'Forward')
+      return recorder.request(buildRequestRow(accepted, { upstreamUrl: expandUpstreamUrl(accepted, responder) }));
+    const delay = delayUs(responder.mock.delay, id);
+    return delay > 0
+      ? recorder.request(buildRequestRow(accepted, { delayUs: delay }))
+      : recorder.exchange(buildMockRow(accepted, responder.mock));
   }
 
-  /** Resolves with the recorded mock that is to be sent. Resolves with undefined if the upstream's response has been sent. */
-  #forward(accepted: Accepted, responder: ForwardEndpoint, span: RequestSpan | undefined): Promise<Mock | undefined> {
+  /** Resolves with the fallback that is to be sent. Resolves with undefined if the upstream's response has been sent. */
+  #forward(
+    accepted: Accepted,
+    responder: ForwardEndpoint,
+    span: RequestSpan | undefined,
+  ): Promise<FallbackResponse | undefined> {
     const { recorder, egress, budget, settings, config } = this.#parts;
     const { responseStallTimeoutMs, disconnectedReadMs } = settings.limits;
     const withoutCaller = { headMsMax: responseStallTimeoutMs, bodyMsMax: disconnectedReadMs };

@@ -57,7 +57,7 @@ const ask = async (name: string, headers = {}) => {
 };
 /** Returns the result of a query about the rows of an endpoint when there are `count` rows. */
 const awaitRows = (name: string, columns: string, count = 1): Promise<string> => {
-  const query = `SELECT count(), ${columns} FROM log WHERE endpoint = '${name}' FORMAT TSV`;
+  const query = `SELECT count(), ${columns} FROM log FINAL WHERE endpoint = '${name}' AND outcome != 'in_progress' FORMAT TSV`;
   return eventually(`the rows of ${name}`, () => clickHouseQuery(clickHouse)(query), {
     accept: (text) => text.startsWith(`${count}\t`),
     timeoutMs: 30_000,
@@ -115,8 +115,8 @@ test('a gateway killed during a delay leaves one row and one permit, and a stopp
   await expect(killed.answer).rejects.toThrow();
   await gateway.process.restart();
   await gateway.process.waitForUrl(`${gateway.adminUrl}/readyz`);
-  expect(await awaitRows('long', 'uniqExact(id), uniqExact(quota_block, quota_permit), any(status)')).toBe(
-    '1\t1\t1\t200',
+  expect(await awaitRows('long', 'uniqExact(id), uniqExact(quota_block, quota_permit), any(outcome)')).toBe(
+    '1\t1\t1\tresponse_unknown',
   );
 
   const stopped = await askDelayed('long');
@@ -125,7 +125,8 @@ test('a gateway killed during a delay leaves one row and one permit, and a stopp
   expect([answer.body, answer.ms < LONG_MS]).toEqual(['"late"', true]);
   await gateway.process.restart();
   await gateway.process.waitForUrl(`${gateway.adminUrl}/readyz`);
-  expect(await awaitRows('long', 'uniqExact(quota_block, quota_permit)', 2)).toBe('2\t2');
+  const sent = `countIf(outcome = 'mocked' AND duration_us < ${LONG_MS}000)`;
+  expect(await awaitRows('long', `uniqExact(quota_block, quota_permit), ${sent}`, 2)).toBe('2\t2\t1');
 }, 120_000);
 
 test('the fallback responds while the upstream fails, and the row says why', async () => {

@@ -285,9 +285,10 @@ describe('a forwarded request', () => {
     await rename(path.join(dir, path.basename(left)), left);
     await spool.exchange(withResponse(running));
     expect(await stop()).toBe(0);
-    expect(sink.rows.map(({ version, projectUid }) => [version, projectUid])).toEqual([
-      [2, 'project-shop'],
-      [2, 'project-slow'],
+    expect(sink.rows.map(({ version, outcome, projectUid }) => [version, outcome, projectUid])).toEqual([
+      [2, 'mocked', 'project-shop'],
+      [0, 'in_progress', 'project-slow'],
+      [2, 'forwarded', 'project-slow'],
     ]);
     expect(await readdir(dir)).toEqual([]);
     await rename(left, path.join(dir, path.basename(left)));
@@ -306,9 +307,30 @@ describe('a forwarded request', () => {
     await Promise.all([spool.request(endless), spool.request(slow), spool.exchange(testRow())]);
     await expect.poll(() => oldestReceivedMs(delivery, 'project-shop'), { timeout: 10_000 }).toBe(Infinity);
     await spool.exchange(withResponse(slow));
-    await sink.until(({ rows }) => rows.length === 2);
+    await sink.until(({ rows }) => rows.filter(({ version }) => version === 2).length === 2);
     await expect.poll(() => oldestReceivedMs(delivery, 'project-slow'), { timeout: 10_000 }).toBe(Infinity);
     expect(oldestReceivedMs(delivery, 'project-endless')).toBeLessThan(Infinity);
+  });
+
+  test('that takes long is shown as in progress once, and the others leave its segment', async () => {
+    const { sink, spool, delivery, stop } = await setUp();
+    const body = Buffer.alloc(100_000, 'x');
+    const [quick, endless] = [request(), request()];
+    await Promise.all([spool.request({ ...quick, requestBody: body }), spool.request(endless)]);
+    await sink.until(({ rows }) => rows.length === 2);
+    expect(sink.rows.map(({ id, version, outcome }) => [id, version, outcome])).toEqual([
+      [quick.id, 0, 'in_progress'],
+      [endless.id, 0, 'in_progress'],
+    ]);
+    await expect.poll(() => spool.guard.storedBytes).toBeGreaterThan(100_000);
+    await spool.exchange(withResponse(quick));
+    await expect.poll(() => spool.guard.storedBytes, { timeout: 10_000 }).toBeLessThan(1_000);
+    expect(oldestReceivedMs(delivery)).toBeLessThan(Infinity);
+    expect(await stop()).toBe(0);
+    expect(sink.rows.slice(2).map(({ id, version, outcome }) => [id, version, outcome])).toEqual([
+      [quick.id, 2, 'forwarded'],
+      [endless.id, 1, 'response_unknown'],
+    ]);
   });
 
   test('becomes a row with an unknown response on shutdown and after a crash', async () => {

@@ -61,7 +61,7 @@ export class Delivery {
     this.#inserter = inserter;
     const common = { inserter, quarantine, logger };
     const { isDurable } = spool;
-    this.#own = new FolderDrain({ ...common, isDurable });
+    this.#own = new FolderDrain({ ...common, isDurable, onMoved: (id, place) => spool.moved(id, place) });
     const { dir, folder: ownFolder, guard } = spool;
     this.#orphans = new Orphans({ ...common, dir, ownFolder, pool: guard.pool, quietMs });
     this.#drained = new DrainedFolders({ dir: spool.dir, quarantine, onDrained, logger });

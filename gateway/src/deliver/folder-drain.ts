@@ -7,10 +7,14 @@ import { LOG_COLUMNS } from '@standin/logstore';
 import { replaceFile } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
 import { OldestRequests } from '../request/oldest-requests.ts';
+import { FRAME_HEAD_BYTES } from '../record/spool/segment-format.ts';
 import type { SegmentShares } from '../record/spool/segment-shares.ts';
+import type { RecordPlace } from '../record/spool/segment-writer.ts';
+import type { RowBatch } from '../record/spool/row-buffer.ts';
 import type { Inserter } from './inserter.ts';
 import type { Quarantine } from './quarantine.ts';
 import {
+  inProgressBatch,
   readCompacted,
   readRequests,
   readSegment,
@@ -25,6 +29,8 @@ export interface FolderDrainOptions {
   readonly logger: Logger;
   /** Whether a compacted segment survives a power failure. Default: true. */
   readonly isDurable?: boolean;
+  /** Called when the record of a request without a response has moved in its segment. */
+  readonly onMoved?: (id: string, place: RecordPlace) => void;
 }
 
 interface DeliveredSegment {
@@ -33,6 +39,10 @@ interface DeliveredSegment {
   readonly mayGrow: boolean;
   /** The segment's requests whose responses have not been found. */
   readonly requests: Map<string, RequestRecord>;
+  /** What these requests take of the segment. */
+  requestBytes: number;
+  /** Whether the log shows these requests as in progress. */
+  isShown: boolean;
   /** The requests that the next process would deliver from the file. */
   readonly oldest: OldestRequests;
 }
@@ -49,7 +59,10 @@ interface DeliverOptions {
 }
 
 const READ_AGAIN_MS = 1_000;
-/** Most requests have a response by then, and their segment is simply removed. */
+/**
+ * Most requests have a response by then, and their segment is simply removed. The others are shown in the log as in progress, and only
+ * they stay in the segment.
+ */
 const COMPACT_AFTER_MS = 2_000;
 /** The largest buffer that is kept for the next segment. */
 const SPARE_BYTES_MAX = 16 * 1024 * 1024;
@@ -59,7 +72,8 @@ const SPARE_BYTES_MAX = 16 * 1024 * 1024;
  * in the same batch with the same token, because the token derives from the segment's name and bytes. A segment is removed when
  * ClickHouse has its exchanges and a response was found for every request in it, so the files themselves record the progress.
  * Removing or delivering a segment twice is harmless, unless a Purge has deleted its rows in the meantime and ClickHouse has
- * forgotten its token. So if a request in it takes long, the delivered exchanges are removed from the file.
+ * forgotten its token. So if a request in it takes long, the delivered exchanges are removed from the file. The request itself stays
+ * there, because the next process must end it if this one is killed.
  */
 export class FolderDrain {
   readonly #options: FolderDrainOptions;
@@ -119,8 +133,8 @@ export class FolderDrain {
   }
 
   /**
-   * Replaces one delivered segment by a file that contains only its requests without a response. Returns false if none has waited
-   * long enough.
+   * Shows the requests without a response of one delivered segment in the log, and replaces the segment by a file that contains only
+   * them. Returns false if no segment has waited long enough.
    */
   async compact(): Promise<boolean> {
     if (this.compactAtMs > performance.now()) return false;
@@ -141,14 +155,27 @@ export class FolderDrain {
   async #compact(file: string, held: DeliveredSegment): Promise<void> {
     const compacted = await readCompacted(file, [...held.requests.values()]);
     if (compacted === undefined) throw new Error('the segment is no longer readable');
-    const { content, requests, projectUids } = compacted;
+    const { content, requests, rows } = compacted;
+    if (!held.isShown && !(await this.#insertAll(await inProgressBatch(rows)))) return;
+    held.isShown = true;
     await replaceFile(file, content, { mode: 0o600, isDurable: this.#options.isDurable ?? true });
     this.#held.set(file, {
       ...held,
       requests: new Map(requests.map((request) => [request.idKey, request])),
-      oldest: held.oldest.of(projectUids),
+      requestBytes: sumBytes(requests),
+      oldest: held.oldest.of(new Set(rows.map(({ projectUid }) => projectUid))),
     });
+    for (const [index, { id }] of rows.entries()) {
+      const { start = 0, end = 0 } = requests[index] ?? {};
+      this.#options.onMoved?.(id, { file, start, end });
+    }
     held.shares.replace(content);
+  }
+
+  /** Returns false if delivery gave up. */
+  #insertAll(batch: RowBatch & { readonly columnCount?: number }): Promise<boolean> {
+    const token = createHash('sha256').update(batch.rows).digest('hex');
+    return this.#options.inserter.insert({ columnCount: LOG_COLUMNS.length, ...batch, token });
   }
 
   #compactLater(file: string): void {
@@ -163,10 +190,7 @@ export class FolderDrain {
   async finish(): Promise<boolean> {
     for (const [file, { requests }] of [...this.#held]) {
       const batch = requests.size === 0 ? undefined : await readRequests(file, [...requests.values()]);
-      if (batch !== undefined) {
-        const token = createHash('sha256').update(batch.rows).digest('hex');
-        if (!(await this.#options.inserter.insert({ ...batch, token }))) return false;
-      }
+      if (batch !== undefined && !(await this.#insertAll(batch))) return false;
       for (const idKey of requests.keys()) this.#segmentsByRequest.delete(idKey);
       requests.clear();
       await this.#removeIfDone(file);
@@ -214,6 +238,8 @@ export class FolderDrain {
       shares,
       mayGrow,
       requests: new Map(requests.map((request) => [request.idKey, request])),
+      requestBytes: sumBytes(requests),
+      isShown: false,
       oldest: oldest ?? new OldestRequests(),
     });
     if (oldest !== undefined) this.#compactLater(file);
@@ -226,11 +252,15 @@ export class FolderDrain {
     this.#segmentsByRequest.delete(idKey);
     for (const file of files) {
       const held = this.#held.get(file);
-      held?.requests.delete(idKey);
+      const request = held?.requests.get(idKey);
+      if (held === undefined || request === undefined) continue;
+      held.requests.delete(idKey);
+      held.requestBytes -= sumBytes([request]);
       await this.#removeIfDone(file);
-      // The file still contains the request, and its project must not wait for those of the others.
-      if (this.#held.has(file) && (held?.oldest.byProject.size ?? 0) > 1 && !this.#compactAtMs.has(file))
-        this.#compactLater(file);
+      if (!this.#held.has(file) || this.#compactAtMs.has(file)) continue;
+      // The file still contains the request, whose project must not wait for those of the others, and which takes room.
+      const projects = held.oldest.byProject.size;
+      if (projects > 1 || (projects > 0 && isWasteful(held))) this.#compactLater(file);
     }
   }
 
@@ -254,6 +284,12 @@ export class FolderDrain {
     held.shares.free();
   }
 }
+
+/** Whether at least half of a segment is requests that have ended. */
+const isWasteful = ({ requestBytes, shares }: DeliveredSegment): boolean => 2 * requestBytes <= shares.bytes;
+
+const sumBytes = (requests: readonly RequestRecord[]): number =>
+  requests.reduce((sum, { start, end }) => sum + FRAME_HEAD_BYTES + end - start, 0);
 
 /** Makes a batch from a segment. The same bytes always get the same token, and different bytes get different tokens. */
 const segmentBatch = (file: string, { exchanges }: SegmentContent) => {

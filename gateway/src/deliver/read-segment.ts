@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isMissingFile } from '@standin/contract';
-import { decodeRow, RowBinaryReader } from '@standin/logstore';
+import { isMissingFile, type LogRow } from '@standin/contract';
+import { decodeRow, encodeRow, RowBinaryReader } from '@standin/logstore';
 import type { RowBatch } from '../record/spool/row-buffer.ts';
 import { decodeHeader, FRAME_HEAD_BYTES, HEADER_BYTES, idKeyAt, readParts } from '../record/spool/segment-format.ts';
 
@@ -43,6 +43,8 @@ export interface SegmentContent {
 
 /** The number of bytes to check and move before yielding to other work. Takes well under a millisecond. */
 const BYTES_PER_TURN = 1024 * 1024;
+/** The number of rows to decode or encode before yielding to other work. */
+const ROWS_PER_TURN = 50;
 
 /** Returns undefined if the file does not exist. */
 const readWhole = async (file: string, spare: Buffer | undefined): Promise<Buffer | undefined> => {
@@ -133,8 +135,8 @@ interface CompactedSegment {
   readonly content: Buffer;
   /** The requests at their new positions. */
   readonly requests: readonly RequestRecord[];
-  /** The projects of the requests. */
-  readonly projectUids: ReadonlySet<string>;
+  /** The rows of the requests. */
+  readonly rows: readonly LogRow[];
 }
 
 /**
@@ -154,11 +156,21 @@ export const readCompacted = async (
     at = from + end - start;
     return { idKey, start: from, end: at, mayHaveText };
   });
-  return {
-    content: Buffer.concat([segment.subarray(0, HEADER_BYTES), ...frames]),
-    requests: moved,
-    projectUids: new Set(
-      requests.map(({ start, end }) => decodeRow(new RowBinaryReader(segment.subarray(start, end))).projectUid),
-    ),
-  };
+  const rows: LogRow[] = [];
+  for (const { start, end } of requests) {
+    rows.push(decodeRow(new RowBinaryReader(segment.subarray(start, end))));
+    if (rows.length % ROWS_PER_TURN === 0) await nextTurn();
+  }
+  return { content: Buffer.concat([segment.subarray(0, HEADER_BYTES), ...frames]), requests: moved, rows };
+};
+
+/** Returns the rows that show these requests while they are in progress. The row of the request that is stored later replaces each of them. */
+export const inProgressBatch = async (requests: readonly LogRow[]): Promise<RowBatch> => {
+  const rows: Buffer[] = [];
+  for (const request of requests) {
+    rows.push(encodeRow({ ...request, version: 0, outcome: 'in_progress' }));
+    if (rows.length % ROWS_PER_TURN === 0) await nextTurn();
+  }
+  let end = 0;
+  return { rows: Buffer.concat(rows), ends: rows.map((row) => (end += row.length)) };
 };

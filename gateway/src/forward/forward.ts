@@ -16,7 +16,7 @@ import {
   type UpstreamTls,
 } from '@standin/egress';
 import { expandUrl } from '@standin/responses';
-import { buildMockRow, buildRow, type RecordedResponse } from '../record/build-row.ts';
+import { buildRow, type FailedUpstream, type RecordedResponse } from '../record/build-row.ts';
 import type { Recorder } from '../record/recorder.ts';
 import type { Accepted } from '../request/accepted.ts';
 import type { ByteBudget } from '../request/byte-budget.ts';
@@ -74,6 +74,12 @@ const toFailure = (error: unknown): Failure =>
     ? error
     : { code: 'upstream_invalid', message: errorMessage(error) };
 
+/** The mock that responds instead of the upstream, and what the upstream did. */
+export interface FallbackResponse {
+  readonly mock: Mock;
+  readonly upstream: FailedUpstream;
+}
+
 export const expandUpstreamUrl = ({ head }: Accepted, { forward, urlTemplate }: ForwardEndpoint): string =>
   joinUpstreamUrl(
     urlTemplate === undefined ? forward.url : expandUrl(urlTemplate, head.path),
@@ -82,13 +88,13 @@ export const expandUpstreamUrl = ({ head }: Accepted, { forward, urlTemplate }: 
 
 /**
  * Calls the upstream, streams its response to the caller, and records the exchange before the last byte of the response is sent.
- * The request itself is already recorded. If the endpoint's fallback responds instead, records and returns it, and sends nothing.
+ * The request itself is already recorded. If the endpoint's fallback responds instead, returns it, and records and sends nothing.
  */
 export const forward = async (
   accepted: Accepted,
   endpoint: ForwardEndpoint,
   options: ForwardOptions,
-): Promise<Mock | undefined> => {
+): Promise<FallbackResponse | undefined> => {
   const { exchange, head, body } = accepted;
   const upstreamUrl = expandUpstreamUrl(accepted, endpoint);
   const span = options.span?.upstream(upstreamUrl);
@@ -173,7 +179,7 @@ class Relay {
    * Responds when the upstream sends no response, or one that cannot be passed on: with the fallback, or with 502 or 504. The 502 or
    * 504 is stored and counted like any other response. Without a caller, there is no response.
    */
-  async fail(failure: Failure): Promise<Mock | undefined> {
+  async fail(failure: Failure): Promise<FallbackResponse | undefined> {
     const { exchange } = this.#accepted;
     const { code, message } = failure;
     this.#call.span?.end({ error: code });
@@ -205,7 +211,7 @@ class Relay {
     return undefined;
   }
 
-  async pass(response: UpstreamResponse): Promise<Mock | undefined> {
+  async pass(response: UpstreamResponse): Promise<FallbackResponse | undefined> {
     const { exchange } = this.#accepted;
     this.#firstByteUs = Math.round((performance.now() - this.#dialledMs) * 1000);
     const fallback = response.status >= SERVER_ERROR_MIN ? this.#fallbackOn('ServerError') : undefined;
@@ -283,8 +289,7 @@ class Relay {
     return fallback?.on.includes(reason) ? fallback.mock : undefined;
   }
 
-  /** Records the fallback, with what the upstream did. */
-  async #fallBack(source: MockSource, upstreamError: string): Promise<Mock> {
+  #fallBack(source: MockSource, upstreamError: string): FallbackResponse {
     const { upstreamUrl } = this.#call;
     const { id, exchange } = this.#accepted;
     const mock = mockInTime(
@@ -292,9 +297,7 @@ class Relay {
       id,
       exchange,
     );
-    const upstream = { upstreamUrl, upstreamError, upstreamFirstByteUs: this.#firstByteUs };
-    await this.#options.recorder.exchange(buildMockRow(this.#accepted, mock, upstream));
-    return mock;
+    return { mock, upstream: { upstreamUrl, upstreamError, upstreamFirstByteUs: this.#firstByteUs } };
   }
 
   /** Returns the trailers if the caller accepts trailers (RFC 9110 section 6.5.1), and otherwise none. */

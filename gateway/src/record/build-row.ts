@@ -17,12 +17,24 @@ export interface RecordedResponse {
   readonly upstreamFirstByteUs: number;
   /** Absent if no template failed. */
   readonly templateError?: string;
-  /** How long the response is held back after it is recorded, in microseconds. */
+  /** The planned delay of the response in microseconds. */
   readonly delayUs: number;
 }
 
+/** What an upstream did before its endpoint's fallback responded. */
+export type FailedUpstream = Pick<RecordedResponse, 'upstreamUrl' | 'upstreamError' | 'upstreamFirstByteUs'>;
+
 const DAY_S = 24 * 60 * 60;
 const NOTHING = new Uint8Array(0);
+const NO_RESPONSE = {
+  status: 0,
+  headers: [],
+  trailers: [],
+  body: NOTHING,
+  bodyBytes: 0,
+  isTruncated: false,
+} as const satisfies Partial<RecordedResponse>;
+const NO_UPSTREAM: FailedUpstream = { upstreamUrl: '', upstreamError: '', upstreamFirstByteUs: 0 };
 
 /**
  * Returns the row for an exchange, which is complete in version 2 and has no response in version 1. All columns by which ClickHouse
@@ -68,7 +80,7 @@ export const buildRow = (accepted: Accepted, response: RecordedResponse, version
     responseTruncated: response.isTruncated,
     upstreamUrl: response.upstreamUrl,
     upstreamError: response.upstreamError,
-    durationUs: exchange.elapsedUs() + response.delayUs,
+    durationUs: exchange.elapsedUs(),
     requestUs: accepted.requestUs,
     upstreamFirstByteUs: response.upstreamFirstByteUs,
     quotaPeriod: permit.period,
@@ -86,11 +98,7 @@ export const buildRow = (accepted: Accepted, response: RecordedResponse, version
  * Returns the row for an exchange whose response is a mock. The whole row is known before the mock is sent. `upstream` is set if the
  * mock is the fallback of an upstream.
  */
-export const buildMockRow = (
-  accepted: Accepted,
-  mock: Mock,
-  upstream?: Pick<RecordedResponse, 'upstreamUrl' | 'upstreamError' | 'upstreamFirstByteUs'>,
-): LogRow =>
+export const buildMockRow = (accepted: Accepted, mock: Mock, upstream?: FailedUpstream): LogRow =>
   buildRow(accepted, {
     outcome: upstream !== undefined && mock.outcome === 'mocked' ? 'fallback' : mock.outcome,
     templateError: mock.templateError,
@@ -101,25 +109,21 @@ export const buildMockRow = (
     bodyBytes: mock.bytes.length,
     isTruncated: false,
     delayUs: delayUs(mock.delay, accepted.id),
-    ...(upstream ?? { upstreamUrl: '', upstreamError: '', upstreamFirstByteUs: 0 }),
+    ...(upstream ?? NO_UPSTREAM),
+  });
+
+/** Returns the row for an exchange whose caller disconnected during the delay of the mock, so that nothing was sent. */
+export const buildGoneRow = (accepted: Accepted, { delay }: Mock, upstream?: FailedUpstream): LogRow =>
+  buildRow(accepted, {
+    ...NO_RESPONSE,
+    outcome: 'caller_gone',
+    delayUs: delayUs(delay, accepted.id),
+    ...(upstream ?? NO_UPSTREAM),
   });
 
 /** Returns the row for the request alone (version 1), in case no response follows. */
-export const buildRequestRow = (accepted: Accepted, upstreamUrl: string): LogRow =>
-  buildRow(
-    accepted,
-    {
-      outcome: 'response_unknown',
-      status: 0,
-      headers: [],
-      trailers: [],
-      body: NOTHING,
-      bodyBytes: 0,
-      isTruncated: false,
-      upstreamUrl,
-      upstreamError: '',
-      upstreamFirstByteUs: 0,
-      delayUs: 0,
-    },
-    1,
-  );
+export const buildRequestRow = (
+  accepted: Accepted,
+  planned: Partial<Pick<RecordedResponse, 'upstreamUrl' | 'delayUs'>>,
+): LogRow =>
+  buildRow(accepted, { ...NO_RESPONSE, ...NO_UPSTREAM, outcome: 'response_unknown', delayUs: 0, ...planned }, 1);

@@ -14,12 +14,14 @@ export interface Recorder {
   /** Whether new requests are refused because they could not be stored. */
   readonly isFull: boolean;
   /**
-   * Called for Forward before the upstream is dialed, with the request alone (version 1), which becomes a row only if `exchange`
+   * Called before an upstream is dialed or a delay begins, with the request alone (version 1), which becomes a row only if `exchange`
    * never follows. Resolves with false if the request cannot be kept. In that case, nothing may be sent upstream.
    */
   request(row: LogRow): Promise<boolean>;
+  /** Resolves with the body of a request that `request` has accepted and that waits for `exchange`. Rejects if it cannot be read. */
+  requestBody(id: string): Promise<Uint8Array>;
   /**
-   * Called before the last byte of the response is sent, with the complete exchange (version 2). After `request` has accepted the
+   * Called before the last byte of the response is sent, or when it is clear that none will be, with the complete exchange (version 2). After `request` has accepted the
    * same id, resolves with false only if the recorder is closed.
    */
   exchange(row: LogRow): Promise<boolean>;

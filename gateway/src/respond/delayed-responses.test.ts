@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { DelayConfig } from '@standin/contract';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
@@ -15,7 +16,6 @@ import {
 } from '../gateway.testing.ts';
 import { responseHeader, RawClient } from '../raw-client.testing.ts';
 import type { CallerConnection, Exchange } from '../request/exchange.ts';
-import type { Mock } from '../request/route.ts';
 import { DelayedResponses } from './delayed-responses.ts';
 
 const SHORT_MS = 300;
@@ -64,16 +64,35 @@ const metric = async (name: string): Promise<number> => {
 const running = () => metric('standin_receive_running_requests');
 const rows = (count: number) => stand.sink.until((sink) => sink.rows.length === count);
 
-test('a delayed response is recorded with its planned duration before the wait', async () => {
+const NO_RESPONSE = { status: 0, responseHeaders: [], responseBody: Buffer.alloc(0), responseBodyBytes: 0 };
+
+test('a delayed request is in the log after two seconds, and then as it ended', async () => {
   const sentMs = performance.now();
+  client.send(post('/long?marker', 'body'));
+  await rows(1);
+  expect(performance.now() - sentMs).toBeGreaterThan(2_000);
+  expect(performance.now() - sentMs).toBeLessThan(4_000);
+  const request = { query: 'marker', requestBody: Buffer.from('body'), delayUs: LONG_MS * 1_000 };
+  const [shown] = stand.sink.rows;
+  expect(shown).toMatchObject({ ...request, ...NO_RESPONSE, version: 0, outcome: 'in_progress' });
+  expect([client.received.length, await running()]).toEqual([0, 1]);
+  client.destroy();
+  await rows(2);
+  const waitedUs = (performance.now() - sentMs) * 1_000;
+  const [, ended] = stand.sink.rows;
+  expect(ended).toMatchObject({ ...request, ...NO_RESPONSE, id: shown?.id, version: 2, outcome: 'caller_gone' });
+  expect(ended?.durationUs).toBeGreaterThan(2_000_000);
+  expect(ended?.durationUs).toBeLessThan(waitedUs);
+});
+
+test('a caller that disconnects during a short part of the delay is recorded as it happened', async () => {
   client.send(post('/long?marker'));
+  await expect.poll(running).toBe(1);
+  client.destroy();
   await rows(1);
   const [row] = stand.sink.rows;
-  expect(row).toMatchObject({ query: 'marker', version: 2, outcome: 'mocked', status: 200, delayUs: LONG_MS * 1_000 });
-  const waitedUs = (performance.now() - sentMs) * 1_000;
-  expect((row?.durationUs ?? 0) - LONG_MS * 1_000).toBeGreaterThanOrEqual(0);
-  expect((row?.durationUs ?? 0) - LONG_MS * 1_000).toBeLessThan(waitedUs);
-  expect([client.received.length, await running()]).toEqual([0, 1]);
+  expect(row).toMatchObject({ ...NO_RESPONSE, version: 2, outcome: 'caller_gone', delayUs: LONG_MS * 1_000 });
+  expect(row?.durationUs).toBeLessThan(LONG_MS * 1_000);
 });
 
 test('a delayed response arrives after its delay, and the metric for durations excludes the delay', async () => {
@@ -101,7 +120,7 @@ describe('during a delay', () => {
   test('the gateway holds the head of the request and the response, and not the body of the request', async () => {
     const body = 'x'.repeat(1_000_000);
     client.send(post('/long', body));
-    await rows(1);
+    await expect.poll(running).toBe(1);
     const heldBytes = () => metric('standin_receive_held_bytes');
     await expect.poll(heldBytes).toBeLessThan(3_000);
     expect(await heldBytes()).toBeGreaterThan(1_000);
@@ -109,13 +128,35 @@ describe('during a delay', () => {
     await expect.poll(heldBytes).toBe(0);
   });
 
+  test.each([
+    ['before', 0],
+    ['after', 1],
+  ])(
+    'the body is on the disk, and in the row of a request that ends %s it is shown in the log',
+    async (_when, shown) => {
+      const other = await RawClient.connect(stand.gateway.url);
+      other.send(request('POST', PATH, [HOST, WITH_KEY]));
+      const body = randomBytes(300_000).toString('latin1');
+      client.send(post('/long', body));
+      await expect.poll(running).toBe(1);
+      const mine = () => stand.sink.rows.filter(({ path }) => path === '/long');
+      await expect.poll(() => mine().length, { timeout: 10_000 }).toBe(shown);
+      client.destroy();
+      other.destroy();
+      await expect.poll(() => mine().length).toBe(shown + 1);
+      expect(mine().map(({ version }) => version)).toEqual([0, 2].slice(1 - shown));
+      for (const { requestBody } of mine())
+        expect(Buffer.from(requestBody).equals(Buffer.from(body, 'latin1'))).toBe(true);
+    },
+    20_000,
+  );
+
   test('a caller that disconnects ends its request, and the requests after it on the connection do not begin', async () => {
     client.send(post('/long').repeat(20));
-    await rows(1);
     await expect.poll(running).toBe(1);
     client.destroy();
     await expect.poll(running).toBe(0);
-    expect(stand.sink.rows).toHaveLength(1);
+    await rows(1);
     expect(await metric('standin_receive_held_bytes')).toBe(0);
   });
 
@@ -123,7 +164,7 @@ describe('during a delay', () => {
     const other = await RawClient.connect(stand.gateway.url);
     client.send(post('/beyond'));
     other.send(post('/beyond'));
-    await rows(2);
+    await expect.poll(running).toBe(2);
     const published = Date.now();
     // `publish` resolves when the gateway has acknowledged the change.
     await stand.operator.publish([account('own', 'sk_another-key-of-the-same-account')]);
@@ -139,12 +180,13 @@ describe('during a delay', () => {
       [200, '{"id": 1}'],
       [200, '{"id": 1}'],
     ]);
-    expect(stand.sink.rows).toHaveLength(2);
+    const ended = () => stand.sink.rows.filter(({ version }) => version === 2).map(({ outcome }) => outcome);
+    await expect.poll(ended).toEqual(['mocked', 'mocked']);
   }, 10_000);
 
   test('other requests are answered', async () => {
     client.send(post('/long'));
-    await rows(1);
+    await expect.poll(running).toBe(1);
     const other = await RawClient.connect(stand.gateway.url);
     other.send(request('POST', PATH, [HOST, WITH_KEY]));
     expect((await other.responses())[0]?.status).toBe(200);
@@ -157,27 +199,25 @@ describe('during a delay', () => {
     for (const one of clients) one.send(post('/long'));
     // Begins when the response before it is sent.
     clients.at(-1)?.send(post('/long'));
-    await rows(count);
+    await expect.poll(running).toBe(count);
     const stopped = stand.gateway.stop();
     const all = await Promise.all(clients.map((one, index) => one.responses(index === count - 1 ? 2 : 1)));
     expect(new Set(all.flat().map(({ status }) => status))).toEqual(new Set([200]));
     expect(all.at(-1)?.map((response) => responseHeader(response, 'connection'))).toEqual([undefined, 'close']);
     await stopped;
-    expect(stand.sink.rows.map(({ delayUs }) => delayUs)).toEqual(Array(count + 1).fill(LONG_MS * 1_000));
+    const ended = stand.sink.rows.filter(({ version }) => version === 2);
+    expect(ended.map(({ delayUs }) => delayUs)).toEqual(Array(count + 1).fill(LONG_MS * 1_000));
+    for (const { outcome, status, durationUs } of ended) {
+      expect([outcome, status]).toEqual(['mocked', 200]);
+      expect(durationUs).toBeLessThan(LONG_MS * 1_000);
+    }
   });
 });
 
 describe('a wait', () => {
-  const MOCK = { status: 200, headers: () => [], bytes: new Uint8Array(), wire: '' } as Partial<Mock> as Mock;
-  /** The exchanges of one connection, which count their responses. */
   const connect = () => {
     const connection = { onClosed: new Set<() => void>() } as Partial<CallerConnection> as CallerConnection;
-    const exchange = { connection, isGone: false, responses: 0, date: () => '' };
-    return Object.assign(exchange, {
-      respond: () => void (exchange.responses += 1),
-    }) as Partial<Exchange> as Exchange & {
-      responses: number;
-    };
+    return { connection, isGone: false } as Partial<Exchange> as Exchange;
   };
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
@@ -195,12 +235,14 @@ describe('a wait', () => {
   ])('leaves nothing at its connection after %s', async (_, end) => {
     const delayed = new DelayedResponses();
     const exchange = connect();
-    const responded = [1, 2, 3].map(() => delayed.respond(exchange, MOCK, 1_000));
+    let responses = 0;
+    const respond = () => Promise.resolve(void (responses += 1));
+    const responded = [1, 2, 3].map(() => delayed.respond(exchange, 1_000, respond));
     expect([exchange.connection.onClosed.size, delayed.count]).toEqual([3, 3]);
     await end(delayed, exchange);
     await Promise.all(responded);
     expect([exchange.connection.onClosed.size, delayed.count]).toEqual([0, 0]);
-    expect([exchange.responses, vi.getTimerCount()]).toEqual([3, 0]);
+    expect([responses, vi.getTimerCount()]).toEqual([3, 0]);
   });
 });
 

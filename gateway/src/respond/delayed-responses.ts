@@ -1,25 +1,29 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Exchange } from '../request/exchange.ts';
-import type { Mock } from '../request/route.ts';
-import { respond } from './respond.ts';
 
 /** How many waits end at a time when the gateway stops, so that their responses do not block the event loop. */
 const ENDED_AT_ONCE = 100;
 
-/** Recorded responses that wait for their delay. Each holds only what is needed to send it, and not the request's body. */
+/** Responses to recorded requests that wait for their delay. */
 export class DelayedResponses {
   readonly #ends = new Set<() => void>();
+  #count = 0;
   #isStopping = false;
 
-  /** The number of responses that wait. */
+  /** The number of responses that wait or are being sent. */
   get count(): number {
-    return this.#ends.size;
+    return this.#count;
   }
 
-  /** Responds after `ms` milliseconds, or earlier if the gateway stops. The wait also ends if the caller disconnects. */
-  async respond(exchange: Exchange, mock: Mock, ms: number): Promise<void> {
-    if (!this.#isStopping && !exchange.isGone) await this.#wait(exchange, ms);
-    respond(exchange, mock);
+  /** Calls `respond` after `ms` milliseconds, or earlier if the gateway stops or the caller disconnects. Resolves with it. */
+  async respond(exchange: Exchange, ms: number, respond: () => Promise<void>): Promise<void> {
+    this.#count++;
+    try {
+      if (!this.#isStopping && !exchange.isGone) await this.#wait(exchange, ms);
+      await respond();
+    } finally {
+      this.#count--;
+    }
   }
 
   /** Ends all waits. Later responses are not delayed. */

@@ -23,7 +23,7 @@ test('records that must be kept stay in order after the others are refused', asy
   expect(queue.refuse()).toEqual([2]);
   const batch = taken(queue);
   expect([batch.rows.toString(), batch.ends]).toEqual(['AC', [1, 2]]);
-  batch.settle(true);
+  batch.settle('segment', 0);
   expect(await Promise.all(answers)).toEqual([true, false, true, false]);
 });
 

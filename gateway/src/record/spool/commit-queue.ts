@@ -1,5 +1,8 @@
 import { RowBuffer, type RowBatch } from './row-buffer.ts';
 
+/** Called with the file of a record and the position of the record's batch in it, when the batch is written. */
+type OnWritten = (file: string, batchStart: number) => void;
+
 /** Records that are written together, and the calls that wait for the write. */
 export class CommitBatch implements RowBatch {
   readonly rows: Buffer;
@@ -8,6 +11,7 @@ export class CommitBatch implements RowBatch {
   readonly #musts: readonly number[];
   readonly #refusable: PromiseWithResolvers<boolean>;
   readonly #must: PromiseWithResolvers<boolean>;
+  readonly #onWritten: readonly OnWritten[];
 
   constructor(batch: RowBatch, waiting: Waiting) {
     this.rows = batch.rows;
@@ -15,11 +19,14 @@ export class CommitBatch implements RowBatch {
     this.#musts = waiting.musts;
     this.#refusable = waiting.refusable;
     this.#must = waiting.must;
+    this.#onWritten = waiting.onWritten;
   }
 
-  settle(areKept: boolean): void {
-    this.#refusable.resolve(areKept);
-    this.#must.resolve(areKept);
+  /** The batch is written to the file, from this position on. */
+  settle(file: string, batchStart: number): void {
+    for (const onWritten of this.#onWritten) onWritten(file, batchStart);
+    this.#refusable.resolve(true);
+    this.#must.resolve(true);
   }
 
   /** Refuses the records that may be refused or, with `all`, every record. Returns the remaining records, if any. */
@@ -32,7 +39,7 @@ export class CommitBatch implements RowBatch {
     const frames = this.#musts.map((index) => this.rows.subarray(this.ends[index - 1] ?? 0, this.ends[index]));
     let end = 0;
     const ends = frames.map((frame) => (end += frame.length));
-    const waiting = { musts: [...frames.keys()], refusable: this.#refusable, must: this.#must };
+    const waiting = { musts: [...frames.keys()], refusable: this.#refusable, must: this.#must, onWritten: [] };
     return new CommitBatch({ rows: Buffer.concat(frames), ends }, waiting);
   }
 }
@@ -41,12 +48,15 @@ interface Waiting {
   readonly musts: number[];
   readonly refusable: PromiseWithResolvers<boolean>;
   readonly must: PromiseWithResolvers<boolean>;
+  /** Those of records that may be refused. */
+  readonly onWritten: OnWritten[];
 }
 
 const newWaiting = (): Waiting => ({
   musts: [],
   refusable: Promise.withResolvers(),
   must: Promise.withResolvers(),
+  onWritten: [],
 });
 
 /** Records that wait for the next commits, in batches of up to `batchBytes`, encoded in place. */
@@ -68,11 +78,17 @@ export class CommitQueue {
     return this.#gathering.rowCount;
   }
 
-  /** Resolves when the record's batch is settled. For `put`, see `RowBuffer.add`. */
-  add(bytes: number, put: (block: Buffer, offset: number) => void, mustBeKept: boolean): Promise<boolean> {
+  /** Resolves when the record's batch is settled. For `put`, see `RowBuffer.add`. A record that must be kept is not reported to `onWritten`. */
+  add(
+    bytes: number,
+    put: (block: Buffer, offset: number) => void,
+    mustBeKept: boolean,
+    onWritten?: OnWritten,
+  ): Promise<boolean> {
     if (this.#gathering.isFullFor(bytes)) this.#full.push(this.#close());
     this.#gathering.add(bytes, put);
     const { musts, refusable, must } = this.#waiting;
+    if (onWritten !== undefined) this.#waiting.onWritten.push(onWritten);
     if (!mustBeKept) return refusable.promise;
     musts.push(this.#gathering.rowCount - 1);
     return must.promise;

@@ -20,7 +20,7 @@ export interface SegmentHeader {
 }
 
 const RECORD_TYPES = {
-  /** A request that is about to be forwarded, without its response. */
+  /** A request that is about to be forwarded or delayed, without its response. */
   request: 1,
   /** A complete exchange. */
   exchange: 2,
@@ -99,7 +99,7 @@ export type SegmentPart =
   | { readonly kind: 'torn'; readonly start: number; readonly end: number };
 
 /** Returns the frame at this offset, or undefined if it is incomplete or damaged. */
-const frameAt = (segment: Buffer, at: number, { marker, seed }: SegmentHeader) => {
+export const frameAt = (segment: Buffer, at: number, { marker, seed }: SegmentHeader) => {
   const start = at + FRAME_HEAD_BYTES;
   if (start > segment.length || segment.readUInt32LE(at) !== marker) return undefined;
   const end = start + segment.readUInt32LE(at + 8);

@@ -1,13 +1,15 @@
+import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
 import { exponentialMs, type LogRow } from '@standin/contract';
 import { mayHaveText } from '@standin/exchange/decode';
-import { LOG_COLUMNS, putRow } from '@standin/logstore';
+import { decodeRow, LOG_COLUMNS, putRow, RowBinaryReader } from '@standin/logstore';
 import { OldestRequests } from '../../request/oldest-requests.ts';
 import { CommitQueue, type CommitBatch } from './commit-queue.ts';
 import {
   encodeHeader,
   FRAME_HEAD_BYTES,
+  frameAt,
   HEADER_BYTES,
   newSegmentHeader,
   putFrameHead,
@@ -36,6 +38,13 @@ export interface SegmentWriterOptions {
   readonly onFailure: (error: unknown) => void;
   /** Called when the open segment gets its first record. */
   readonly onBegun: () => void;
+}
+
+/** Where the row of a record is. */
+export interface RecordPlace {
+  readonly file: string;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** A segment that is no longer written to. */
@@ -116,26 +125,45 @@ export class SegmentWriter {
     return this.#sealed.shift();
   }
 
+  /** Returns the row of a record. Returns undefined if something else is at its place, or if it is damaged. */
+  async read({ file, start, end }: RecordPlace): Promise<LogRow | undefined> {
+    const handle = await open(file);
+    try {
+      const frame = Buffer.allocUnsafeSlow(FRAME_HEAD_BYTES + end - start);
+      const { bytesRead } = await handle.read(frame, 0, frame.length, start - FRAME_HEAD_BYTES);
+      const isWhole = bytesRead === frame.length && frameAt(frame, 0, this.#header)?.end === frame.length;
+      return isWhole ? decodeRow(new RowBinaryReader(frame.subarray(FRAME_HEAD_BYTES))) : undefined;
+    } finally {
+      await handle.close();
+    }
+  }
+
   /**
    * Resolves with true when the record of `rowBytes` is in a segment, and with false if it is not and never will be. A `response`
-   * is refused only when the writer closes, because its request may have reached an upstream.
+   * is refused only when the writer closes, because its request may have reached an upstream. Before the record of a request is
+   * acknowledged, `onPlace` is called.
    */
-  append(type: RecordType, row: LogRow, rowBytes: number): Promise<boolean> {
+  append(type: RecordType, row: LogRow, rowBytes: number, onPlace?: (place: RecordPlace) => void): Promise<boolean> {
     const mustBeKept = type === 'response';
     if (this.#isClosed || (this.isRefusing && !mustBeKept)) return Promise.resolve(false);
     const header = this.#header;
     const frameBytes = FRAME_HEAD_BYTES + rowBytes;
+    let rowStart = 0;
     const put = (block: Buffer, offset: number): void => {
-      putRow(block, row, offset + FRAME_HEAD_BYTES);
+      rowStart = offset + FRAME_HEAD_BYTES;
+      putRow(block, row, rowStart);
       const isDecodable =
         mayHaveText(row.requestHeaders, row.requestBody) || mayHaveText(row.responseHeaders, row.responseBody);
       putFrameHead(block, offset, { header, type, mayHaveText: isDecodable, rowBytes });
     };
     this.#options.onWaiting(frameBytes);
-    // A delayed mock is recorded before its delay.
-    const ageMs = Math.max(row.requestUs, row.durationUs - row.delayUs) / 1_000;
+    const ageMs = Math.max(row.requestUs, row.durationUs) / 1_000;
     this.#oldest.add(performance.now() - ageMs, row.projectUid, row.namespace);
-    const kept = this.#queue.add(frameBytes, put, mustBeKept);
+    const onWritten =
+      onPlace &&
+      ((file: string, batchStart: number): void =>
+        onPlace({ file, start: batchStart + rowStart, end: batchStart + rowStart + rowBytes }));
+    const kept = this.#queue.add(frameBytes, put, mustBeKept, onWritten);
     this.#start();
     return kept;
   }
@@ -217,11 +245,11 @@ export class SegmentWriter {
     let mayRemain = false;
     for (let attempt = 0; batch !== undefined; attempt++) {
       try {
-        await this.#write(batch.rows, oldest);
+        const { file, start } = await this.#write(batch.rows, oldest);
         this.commits++;
         this.isRefusing = false;
         this.#options.onWaiting(-batch.rows.length);
-        batch.settle(true);
+        batch.settle(file, start);
         if (attempt === 0) this.#queue.recycle(batch);
         return;
       } catch (error) {
@@ -251,20 +279,24 @@ export class SegmentWriter {
     return left;
   }
 
-  async #write(rows: Buffer, oldest: OldestRequests): Promise<void> {
+  /** Resolves with the file to which the rows were appended, and their position in it. */
+  async #write(rows: Buffer, oldest: OldestRequests): Promise<Omit<RecordPlace, 'end'>> {
     const { onBegun, onWritten } = this.#options;
     if (!this.#takes(rows.length)) await this.#sealSegment();
     const segment = this.#segment ?? (await this.#open());
     // Set before the write, because a write that fails may also leave records in the file.
     segment.oldest.addAll(oldest);
+    const place = { file: segment.path, start: segment.bytes };
     await segment.file.append(rows);
     segment.bytes += rows.length;
     segment.shares.addFrames(rows);
     segment.writtenAtMs = Date.now();
     onWritten(rows.length);
-    if (segment.sinceMs !== undefined) return;
-    segment.sinceMs = performance.now();
-    onBegun();
+    if (segment.sinceMs === undefined) {
+      segment.sinceMs = performance.now();
+      onBegun();
+    }
+    return place;
   }
 
   /** Returns whether this many bytes may be added to the open segment. */

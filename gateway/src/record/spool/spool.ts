@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage, type LogRow } from '@standin/contract';
 import { rowSize } from '@standin/logstore';
 import type { Logger } from 'pino';
@@ -9,7 +10,7 @@ import { rowId } from '../row-id.ts';
 import { DiskGuard } from './disk-guard.ts';
 import { SegmentShares } from './segment-shares.ts';
 import { FolderLock, removeRetired } from './folder-lock.ts';
-import { SegmentWriter, type SealedSegment } from './segment-writer.ts';
+import { SegmentWriter, type RecordPlace, type SealedSegment } from './segment-writer.ts';
 import { nodeDisk, type SpoolDisk } from './spool-disk.ts';
 
 export interface SpoolOptions {
@@ -35,6 +36,9 @@ const SHARE_REPORT_MS = 60_000;
 const STALLED_INTERVALS = 5;
 /** A process that drains the spool can lock a new folder before its owner does, but hardly several times in a row. */
 const LOCK_ATTEMPTS_MAX = 3;
+/** A record that moves is at its new place within one turn of the event loop. */
+const READ_ATTEMPTS_MAX = 5;
+const READ_AGAIN_MS = 20;
 const NO = Promise.resolve(false);
 
 /** Creates this incarnation's folder and locks it. */
@@ -66,8 +70,8 @@ export class Spool implements Recorder {
   readonly #budget: ByteBudget;
   readonly #writer: SegmentWriter;
   readonly #logger: Logger;
-  /** Ids of recorded requests that wait for their response. */
-  readonly #begun = new Set<string>();
+  /** Where the recorded requests that wait for their response are, by id. */
+  readonly #begun = new Map<string, RecordPlace>();
   readonly #timer: NodeJS.Timeout;
   #wasFailing = false;
   #hadRoom = true;
@@ -149,10 +153,23 @@ export class Spool implements Recorder {
   request(row: LogRow): Promise<boolean> {
     const rowBytes = rowSize(row);
     if (!this.#hasRoomFor(rowBytes, row)) return NO;
-    return this.#writer.append('request', row, rowBytes).then((isKept) => {
-      if (isKept) this.#begun.add(row.id);
-      return isKept;
-    });
+    return this.#writer.append('request', row, rowBytes, (place) => this.#begun.set(row.id, place));
+  }
+
+  async requestBody(id: string): Promise<Uint8Array> {
+    for (let attempt = 1; ; attempt++) {
+      const place = this.#begun.get(id);
+      const row = place && (await this.#writer.read(place));
+      if (row?.id === id) return row.requestBody;
+      // Delivery may be about to tell the new place of the record.
+      if (attempt === READ_ATTEMPTS_MAX) throw new Error('the record of a request in progress cannot be read');
+      await delay(READ_AGAIN_MS);
+    }
+  }
+
+  /** Delivery has moved the record of a request. */
+  moved(id: string, place: RecordPlace): void {
+    if (this.#begun.has(id)) this.#begun.set(id, place);
   }
 
   exchange(row: LogRow): Promise<boolean> {
