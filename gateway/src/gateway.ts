@@ -145,6 +145,9 @@ const reasonsNotReady = (pipeline: Pipeline, store: ConfigStore, spool: Spool): 
   ...(spool.isFull ? ['the spool or its disk is full, or does not respond'] : []),
 ];
 
+/** How long to wait for the responses whose delays end when the gateway stops. */
+const UNDELAYED_MS_MAX = 1_000;
+
 interface OpenParts {
   readonly spool: Spool;
   readonly egress: Egress;
@@ -266,8 +269,10 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const stop = async (): Promise<void> => {
     logger.info({ runningRequests: pipeline.running }, 'gateway stopping');
     // The readiness probe informs load balancers, and `connection: close` informs callers. New requests are still served.
-    pipeline.drain();
+    const undelayed = pipeline.drain();
     await delay(settings.drainMs);
+    // Their connections must be idle when the receiver ends those that are.
+    await Promise.race([undelayed, delay(UNDELAYED_MS_MAX, undefined, { ref: false })]);
 
     const closed = receiver.close();
     const cut = setTimeout(() => receiver.cut(), settings.drainTimeoutMs);

@@ -380,7 +380,7 @@ test('a delayed response that cannot be recorded is not sent', async () => {
   client.send(post(`/${URI}/slow`));
   (await recorder.call(0)).decide(true);
   await expect.poll(() => gate.used).toBe(1);
-  pipeline.drain();
+  void pipeline.drain();
   const end = await recorder.call(1);
   expect([end.row.outcome, end.row.status]).toEqual(['mocked', 200]);
   end.decide(false);

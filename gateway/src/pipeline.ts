@@ -180,10 +180,10 @@ export class Pipeline {
     void this.#run(exchange, target, verdict);
   }
 
-  /** From now on, every response ends its connection, and none is delayed. */
-  drain(): void {
+  /** From now on, every response ends its connection, and none is delayed. Resolves when those that were delayed are sent. */
+  drain(): Promise<void> {
     this.#isDraining = true;
-    void this.#delayed.stop();
+    return this.#delayed.stop();
   }
 
   get isDraining(): boolean {

@@ -7,26 +7,25 @@ const ENDED_AT_ONCE = 100;
 /** Responses to recorded requests that wait for their delay. */
 export class DelayedResponses {
   readonly #ends = new Set<() => void>();
-  #count = 0;
+  readonly #responding = new Set<Promise<void>>();
   #isStopping = false;
 
   /** The number of responses that wait or are being sent. */
   get count(): number {
-    return this.#count;
+    return this.#responding.size;
   }
 
   /** Calls `respond` after `ms` milliseconds, or earlier if the gateway stops or the caller disconnects. Resolves with it. */
-  async respond(exchange: Exchange, ms: number, respond: () => Promise<void>): Promise<void> {
-    this.#count++;
-    try {
-      if (!this.#isStopping && !exchange.isGone) await this.#wait(exchange, ms);
-      await respond();
-    } finally {
-      this.#count--;
-    }
+  respond(exchange: Exchange, ms: number, respond: () => Promise<void>): Promise<void> {
+    const isOver = this.#isStopping || exchange.isGone;
+    const responding = (isOver ? respond() : this.#wait(exchange, ms).then(respond)).finally(() =>
+      this.#responding.delete(responding),
+    );
+    this.#responding.add(responding);
+    return responding;
   }
 
-  /** Ends all waits. Later responses are not delayed. */
+  /** Ends all waits, and resolves when their responses are sent. Later responses are not delayed. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     let ended = 0;
@@ -34,6 +33,7 @@ export class DelayedResponses {
       end();
       if (++ended % ENDED_AT_ONCE === 0) await nextTurn();
     }
+    await Promise.allSettled(this.#responding);
   }
 
   #wait({ connection }: Exchange, ms: number): Promise<void> {
