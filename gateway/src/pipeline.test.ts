@@ -49,8 +49,9 @@ class HeldRecorder implements Recorder {
     return this.#hold('request', row);
   }
 
-  requestBody(): Promise<Uint8Array> {
-    return Promise.reject(new Error('not stored'));
+  requestBody(id: string): Promise<Uint8Array> {
+    const call = this.calls.find(({ row }) => row.id === id);
+    return call === undefined ? Promise.reject(new Error('not recorded')) : Promise.resolve(call.row.requestBody);
   }
 
   exchange(row: LogRow): Promise<boolean> {
@@ -373,6 +374,27 @@ test('a request is recorded before its delay, which delays no revocation, and at
   end.decide(true);
   await pipeline.idle();
   expect([pipeline.running, budget.receivedBytes, recorder.calls.length]).toEqual([0, 0, 2]);
+});
+
+test('a long body is read again at the end of a delay, when the namespace has memory for it', async () => {
+  const body = 'x'.repeat(BUDGET_BYTES / 2 - 2_000);
+  const client = await RawClient.connect(url);
+  client.send(post(`/${URI}/slow`, body));
+  (await recorder.call(0)).decide(true);
+  await expect.poll(() => budget.receivedBytes).toBeLessThan(2_000);
+  const otherBytes = BUDGET_BYTES / 2;
+  budget.add('team-a', otherBytes);
+  void pipeline.drain();
+  await delay(150);
+  expect(recorder.calls.length).toBe(1);
+  budget.free('team-a', otherBytes);
+  const end = await recorder.call(1);
+  expect(Buffer.from(end.row.requestBody).toString()).toBe(body);
+  expect(budget.receivedBytes).toBeGreaterThan(body.length);
+  end.decide(true);
+  expect((await client.responses())[0]?.status).toBe(200);
+  await expect.poll(() => budget.receivedBytes).toBe(0);
+  client.destroy();
 });
 
 test('a delayed response that cannot be recorded is not sent', async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
@@ -91,6 +91,28 @@ describe('a record', () => {
       true,
     ]);
     expect((await recordsIn(spool.folder)).map(({ type }) => type)).toEqual(['request', 'response', 'exchange']);
+  });
+
+  test('of a request is read again until its response follows, unless it is damaged', async () => {
+    const { spool } = await openSpool();
+    const bodies = ['first', 'second', 'third'].map((text) => Buffer.from(text.repeat(1_000)));
+    const requests = bodies.map((requestBody) => testRow({ version: 1, requestBody }));
+    await spool.exchange(testRow());
+    await Promise.all(requests.map((row) => spool.request(row)));
+    const read = () => Promise.all(requests.map(async ({ id }) => Buffer.from(await spool.requestBody(id))));
+    expect(await read()).toEqual(bodies);
+    await spool.seal();
+    expect(await read()).toEqual(bodies);
+    const [damaged, moved, ended] = requests.map(({ id }) => id) as [string, string, string];
+    const { file = '' } = spool.takeSealed() ?? {};
+    const bytes = await readFile(file);
+    const at = bytes.indexOf('first');
+    await writeFile(file, bytes.fill('x', at, at + 1));
+    await expect(spool.requestBody(damaged)).rejects.toThrow('cannot be read');
+    spool.moved(moved, { file, start: at, end: at + 5 });
+    await expect(spool.requestBody(moved)).rejects.toThrow('cannot be read');
+    await spool.exchange({ ...testRow(), id: ended });
+    await expect(spool.requestBody(ended)).rejects.toThrow('cannot be read');
   });
 
   test('is refused after the spool is closed', async () => {
