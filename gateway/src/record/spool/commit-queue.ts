@@ -1,7 +1,13 @@
 import { RowBuffer, type RowBatch } from './row-buffer.ts';
 
-/** Called with the file of a record and the position of the record's batch in it, when the batch is written. */
-type OnWritten = (file: string, batchStart: number) => void;
+/** Called with the file of a record and its position there, when it is written. */
+type OnWritten = (file: string, start: number) => void;
+
+interface Written {
+  /** The position of the record in its batch. */
+  readonly offset: number;
+  readonly onWritten: OnWritten;
+}
 
 /** Records that are written together, and the calls that wait for the write. */
 export class CommitBatch implements RowBatch {
@@ -11,7 +17,7 @@ export class CommitBatch implements RowBatch {
   readonly #musts: readonly number[];
   readonly #refusable: PromiseWithResolvers<boolean>;
   readonly #must: PromiseWithResolvers<boolean>;
-  readonly #onWritten: readonly OnWritten[];
+  readonly #written: readonly Written[];
 
   constructor(batch: RowBatch, waiting: Waiting) {
     this.rows = batch.rows;
@@ -19,12 +25,12 @@ export class CommitBatch implements RowBatch {
     this.#musts = waiting.musts;
     this.#refusable = waiting.refusable;
     this.#must = waiting.must;
-    this.#onWritten = waiting.onWritten;
+    this.#written = waiting.written;
   }
 
   /** The batch is written to the file, from this position on. */
   settle(file: string, batchStart: number): void {
-    for (const onWritten of this.#onWritten) onWritten(file, batchStart);
+    for (const { offset, onWritten } of this.#written) onWritten(file, batchStart + offset);
     this.#refusable.resolve(true);
     this.#must.resolve(true);
   }
@@ -39,7 +45,7 @@ export class CommitBatch implements RowBatch {
     const frames = this.#musts.map((index) => this.rows.subarray(this.ends[index - 1] ?? 0, this.ends[index]));
     let end = 0;
     const ends = frames.map((frame) => (end += frame.length));
-    const waiting = { musts: [...frames.keys()], refusable: this.#refusable, must: this.#must, onWritten: [] };
+    const waiting = { musts: [...frames.keys()], refusable: this.#refusable, must: this.#must, written: [] };
     return new CommitBatch({ rows: Buffer.concat(frames), ends }, waiting);
   }
 }
@@ -49,14 +55,14 @@ interface Waiting {
   readonly refusable: PromiseWithResolvers<boolean>;
   readonly must: PromiseWithResolvers<boolean>;
   /** Those of records that may be refused. */
-  readonly onWritten: OnWritten[];
+  readonly written: Written[];
 }
 
 const newWaiting = (): Waiting => ({
   musts: [],
   refusable: Promise.withResolvers(),
   must: Promise.withResolvers(),
-  onWritten: [],
+  written: [],
 });
 
 /** Records that wait for the next commits, in batches of up to `batchBytes`, encoded in place. */
@@ -86,9 +92,9 @@ export class CommitQueue {
     onWritten?: OnWritten,
   ): Promise<boolean> {
     if (this.#gathering.isFullFor(bytes)) this.#full.push(this.#close());
+    const { musts, refusable, must, written } = this.#waiting;
+    if (onWritten !== undefined) written.push({ offset: this.#gathering.bytes, onWritten });
     this.#gathering.add(bytes, put);
-    const { musts, refusable, must } = this.#waiting;
-    if (onWritten !== undefined) this.#waiting.onWritten.push(onWritten);
     if (!mustBeKept) return refusable.promise;
     musts.push(this.#gathering.rowCount - 1);
     return must.promise;

@@ -27,6 +27,11 @@ export class RowBuffer {
     this.#bytesMax = bytesMax;
   }
 
+  /** The size of the rows that are collected. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   get rowCount(): number {
     return this.#ends.length;
   }

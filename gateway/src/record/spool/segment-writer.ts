@@ -148,10 +148,8 @@ export class SegmentWriter {
     if (this.#isClosed || (this.isRefusing && !mustBeKept)) return Promise.resolve(false);
     const header = this.#header;
     const frameBytes = FRAME_HEAD_BYTES + rowBytes;
-    let rowStart = 0;
     const put = (block: Buffer, offset: number): void => {
-      rowStart = offset + FRAME_HEAD_BYTES;
-      putRow(block, row, rowStart);
+      putRow(block, row, offset + FRAME_HEAD_BYTES);
       const isDecodable =
         mayHaveText(row.requestHeaders, row.requestBody) || mayHaveText(row.responseHeaders, row.responseBody);
       putFrameHead(block, offset, { header, type, mayHaveText: isDecodable, rowBytes });
@@ -161,8 +159,8 @@ export class SegmentWriter {
     this.#oldest.add(performance.now() - ageMs, row.projectUid, row.namespace);
     const onWritten =
       onPlace &&
-      ((file: string, batchStart: number): void =>
-        onPlace({ file, start: batchStart + rowStart, end: batchStart + rowStart + rowBytes }));
+      ((file: string, start: number): void =>
+        onPlace({ file, start: start + FRAME_HEAD_BYTES, end: start + frameBytes }));
     const kept = this.#queue.add(frameBytes, put, mustBeKept, onWritten);
     this.#start();
     return kept;
