@@ -61,7 +61,12 @@ export class Delivery {
     this.#inserter = inserter;
     const common = { inserter, quarantine, logger };
     const { isDurable } = spool;
-    this.#own = new FolderDrain({ ...common, isDurable, onMoved: (id, place) => spool.moved(id, place) });
+    this.#own = new FolderDrain({
+      ...common,
+      isDurable,
+      onMoving: (id, next) => spool.moving(id, next),
+      onMoved: (id) => spool.moved(id),
+    });
     const { dir, folder: ownFolder, guard } = spool;
     this.#orphans = new Orphans({ ...common, dir, ownFolder, pool: guard.pool, quietMs });
     this.#drained = new DrainedFolders({ dir: spool.dir, quarantine, onDrained, logger });

@@ -29,8 +29,9 @@ export interface FolderDrainOptions {
   readonly logger: Logger;
   /** Whether a compacted segment survives a power failure. Default: true. */
   readonly isDurable?: boolean;
-  /** Called when the record of a request without a response has moved in its segment. */
-  readonly onMoved?: (id: string, place: RecordPlace) => void;
+  /** Called before the record of a request without a response moves in its segment, and when it has moved. */
+  readonly onMoving?: (id: string, next: RecordPlace) => void;
+  readonly onMoved?: (id: string) => void;
 }
 
 interface DeliveredSegment {
@@ -158,6 +159,10 @@ export class FolderDrain {
     const { content, requests, rows } = compacted;
     if (!held.isShown && !(await this.#insertAll(await inProgressBatch(rows)))) return;
     held.isShown = true;
+    for (const [index, { id }] of rows.entries()) {
+      const { start = 0, end = 0 } = requests[index] ?? {};
+      this.#options.onMoving?.(id, { file, start, end });
+    }
     await replaceFile(file, content, { mode: 0o600, isDurable: this.#options.isDurable ?? true });
     this.#held.set(file, {
       ...held,
@@ -165,10 +170,7 @@ export class FolderDrain {
       requestBytes: sumBytes(requests),
       oldest: held.oldest.of(new Set(rows.map(({ projectUid }) => projectUid))),
     });
-    for (const [index, { id }] of rows.entries()) {
-      const { start = 0, end = 0 } = requests[index] ?? {};
-      this.#options.onMoved?.(id, { file, start, end });
-    }
+    for (const { id } of rows) this.#options.onMoved?.(id);
     held.shares.replace(content);
   }
 

@@ -109,7 +109,9 @@ describe('a record', () => {
     const at = bytes.indexOf('first');
     await writeFile(file, bytes.fill('x', at, at + 1));
     await expect(spool.requestBody(damaged)).rejects.toThrow('cannot be read');
-    spool.moved(moved, { file, start: at, end: at + 5 });
+    spool.moving(moved, { file, start: at, end: at + 5 });
+    expect(Buffer.from(await spool.requestBody(moved))).toEqual(bodies[1]);
+    spool.moved(moved);
     await expect(spool.requestBody(moved)).rejects.toThrow('cannot be read');
     await spool.exchange({ ...testRow(), id: ended });
     await expect(spool.requestBody(ended)).rejects.toThrow('cannot be read');

@@ -1,5 +1,4 @@
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { errorMessage, type LogRow } from '@standin/contract';
 import { rowSize } from '@standin/logstore';
 import type { Logger } from 'pino';
@@ -29,6 +28,13 @@ export interface SpoolOptions {
   readonly disk?: SpoolDisk;
 }
 
+interface BegunRequest {
+  /** Where its record is. */
+  readonly place: RecordPlace;
+  /** Where its record may be already. */
+  next?: RecordPlace;
+}
+
 const CHECK_INTERVAL_MS = 1_000;
 /** How often to log that a namespace has used up its share. */
 const SHARE_REPORT_MS = 60_000;
@@ -36,9 +42,8 @@ const SHARE_REPORT_MS = 60_000;
 const STALLED_INTERVALS = 5;
 /** A process that drains the spool can lock a new folder before its owner does, but hardly several times in a row. */
 const LOCK_ATTEMPTS_MAX = 3;
-/** A record that moves is at its new place within one turn of the event loop. */
-const READ_ATTEMPTS_MAX = 5;
-const READ_AGAIN_MS = 20;
+/** A record can move during a read, but hardly several times in a row. */
+const READ_ATTEMPTS_MAX = 3;
 const NO = Promise.resolve(false);
 
 /** Creates this incarnation's folder and locks it. */
@@ -70,8 +75,8 @@ export class Spool implements Recorder {
   readonly #budget: ByteBudget;
   readonly #writer: SegmentWriter;
   readonly #logger: Logger;
-  /** Where the recorded requests that wait for their response are, by id. */
-  readonly #begun = new Map<string, RecordPlace>();
+  /** The recorded requests that wait for their response, by id. */
+  readonly #begun = new Map<string, BegunRequest>();
   readonly #timer: NodeJS.Timeout;
   #wasFailing = false;
   #hadRoom = true;
@@ -153,23 +158,29 @@ export class Spool implements Recorder {
   request(row: LogRow): Promise<boolean> {
     const rowBytes = rowSize(row);
     if (!this.#hasRoomFor(rowBytes, row)) return NO;
-    return this.#writer.append('request', row, rowBytes, (place) => this.#begun.set(row.id, place));
+    return this.#writer.append('request', row, rowBytes, (place) => this.#begun.set(row.id, { place }));
   }
 
   async requestBody(id: string): Promise<Uint8Array> {
-    for (let attempt = 1; ; attempt++) {
-      const place = this.#begun.get(id);
-      const row = place && (await this.#writer.read(place));
-      if (row?.id === id) return row.requestBody;
-      // Delivery may be about to tell the new place of the record.
-      if (attempt === READ_ATTEMPTS_MAX) throw new Error('the record of a request in progress cannot be read');
-      await delay(READ_AGAIN_MS);
+    for (let attempt = 1; attempt <= READ_ATTEMPTS_MAX; attempt++) {
+      const { place, next } = this.#begun.get(id) ?? {};
+      for (const known of [place, next]) {
+        const row = known && (await this.#writer.read(known));
+        if (row?.id === id) return row.requestBody;
+      }
     }
+    throw new Error('the record of a request in progress cannot be read');
   }
 
-  /** Delivery has moved the record of a request. */
-  moved(id: string, place: RecordPlace): void {
-    if (this.#begun.has(id)) this.#begun.set(id, place);
+  /** Delivery is moving the record of a request. Until `moved`, it can be at either place. */
+  moving(id: string, next: RecordPlace): void {
+    const begun = this.#begun.get(id);
+    if (begun !== undefined) begun.next = next;
+  }
+
+  moved(id: string): void {
+    const { next } = this.#begun.get(id) ?? {};
+    if (next !== undefined) this.#begun.set(id, { place: next });
   }
 
   exchange(row: LogRow): Promise<boolean> {
