@@ -10,7 +10,6 @@ import { OldestRequests } from '../request/oldest-requests.ts';
 import { FRAME_HEAD_BYTES } from '../record/spool/segment-format.ts';
 import type { SegmentShares } from '../record/spool/segment-shares.ts';
 import type { RecordPlace } from '../record/spool/segment-writer.ts';
-import type { RowBatch } from '../record/spool/row-buffer.ts';
 import type { Inserter } from './inserter.ts';
 import type { Quarantine } from './quarantine.ts';
 import {
@@ -21,6 +20,7 @@ import {
   type Damage,
   type RequestRecord,
   type SegmentContent,
+  type StoredBatch,
 } from './read-segment.ts';
 
 export interface FolderDrainOptions {
@@ -157,7 +157,7 @@ export class FolderDrain {
     const compacted = await readCompacted(file, [...held.requests.values()]);
     if (compacted === undefined) throw new Error('the segment is no longer readable');
     const { content, requests, rows } = compacted;
-    if (!held.isShown && !(await this.#insertAll(await inProgressBatch(rows)))) return;
+    if (!held.isShown && !(await this.#insertAll(await inProgressBatch(compacted)))) return;
     held.isShown = true;
     for (const [index, { id }] of rows.entries()) {
       const { start = 0, end = 0 } = requests[index] ?? {};
@@ -175,9 +175,9 @@ export class FolderDrain {
   }
 
   /** Returns false if delivery gave up. */
-  #insertAll(batch: RowBatch & { readonly columnCount?: number }): Promise<boolean> {
+  #insertAll(batch: StoredBatch): Promise<boolean> {
     const token = createHash('sha256').update(batch.rows).digest('hex');
-    return this.#options.inserter.insert({ columnCount: LOG_COLUMNS.length, ...batch, token });
+    return this.#options.inserter.insert({ ...batch, token });
   }
 
   #compactLater(file: string): void {

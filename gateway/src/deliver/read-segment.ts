@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isMissingFile, type LogRow } from '@standin/contract';
-import { decodeRow, encodeRow, RowBinaryReader } from '@standin/logstore';
+import { decodeRow, encodeRow, LOG_COLUMNS, RowBinaryReader } from '@standin/logstore';
 import type { RowBatch } from '../record/spool/row-buffer.ts';
 import { decodeHeader, FRAME_HEAD_BYTES, HEADER_BYTES, idKeyAt, readParts } from '../record/spool/segment-format.ts';
 
@@ -126,9 +126,11 @@ export const readRequests = async (
   let end = 0;
   const ends = requests.map((request) => (end += request.end - request.start));
   const rows = Buffer.concat(requests.map((request) => segment.subarray(request.start, request.end)));
-  const withText = [...requests.keys()].filter((index) => requests[index]?.mayHaveText);
-  return { rows, ends, columnCount: header.columnCount, withText };
+  return { rows, ends, columnCount: header.columnCount, withText: indexesWithText(requests) };
 };
+
+const indexesWithText = (requests: readonly RequestRecord[]): readonly number[] =>
+  [...requests.keys()].filter((index) => requests[index]?.mayHaveText);
 
 /** A segment that contains only some requests of another one. */
 interface CompactedSegment {
@@ -165,12 +167,17 @@ export const readCompacted = async (
 };
 
 /** Returns the rows that show these requests while they are in progress. The row of the request that is stored later replaces each of them. */
-export const inProgressBatch = async (requests: readonly LogRow[]): Promise<RowBatch> => {
+export const inProgressBatch = async ({ requests, rows: stored }: CompactedSegment): Promise<StoredBatch> => {
   const rows: Buffer[] = [];
-  for (const request of requests) {
-    rows.push(encodeRow({ ...request, version: 0, outcome: 'in_progress' }));
+  for (const row of stored) {
+    rows.push(encodeRow({ ...row, version: 0, outcome: 'in_progress' }));
     if (rows.length % ROWS_PER_TURN === 0) await nextTurn();
   }
   let end = 0;
-  return { rows: Buffer.concat(rows), ends: rows.map((row) => (end += row.length)) };
+  return {
+    rows: Buffer.concat(rows),
+    ends: rows.map((row) => (end += row.length)),
+    columnCount: LOG_COLUMNS.length,
+    withText: indexesWithText(requests),
+  };
 };

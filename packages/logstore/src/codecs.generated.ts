@@ -212,7 +212,7 @@ export const decodeSummaryRow = (reader: RowBinaryReader) => ({
 });
 
 /** Returns the number of bytes that `putBodyTexts` writes. */
-export const bodyTextsSize = (row: BodyTexts): number => 0 + bytesSize(row.requestText) + bytesSize(row.responseText);
+export const bodyTextsSize = (row: BodyTexts): number => bytesSize(row.requestText) + bytesSize(row.responseText);
 
 /**
  * Writes one row as RowBinary. Returns the offset after the row. The bytes of a row are the same on every call, because a retried batch

@@ -42,6 +42,9 @@ const REPLAY_RESULTS: Codec = {
   put: 'putReplayResult',
 };
 
+/** Prettier breaks longer lines. */
+const LINE_CHARS_MAX = 120;
+
 const columnsIn = (table: Table) =>
   Object.entries(table).map(([property, { format, values }]) => ({ property, values, ...FORMATS[format] }));
 
@@ -51,9 +54,11 @@ const sizeSource = ({ table, row, size, put }: Codec): string => {
   const variable = columns
     .filter((column) => typeof column.size === 'string')
     .map((column) => `${column.size}(row.${column.property})`);
+  const terms = fixed === 0 ? variable : [fixed, ...variable];
+  const head = `export const ${size} = (row: ${row}): number =>`;
+  const line = `${head} ${terms.join(' + ')};`;
   return `/** Returns the number of bytes that \`${put}\` writes. */
-export const ${size} = (row: ${row}): number =>
-  ${[fixed, ...variable].join(' +\n  ')};
+${line.length <= LINE_CHARS_MAX ? line : `${head}\n  ${terms.join(' +\n  ')};`}
 `;
 };
 
