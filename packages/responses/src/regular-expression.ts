@@ -16,9 +16,9 @@ export type ParsedRegularExpression =
 
 const refuse = (message: string): ParsedRegularExpression => ({ ok: false, message });
 
-/** A quoted string, a class, a count, an escaped character or another character. */
+/** A quoted string, a class, a count, flags for what follows, an escaped character or another character. */
 const TOKEN =
-  /\\Q(?:(?!\\E).)*(?:\\E)?|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]?|\{(\d+)(,?)(\d*)\}|\\x\{[^}]*\}?|\\.|./gsu;
+  /\\Q(?:(?!\\E).)*(?:\\E)?|\[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]?|\{(\d+)(,?)(\d*)\}|\(\?[-a-zA-Z]*\)|\\x\{[^}]*\}?|\\.|./gsu;
 
 /** Parses a regular expression in RE2's syntax, without Unicode classes. */
 export const parseRegularExpression = (source: string): ParsedRegularExpression => {
@@ -52,6 +52,8 @@ const programSize = (source: string): number => {
   const groups: { sum: number; last: number }[] = [];
   let group = { sum: 2, last: 1 };
   for (const [token, min, comma, max] of source.matchAll(TOKEN)) {
+    // A count after flags repeats what is before them.
+    if (token.startsWith('(?')) continue;
     if (token === '(') {
       groups.push(group);
       group = { sum: 2, last: 1 };
