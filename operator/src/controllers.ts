@@ -134,6 +134,7 @@ export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: C
       replays,
       acceptedFinding: (uid) => translator.verdict(uid)?.accepted,
       undelivered: (wanted) => undelivered(gateways, volumes, wanted),
+      askForReports: () => log.askForAcks(),
     }),
     endedOperationsController({ ...context, objects }),
     volumes,

@@ -49,6 +49,7 @@ const purges = (): Controller =>
     ...context(namespaceWith('Project', 'Purge', (name) => ({ projectRef: { name } }))),
     acceptedFinding: () => undefined,
     undelivered: () => [],
+    askForReports: () => undefined,
     replays: { storing: () => [] },
   });
 const regenerations = (): Controller =>

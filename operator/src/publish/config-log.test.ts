@@ -1,5 +1,5 @@
 import { WITHHELD_CREDENTIAL, type ConfigFeatures, type ConfigObject } from '@standin/contract';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ConfigLog, textFor, type Transaction } from './config-log.ts';
 
 const account = (uid: string, name = uid): ConfigObject => ({
@@ -58,6 +58,23 @@ test('later changes do not affect a snapshot', () => {
     { type: 'put', object: account('a', 'first') },
     { type: 'put', object: account('b') },
     { type: 'commit', revision: '1.1' },
+  ]);
+});
+
+test('asks gateways for acknowledgements with a heartbeat, but not many times in a second', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const log = new ConfigLog(1);
+  const seen: Transaction[] = [];
+  log.follow((transaction) => seen.push(transaction));
+  const sentMs = performance.now();
+  for (let tenths = 0; tenths < 10; tenths += 1) {
+    log.askForAcks();
+    vi.advanceTimersByTime(100);
+  }
+  expect(seen.map((transaction) => messages(transaction))).toEqual([
+    [{ type: 'heartbeat', revision: '1.0', sentMs }],
+    [{ type: 'heartbeat', revision: '1.0', sentMs: sentMs + 500 }],
   ]);
 });
 

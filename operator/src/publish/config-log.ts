@@ -2,6 +2,7 @@ import {
   CONFIG_FEATURES,
   configKey,
   formatRevision,
+  LIMITS,
   listText,
   withhold,
   type ConfigFeatures,
@@ -11,6 +12,7 @@ import {
   type Revision,
   type StreamMessage,
 } from '@standin/contract';
+import { systemClock } from '@standin/kube';
 import { PublishedSecrets } from './published-secrets.ts';
 
 /** A complete NDJSON line, with its line break. Contains the value of a secret if it is a `secret` message. */
@@ -45,6 +47,9 @@ export const COMMIT = 'commit';
 /** What a heartbeat is about. */
 export const HEARTBEAT = 'heartbeat';
 
+/** The shortest time between two acknowledgements that are asked for, so that tenants cannot make gateways send many of them. */
+const ASK_MS_MIN = LIMITS.streamHeartbeatMs / 4;
+
 const text = (message: StreamMessage): string => `${JSON.stringify(message)}\n`;
 const line = (message: StreamMessage): Line => {
   const written = text(message);
@@ -58,6 +63,8 @@ const subject = (message: StreamMessage): string | undefined => {
       return BEGIN;
     case 'commit':
       return COMMIT;
+    case 'heartbeat':
+      return HEARTBEAT;
     case 'put':
       return configKey(message.object);
     case 'remove':
@@ -98,6 +105,8 @@ export class ConfigLog {
   readonly #secretLines = new Map<string, Line>();
   readonly #followers = new Set<(transaction: Transaction) => void>();
   #number = 0;
+  /** When acknowledgements were last asked for, in milliseconds of `systemClock.now()`. */
+  #askedAt = -Infinity;
 
   /** @param secretValue returns the value of a secret that an endpoint refers to */
   constructor(
@@ -175,6 +184,19 @@ export class ConfigLog {
       ...Array.from(this.#entries.values(), (entry) => entry.line),
       line({ type: 'commit', revision }),
     ];
+  }
+
+  /** Returns a heartbeat, which every gateway acknowledges. */
+  heartbeat(): Line {
+    return line({ type: 'heartbeat', revision: formatRevision(this.revision), sentMs: systemClock.now() });
+  }
+
+  /** Asks all gateways for an acknowledgement before the next heartbeat is due. Does nothing if they were asked a short time ago. */
+  askForAcks(): void {
+    const now = systemClock.now();
+    if (now < this.#askedAt + ASK_MS_MIN) return;
+    this.#askedAt = now;
+    for (const follow of this.#followers) follow([this.heartbeat()]);
   }
 
   /** Passes a message that is not part of the configuration to all followers (see `follow`). */

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { formatRevision, LIMITS, type StreamMessage } from '@standin/contract';
-import { systemClock } from '@standin/kube';
+import { LIMITS } from '@standin/contract';
 import { BEGIN, COMMIT, HEARTBEAT, textFor, type ConfigLog, type Transaction } from './config-log.ts';
 
 /** Lines are joined into chunks of about this size, so that thousands of endpoints never form a single string. */
@@ -28,11 +27,7 @@ export const sendConfig = async (log: ConfigLog, { response, features }: ConfigR
   // No change is lost between the snapshot and the first delta, because both calls run synchronously.
   const snapshot = log.snapshot().map((line) => textFor(line, features));
   const unfollow = log.follow(push);
-  const heartbeats = setInterval(() => {
-    const sentMs = systemClock.now();
-    const message: StreamMessage = { type: 'heartbeat', revision: formatRevision(log.revision), sentMs };
-    push([{ text: `${JSON.stringify(message)}\n`, about: HEARTBEAT }]);
-  }, LIMITS.streamHeartbeatMs);
+  const heartbeats = setInterval(() => push([log.heartbeat()]), LIMITS.streamHeartbeatMs);
   response.on('close', () => wake());
   try {
     response.writeHead(200, { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' });

@@ -20,6 +20,8 @@ let controller: Controller;
 let now: number;
 let accepted: Finding | undefined;
 let undelivered: readonly string[];
+/** How often reports were asked for. */
+let asks: number;
 let storing: PurgeControllerOptions['replays']['storing'];
 /** The calls to the log store, in order. */
 let calls: string[];
@@ -58,6 +60,10 @@ const begin = ({ hasStore = true } = {}): void => {
     prepareStore: () => Promise.resolve(),
     acceptedFinding: () => accepted,
     undelivered: () => undelivered,
+    askForReports: () => {
+      asks += 1;
+      undelivered = undelivered.filter((one) => one !== 'until asked');
+    },
     replays: { storing: (project, readBefore) => storing(project, readBefore) },
   });
   controller.start?.();
@@ -78,6 +84,7 @@ beforeEach(async () => {
   now = Date.parse('2026-01-01T12:00:00Z');
   accepted = ACCEPTED;
   undelivered = [];
+  asks = 0;
   storing = () => [];
   calls = [];
   count = 3;
@@ -124,6 +131,19 @@ describe('a Purge', () => {
     await passSeconds(10);
     expect(status()).toMatchObject({ phase: 'Completed' });
     expect(status().waitingFor).toBeUndefined();
+  });
+
+  it('asks for reports when they can cover what it selects, then less often, and does not wait for the next heartbeat', async () => {
+    undelivered = ['until asked'];
+    source.put('Purge', 'erase', SPEC);
+    await passSeconds(1.9);
+    expect([asks, status().phase]).toEqual([0, 'Waiting']);
+    await passSeconds(0.7);
+    expect([asks, status().phase]).toEqual([1, 'Completed']);
+    undelivered = ['gateway a'];
+    source.put('Purge', 'other', SPEC);
+    await passSeconds(2 + 0.1 + 0.2 + 0.4 + 0.8 + 60);
+    expect(asks).toBe(1 + 5 + 60);
   });
 
   it('reports an error of ClickHouse, and tries again', async () => {

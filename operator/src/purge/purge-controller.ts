@@ -32,6 +32,8 @@ export interface PurgeControllerOptions extends ReconcilerParts {
   readonly acceptedFinding: (projectUid: string) => Finding | undefined;
   /** See `undelivered`. */
   readonly undelivered: (wanted: Parameters<GatewayController['undelivered']>[0]) => readonly string[];
+  /** Asks the gateways for new reports, on which `undelivered` is based. */
+  readonly askForReports: () => void;
   readonly replays: Pick<ReplayController, 'storing'>;
   /** Returns the current time in milliseconds since the epoch. */
   readonly clock?: () => number;
@@ -39,7 +41,10 @@ export interface PurgeControllerOptions extends ReconcilerParts {
 
 /** The longest interval at which the state of gateways and deletions is read. */
 const LATER = { requeueAfterMs: 1_000 };
-/** A deletion usually takes a fraction of a second. The first interval is this long, and each further one twice as long as the last. */
+/**
+ * A report and a deletion usually take a fraction of a second. The first interval is this long, and each further one twice as long as
+ * the last.
+ */
 const FIRST_MS = 100;
 const AFTER_ERROR = { requeueAfterMs: 10_000 };
 /**
@@ -80,6 +85,8 @@ class Purges {
   readonly #options: PurgeControllerOptions;
   /** The times when this leader first saw a Purge, by its uid, in milliseconds of `systemClock.now()`. */
   readonly #seenAt = new Map<string, number>();
+  /** How often this leader has asked for reports, by the Purge's uid. */
+  readonly #asks = new Map<string, number>();
   /** How often this leader has read the state of the deletion, by the Purge's uid. */
   readonly #reads = new Map<string, number>();
   /** The times when this leader found the requests to be gone, by the Purge's uid, in milliseconds of `systemClock.now()`. */
@@ -91,6 +98,7 @@ class Purges {
 
   forget(uid: string): void {
     this.#seenAt.delete(uid);
+    this.#asks.delete(uid);
     this.#reads.delete(uid);
     this.#goneAt.delete(uid);
   }
@@ -128,12 +136,13 @@ class Purges {
     const report = async (facts: PurgeFacts, next: ReconcileResult): Promise<ReconcileResult> =>
       (await this.#report(purge, { ...facts, beforeUs: filter.untilUs }, writeStatus)) ?? next;
     const { projectUid, namespace } = filter;
-    const late = undelivered({ projectUid, namespace, before: seenAt + BEFORE_MS_MAX });
-    if (late.length > 0) return report(waiting(late), LATER);
+    const before = seenAt + BEFORE_MS_MAX;
+    const late = undelivered({ projectUid, namespace, before });
+    if (late.length > 0) return report(waiting(late), this.#askLater(purge.metadata.uid, before));
     try {
       await prepareStore();
       const facts = await this.#step(purge, filter, store.purges);
-      const next = await report(facts, facts.phase === 'Running' ? this.#readSoon(purge.metadata.uid) : LATER);
+      const next = await report(facts, facts.phase === 'Running' ? soon(this.#reads, purge.metadata.uid) : LATER);
       if (facts.phase === 'Completed') await this.#announce(purge, project);
       return next;
     } catch (error) {
@@ -145,10 +154,12 @@ class Purges {
     }
   }
 
-  #readSoon(uid: string): ReconcileResult {
-    const reads = this.#reads.get(uid) ?? 0;
-    this.#reads.set(uid, reads + 1);
-    return { requeueAfterMs: Math.min(FIRST_MS * 2 ** reads, LATER.requeueAfterMs) };
+  /** Asks for reports if they can cover the time before `before`, in milliseconds of `systemClock.now()`. */
+  #askLater(uid: string, before: number): ReconcileResult {
+    const leftMs = before - systemClock.now();
+    if (leftMs > 0) return { requeueAfterMs: Math.min(leftMs, LATER.requeueAfterMs) };
+    this.#options.askForReports();
+    return soon(this.#asks, uid);
   }
 
   async #step(purge: ResourceObject, filter: PurgeFilter, purges: LogStore['purges']): Promise<PurgeFacts> {
@@ -204,6 +215,13 @@ class Purges {
     return written === 'outdated' ? LATER : undefined;
   }
 }
+
+/** Returns the next interval, which is longer each time. */
+const soon = (counts: Map<string, number>, uid: string): ReconcileResult => {
+  const count = counts.get(uid) ?? 0;
+  counts.set(uid, count + 1);
+  return { requeueAfterMs: Math.min(FIRST_MS * 2 ** count, LATER.requeueAfterMs) };
+};
 
 interface ReadyPurge extends Pick<Run, 'writeStatus'> {
   readonly purge: ResourceObject;

@@ -85,7 +85,10 @@ export const streamMessageSchema = z.discriminatedUnion('type', [
   /** Deletes a secret, because no endpoint refers to it. */
   z.strictObject({ type: z.literal('forget'), id: z.string() }),
   z.strictObject({ type: z.literal('commit'), revision: revisionText }),
-  /** Sent every `LIMITS.streamHeartbeatMs` and acknowledged, so that both sides notice a dead connection. */
+  /**
+   * Sent every `LIMITS.streamHeartbeatMs` and acknowledged, so that both sides notice a dead connection. Also sent when the operator
+   * needs to know what is undelivered.
+   */
   z.strictObject({
     type: z.literal('heartbeat'),
     revision: revisionText,
