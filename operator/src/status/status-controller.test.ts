@@ -2,7 +2,7 @@ import { periodEndMs, type ResourceObject } from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { operatorMetrics } from '../metrics.ts';
 import { MemorySource } from '../memory-source.testing.ts';
 import { ObjectCache } from '../object-cache.ts';
@@ -89,6 +89,31 @@ test('an account without traffic starts the new month without usage, and without
   usage = undefined;
   const begun = [{ period: '2026-12', accepted: 0, quota: 100 }, 'QuotaAvailable'];
   await vi.waitFor(() => expect(shown()).toEqual(begun), WITHIN);
+});
+
+test('a usage is written when it changes, but not more often than every ten seconds, and the last one is not lost', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const source = new MemorySource();
+  source.put('Account', 'a', { plan: 'Free', monthlyQuota: 100 });
+  const { options, read } = testOptions(source);
+  let accepted = 0;
+  const usage = () => ({ period: '2026-11', accepted, granted: 0, quota: 100, isExhausted: false });
+  const changes = new StatusController({ ...options, usage, clock: () => new Date('2026-11-20T00:00:00Z') });
+  controller = changes;
+  const pass = async (seconds: number, now = accepted): Promise<unknown> => {
+    if (now !== accepted) {
+      accepted = now;
+      changes.usageChanged(read().metadata.uid);
+    }
+    await vi.advanceTimersByTimeAsync(seconds * 1_000);
+    return (read().status as { usage?: { accepted?: number } }).usage?.accepted;
+  };
+  changes.start();
+  await pass(60, 1);
+  expect([await pass(1, 2), await pass(2, 3), await pass(6.8, 4)]).toEqual([2, 2, 2]);
+  expect([await pass(0.4), await pass(2, 5), await pass(60)]).toEqual([4, 4, 5]);
+  expect(await pass(0.1, 6)).toBe(6);
 });
 
 test('the pending gateways of many objects are refreshed in parts, and of all objects after a change', async () => {

@@ -64,15 +64,22 @@ const COUNT_DELAY_MS = 500;
  */
 const RESTORE_DELAY_MS = 1_000;
 /**
- * The number of accepted requests changes constantly, so it is written at this interval. Consequences, such as an exhausted
- * quota, are written immediately.
+ * The number of accepted requests can change constantly, so the next one is written this long after the last. Consequences, such as an
+ * exhausted quota, are written immediately.
  */
-const USAGE_DELAY_MS = 10_000;
+const USAGE_INTERVAL_MS = 10_000;
 /** An account without traffic is checked when the month ends. A change of the clock delays this check by at most this time. */
 const MONTH_CHECK_MS_MAX = 3_600_000;
 const WORKERS = 31;
 /** The client has its own quick retries. Remaining errors last until a permission is granted, or the API server is available. */
 const BACKOFF = { baseMs: 100, capMs: 30_000 };
+
+interface ScheduledUsage {
+  /** The period and the condition's reason. */
+  readonly state: string;
+  /** When the usage is or was written, in milliseconds of `performance.now()`. */
+  readonly at: number;
+}
 
 interface Waiting {
   /** Number of the revision that last put the object. */
@@ -89,8 +96,8 @@ export class StatusController implements Controller {
   readonly #counts = new ReadyCounts();
   /** Objects that gateways have not acknowledged yet, by uid, ordered by revision. */
   readonly #waiting = new Map<string, Waiting>();
-  /** The period and the condition's reason at the last call of `usageChanged`, by the Account's uid. */
-  readonly #quotas = new Map<string, string>();
+  /** The usages at the last calls of `usageChanged`, by the Account's uid. */
+  readonly #usages = new Map<string, ScheduledUsage>();
   #refreshTimer: NodeJS.Timeout | undefined;
   /** The rest of the objects that are refreshed. Includes those that begin to wait in the meantime. */
   #toRefresh: MapIterator<string> | undefined;
@@ -180,9 +187,11 @@ export class StatusController implements Controller {
     const usage = this.#options.usage(uid);
     if (usage === undefined) return;
     const state = `${usage.period} ${quotaFinding(usage).reason}`;
-    if (this.#quotas.get(uid) === state) this.#queue.addAfter(uid, USAGE_DELAY_MS);
-    else this.#queue.add(uid);
-    this.#quotas.set(uid, state);
+    const now = performance.now();
+    const last = this.#usages.get(uid);
+    const nextAt = last?.state !== state ? now : last.at > now ? last.at : Math.max(now, last.at + USAGE_INTERVAL_MS);
+    this.#queue.addAfter(uid, nextAt - now);
+    this.#usages.set(uid, { state, at: nextAt });
   }
 
   /** Schedules a check of the object. */
@@ -197,7 +206,7 @@ export class StatusController implements Controller {
   removed({ metadata: { uid } }: ResourceObject): void {
     this.#writer.forget(uid);
     this.#waiting.delete(uid);
-    this.#quotas.delete(uid);
+    this.#usages.delete(uid);
     this.#recount(this.#counts.delete(uid));
   }
 
