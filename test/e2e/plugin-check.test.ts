@@ -135,7 +135,7 @@ const untilHealthy = (): Promise<unknown> =>
   eventually('a healthy installation', failures, {
     accept: (found: readonly Finding[]) => found.length === 0,
     timeoutMs: SETTLE_MS_MAX,
-    intervalMs: 500,
+    intervalMs: 100,
   });
 
 /** Waits until the check reports the finding. */
@@ -145,7 +145,7 @@ const expectFailure = async (name: string, message: string, remedy: string): Pro
   const found = await eventually(`the finding ${name}`, check, {
     accept: (findings: readonly Finding[]) => findings.some(isIt),
     timeoutMs: SETTLE_MS_MAX,
-    intervalMs: 500,
+    intervalMs: 100,
   });
   expect(found.find(isIt)?.remedy).toContain(remedy);
 };

@@ -9,9 +9,13 @@ const POLL_MS = 200;
 
 /**
  * Checks that an operator renews the Lease. Waits until it does, for at most the duration of the Lease, because the clocks of this
- * machine and the cluster may differ.
+ * machine and the cluster may differ. Rejects when `signal` aborts.
  */
-export const checkLeader = async (client: Pick<KubeClient, 'get'>, namespace: string): Promise<readonly Finding[]> => {
+export const checkLeader = async (
+  client: Pick<KubeClient, 'get'>,
+  namespace: string,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<readonly Finding[]> => {
   const remedy = `See the log of the operator: kubectl logs -l app.kubernetes.io/component=operator -n ${namespace}.`;
   const first = await readLease(client, namespace);
   const { renewTime, leaseDurationSeconds = LEASE_SECONDS_DEFAULT } = first?.spec ?? {};
@@ -26,7 +30,7 @@ export const checkLeader = async (client: Pick<KubeClient, 'get'>, namespace: st
           ? failed(CHECK, `No operator leads. ${holder} renewed its Lease last at ${renewTime ?? ''}.`, remedy)
           : failed(CHECK, `No operator holds Lease ${namespace}/${LEASE_NAME}.`, remedy),
       ];
-    await delay(POLL_MS);
+    await delay(POLL_MS, undefined, { signal });
   }
 };
 

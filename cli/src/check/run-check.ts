@@ -18,6 +18,20 @@ export const runCheck = async (
   namespace: string,
   now = new Date(),
 ): Promise<readonly Finding[]> => {
+  const done = new AbortController();
+  // This check waits for the operator, so it begins first.
+  const leader = orUnknown('Leader', checkLeader(client, namespace, done.signal));
+  leader.catch(() => undefined);
+  return checkAll(client, { namespace, now, leader }).finally(() => done.abort());
+};
+
+interface Checked {
+  readonly namespace: string;
+  readonly now: Date;
+  readonly leader: Promise<readonly Finding[]>;
+}
+
+const checkAll = async (client: KubeClient, { namespace, now, leader }: Checked): Promise<readonly Finding[]> => {
   const crds = await orUnknown('CustomResourceDefinitions', checkCrds(client));
   const installation = await readInstallation(client, namespace).catch((error: unknown) =>
     forbidden('Components', error),
@@ -27,7 +41,7 @@ export const runCheck = async (
   if (installation.components.length === 0) return [...crds, ...workloads];
   const { metrics, findings } = await readMetrics(client, installation);
   const rest = await Promise.all([
-    orUnknown('Leader', checkLeader(client, namespace)),
+    leader,
     orUnknown('ServiceAccounts', checkReferences(client, installation, 'ServiceAccount')),
     orUnknown('ConfigMaps', checkReferences(client, installation, 'ConfigMap')),
     orUnknown('Secrets', checkReferences(client, installation, 'Secret')),
