@@ -16,8 +16,8 @@ import { post, Tenant, type SeenObject } from './tenant.ts';
 
 /**
  * Tests purges on a real API server with two operators and two gateways, while requests reach the log late. The reasons are that a
- * gateway cannot connect to ClickHouse, that an upstream does not respond, that a row is in quarantine, or that a gateway and both
- * operators are killed.
+ * gateway cannot connect to ClickHouse, that an upstream does not respond, that a row is in quarantine, or that a gateway is killed and
+ * both operators are restarted.
  */
 
 let cluster: OwnCluster;
@@ -219,7 +219,8 @@ test('waits for a gateway that was killed, under a new leader, until it is back'
   await gateway(1).process.kill('SIGKILL');
   await purge('killed');
   await waitingFor('killed', 'gateway gateway-1, which is not connected');
-  for (const operator of deployment.operators) await operator.process.restart();
+  await Promise.all(deployment.operators.map((operator) => operator.process.kill('SIGTERM')));
+  await Promise.all(deployment.operators.map((operator) => operator.process.restart()));
   await waitingFor('killed', 'gateway gateway-1, which is not connected');
   front.fault = () => ({ kind: 'none' });
   await gateway(1).process.restart();
