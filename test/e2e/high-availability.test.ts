@@ -253,6 +253,8 @@ describe('operators', () => {
       { timeoutMs: 30_000 },
     );
     const before = (await all()).map(({ metadata }) => [metadata.name, metadata.resourceVersion]);
+    // They release the lease, so one of them leads at once.
+    await Promise.all(deployment.operators.map(({ process }) => process.kill('SIGTERM')));
     await Promise.all(deployment.operators.map(({ process }) => process.restart()));
     await untilAllConnected();
     const { leader } = await roles();
@@ -333,7 +335,7 @@ describe('gateways', () => {
 
   test('a gateway that restarts without an operator serves from its disk', async () => {
     const [first] = gateways;
-    await Promise.all(deployment.operators.map(({ process }) => process.kill('SIGKILL')));
+    await Promise.all(deployment.operators.map(({ process }) => process.kill('SIGTERM')));
     // The copy on disk may be a second behind.
     await delay(2_000);
     await first.process.kill('SIGKILL');
