@@ -26,7 +26,7 @@ const GATEWAYS = 3;
 const ROUNDS = isLongRun() ? 10 : 2;
 const MARKED = 12;
 /** Longer than a Purge takes, and short enough to wait for. */
-const EXCHANGE_TIMEOUT_MS = 60_000;
+const EXCHANGE_TIMEOUT_MS = 25_000;
 const PURGED_MS_MAX = 45_000;
 
 let cluster: OwnCluster;
