@@ -219,7 +219,7 @@ describe('quota enforcement', () => {
     const third = stand.gateway(2);
     await stand.setQuota(10 * QUOTA);
     await stand.untilAccepted(third);
-    await Promise.all(stand.deployment.operators.map(({ process }) => process.kill('SIGKILL')));
+    await Promise.all(stand.deployment.operators.map(({ process }) => process.kill('SIGTERM')));
     const before = stand.accepted;
     const held = (await readMetric(third.adminUrl, 'standin_admit_permits')).get('') ?? 0;
     const answers = await stand.volley(held + 50, [third]);
