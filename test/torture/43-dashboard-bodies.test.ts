@@ -176,6 +176,28 @@ const flood = async (options: Flood, bytes = FLOOD_BYTES): Promise<number> => {
 
 beforeEach(forgetPeak);
 
+/** Sends bodies one byte at a time. Resolves with the milliseconds after which the dashboard closed each connection. */
+const drip = (): Promise<readonly number[]> => {
+  const paths = ['/login', '/preferences', '/no/such/page', '/healthz', '/api/v1/projects', '/projects/new'];
+  const startedAt = performance.now();
+  const ended = paths.flatMap((path) =>
+    [false, true].map(async (isChunked) => {
+      const socket = open({ path, isChunked, headers: as(editor) }, MIB);
+      socket.on('error', () => undefined).resume();
+      const bytes = setInterval(() => socket.write(isChunked ? '1\r\na\r\n' : 'a'), 500);
+      await next(socket, 'close');
+      clearInterval(bytes);
+      return performance.now() - startedAt;
+    }),
+  );
+  return Promise.all(ended);
+};
+let dripping: ReturnType<typeof drip> | undefined;
+// The dashboard aborts these bodies after 30 seconds. Other tests run in the meantime.
+beforeAll(() => {
+  dripping = drip();
+});
+
 describe('a body of 200 MB without a session', { timeout: 120_000 }, () => {
   test.each([
     ['with its length', false],
@@ -267,41 +289,6 @@ describe("a signed-in user's form", { timeout: 120_000 }, () => {
       'jsonpath={.spec.json.body}',
     ]);
     expect(stdout).toBe(body);
-  });
-});
-
-describe('incomplete bodies', { timeout: 120_000 }, () => {
-  test('are held up to a total size, above which clients get 503', async () => {
-    const before = memoryMib();
-    const path = '/projects/new';
-    let answers = '';
-    const sockets = Array.from({ length: 40 }, () => open({ path, isChunked: false, headers: as(editor) }, MIB));
-    for (const socket of sockets) {
-      socket.on('error', () => undefined).on('data', (data) => (answers += data.toString()));
-      socket.write(Buffer.alloc(MIB - 1, 'a'));
-    }
-    await expect.poll(() => answers, { timeout: 25_000 }).toContain('Too many forms are being submitted');
-    expect(answers).toMatch(/^HTTP\/1\.1 503 /);
-    expect(memoryMib() - before).toBeLessThan(HELD_GROWTH_MIB_MAX);
-    for (const socket of sockets) socket.destroy();
-    const submit = () => ask(path, { method: 'POST', headers: as(editor), body: 'a'.repeat(MIB) });
-    await expect.poll(async () => (await submit()).status, { timeout: 20_000 }).toBe(422);
-  });
-
-  test('are aborted after 30 seconds on any path', async () => {
-    const paths = ['/login', '/preferences', '/no/such/page', '/healthz', '/api/v1/projects', '/projects/new'];
-    const startedAt = performance.now();
-    const ended = paths.flatMap((path) =>
-      [false, true].map(async (isChunked) => {
-        const socket = open({ path, isChunked, headers: as(editor) }, MIB);
-        socket.on('error', () => undefined).resume();
-        const drip = setInterval(() => socket.write(isChunked ? '1\r\na\r\n' : 'a'), 500);
-        await next(socket, 'close');
-        clearInterval(drip);
-      }),
-    );
-    expect(await healthWhile(Promise.all(ended))).toBeLessThan(HEALTH_MS_MAX);
-    expect(performance.now() - startedAt).toBeLessThan(LIMITS.requestTimeoutMs + 15_000);
   });
 });
 
@@ -403,5 +390,31 @@ describe('Remix', { timeout: 120_000 }, () => {
       expect(status, path).toBe(200);
       expect(cpuMs() - before, path).toBeLessThan(CPU_MS_MAX);
     }
+  });
+});
+
+describe('incomplete bodies', { timeout: 120_000 }, () => {
+  test('are aborted after 30 seconds on any path', async () => {
+    const ended = dripping ?? drip();
+    dripping = undefined;
+    expect(await healthWhile(ended)).toBeLessThan(HEALTH_MS_MAX);
+    expect(Math.max(...(await ended))).toBeLessThan(LIMITS.requestTimeoutMs + 15_000);
+  });
+
+  test('are held up to a total size, above which clients get 503', async () => {
+    const before = memoryMib();
+    const path = '/projects/new';
+    let answers = '';
+    const sockets = Array.from({ length: 40 }, () => open({ path, isChunked: false, headers: as(editor) }, MIB));
+    for (const socket of sockets) {
+      socket.on('error', () => undefined).on('data', (data) => (answers += data.toString()));
+      socket.write(Buffer.alloc(MIB - 1, 'a'));
+    }
+    await expect.poll(() => answers, { timeout: 25_000 }).toContain('Too many forms are being submitted');
+    expect(answers).toMatch(/^HTTP\/1\.1 503 /);
+    expect(memoryMib() - before).toBeLessThan(HELD_GROWTH_MIB_MAX);
+    for (const socket of sockets) socket.destroy();
+    const submit = () => ask(path, { method: 'POST', headers: as(editor), body: 'a'.repeat(MIB) });
+    await expect.poll(async () => (await submit()).status, { timeout: 20_000 }).toBe(422);
   });
 });
