@@ -18,6 +18,9 @@ const STALLED = LONG ? 5_000 : 500;
 const NOT_READING = 20;
 /** More bytes than the socket buffers on both sides can hold. */
 const LARGE_BYTES = 32 * 1024 * 1024;
+/** Shorter than by default, so that the test is short, and longer than what is measured while clients stall. */
+const REQUEST_TIMEOUT_MS = 12_000;
+const STALL_TIMEOUT_MS = 10_000;
 /** The time by which a connection may outlive its limit. The gateway checks its connections once per second. */
 const SLACK_MS = 2_000;
 const CONNECT_AT_ONCE = 200;
@@ -40,7 +43,13 @@ beforeAll(async () => {
     };
     pump();
   });
-  stand = await Stand.start({ env: { STANDIN_EGRESS_ALLOW_PRIVATE: 'true' } });
+  stand = await Stand.start({
+    env: {
+      STANDIN_EGRESS_ALLOW_PRIVATE: 'true',
+      STANDIN_LIMITS_REQUEST_TIMEOUT_MS: String(REQUEST_TIMEOUT_MS),
+      STANDIN_LIMITS_RESPONSE_STALL_TIMEOUT_MS: String(STALL_TIMEOUT_MS),
+    },
+  });
   await stand.publish(
     { slug: '/a', method: 'POST', action: json('ok') },
     { slug: '/a', action: json('ok') },
@@ -119,7 +128,7 @@ describe(`${STALLED} clients that stall in their heads, as many in their bodies,
     const [busyP99, headsMs, bodiesMs] = await Promise.all([
       normalClientsP99(8_000),
       cut(heads, LIMITS.requestHeadTimeoutMs),
-      cut(bodies, LIMITS.requestTimeoutMs),
+      cut(bodies, REQUEST_TIMEOUT_MS),
     ]);
     clearInterval(drip);
     for (const client of [...heads, ...bodies]) {
@@ -129,7 +138,7 @@ describe(`${STALLED} clients that stall in their heads, as many in their bodies,
 
     // A client that does not read cannot see that its connection has been closed, so the test checks the upstream side of the
     // connection.
-    await expect.poll(() => upstream.open(), { timeout: LIMITS.responseStallTimeoutMs + SLACK_MS + 5_000 }).toBe(0);
+    await expect.poll(() => upstream.open(), { timeout: STALL_TIMEOUT_MS + SLACK_MS + 5_000 }).toBe(0);
     for (const client of readers) client[Symbol.dispose]();
     for (const marker of markers) stand.accept(marker);
     const quietAfter = await normalClientsP99(3_000);
