@@ -1,6 +1,8 @@
 import { mkdtemp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { resourcePath } from '@standin/kube';
+import { loadKubeClient } from '@standin/kube/load-kube-client';
 import type { TestClickHouse } from './clickhouse.ts';
 import type { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
@@ -56,8 +58,12 @@ export const deploy = async (options: DeployOptions): Promise<Deployment> => {
   const directory = await mkdtemp(path.join(tmpdir(), 'standin-deployment-'));
   const operators = await startOperators(options);
   const tlsDir = options.certificateDirs?.gateway ?? path.join(directory, 'tls');
-  if (options.certificateDirs === undefined) await mountStreamCertificates(options, tlsDir);
-  const gateways = await startGateways(options, { directory, tlsDir, operators });
+  // Gateways need only the certificates to start, so they do not wait for the operators.
+  const withGateways = async (): Promise<readonly DeployedGateway[]> => {
+    if (options.certificateDirs === undefined) await mountStreamCertificates(options, tlsDir);
+    return startGateways(options, { directory, tlsDir, operators });
+  };
+  const [gateways] = await Promise.all([withGateways(), ...operators.map(untilReady)]);
   const all = [...gateways, ...operators].map(({ process }) => process);
   return {
     operators,
@@ -69,6 +75,10 @@ export const deploy = async (options: DeployOptions): Promise<Deployment> => {
   };
 };
 
+const untilReady = ({ process, adminUrl }: Pick<DeployedOperator, 'process' | 'adminUrl'>): Promise<void> =>
+  process.waitForUrl(`${adminUrl}/readyz`, READY_TIMEOUT_MS);
+
+/** Does not wait until they are ready. */
 const startOperators = async (options: DeployOptions): Promise<readonly DeployedOperator[]> => {
   const { cluster, systemNamespace = SYSTEM_NAMESPACE } = options;
   const kubeconfig = await cluster.tokenKubeconfig(systemNamespace, OPERATOR_SERVICE_ACCOUNT);
@@ -91,9 +101,7 @@ const startOperators = async (options: DeployOptions): Promise<readonly Deployed
         ...options.operatorEnv,
       };
       const process = startProcess({ name, main: 'operator/src/main.ts', env, nodeArgs: CHART_NODE_ARGS });
-      const adminUrl = `http://127.0.0.1:${adminPort}`;
-      await process.waitForUrl(`${adminUrl}/readyz`, READY_TIMEOUT_MS);
-      return { process, streamUrl, adminUrl };
+      return { process, streamUrl, adminUrl: `http://127.0.0.1:${adminPort}` };
     }),
   );
 };
@@ -107,18 +115,18 @@ export const mountStreamCertificates = async (
   dir: string,
   component: 'gateway' | 'dashboard' = 'gateway',
 ): Promise<void> => {
-  const data = await eventually('the Secret with the stream certificates', async () => {
-    const { stdout } = await cluster.kubectl([
-      'get',
-      'secret',
-      'standin-stream-tls',
-      '-n',
-      systemNamespace,
-      '-o',
-      'json',
-    ]);
-    return (JSON.parse(stdout) as { data: Record<string, string> }).data;
-  });
+  const secret = {
+    group: '',
+    version: 'v1',
+    plural: 'secrets',
+    namespace: systemNamespace,
+    name: 'standin-stream-tls',
+  };
+  const client = loadKubeClient({ kubeconfigPath: cluster.kubeconfigPath });
+  const read = () => client.get<{ readonly data: Readonly<Record<string, string>> }>(resourcePath(secret));
+  const { data } = await eventually('the Secret with the stream certificates', read, {
+    timeoutMs: READY_TIMEOUT_MS,
+  }).finally(() => client.close());
   await mkdir(dir, { recursive: true });
   for (const [key, file] of [
     ['ca.crt', 'ca.crt'],
@@ -153,9 +161,9 @@ const startGateways = async (
         ...(typeof gatewayEnv === 'function' ? await gatewayEnv(index, place.operators) : gatewayEnv),
       };
       const process = startProcess({ name, main: 'gateway/src/main.ts', env, nodeArgs: CHART_NODE_ARGS });
-      const adminUrl = `http://127.0.0.1:${adminPort}`;
-      await process.waitForUrl(`${adminUrl}/readyz`, READY_TIMEOUT_MS);
-      return { process, dataDir, url: `http://127.0.0.1:${port}`, adminUrl };
+      const gateway = { process, dataDir, url: `http://127.0.0.1:${port}`, adminUrl: `http://127.0.0.1:${adminPort}` };
+      await untilReady(gateway);
+      return gateway;
     }),
   );
 };

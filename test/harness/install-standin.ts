@@ -17,16 +17,18 @@ export const DASHBOARD_SERVICE_ACCOUNT = 'standin-dashboard';
  * the CRDs in the form of `kubectl get -o name`.
  */
 export const installStandin = async (cluster: Cluster): Promise<readonly string[]> => {
-  const manifests = await readCrdManifests();
-  if (manifests.length > 0) {
-    await cluster.apply(manifests.join('\n---\n'));
-    const wait = ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'];
-    const { code, stderr } = await cluster.kubectl(wait);
-    if (code !== 0) throw new Error(`the CRDs are not served: ${stderr}`);
-  }
-  await cluster.apply(await readFile(RBAC_FILE, 'utf8'));
+  await Promise.all([installCrds(cluster), readFile(RBAC_FILE, 'utf8').then((rbac) => cluster.apply(rbac))]);
   const { stdout } = await cluster.kubectl(['get', 'crd', '-o', 'name']);
   return stdout.split('\n').filter((name) => name.endsWith('.standin.dev'));
+};
+
+const installCrds = async (cluster: Cluster): Promise<void> => {
+  const manifests = await readCrdManifests();
+  if (manifests.length === 0) return;
+  await cluster.apply(manifests.join('\n---\n'));
+  const wait = ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'];
+  const { code, stderr } = await cluster.kubectl(wait);
+  if (code !== 0) throw new Error(`the CRDs are not served: ${stderr}`);
 };
 
 const readCrdManifests = async (): Promise<readonly string[]> => {
