@@ -101,8 +101,9 @@ describe('a project', () => {
     await hydrated(page);
     expect(await metrics.isChecked()).toBe(true);
     await toggleMetrics();
-    await page.getByText('Saved.').waitFor();
-    expect(await manifest('project-payments.yaml')).not.toContain('metrics');
+    // The page may still show that the change before was saved.
+    await expect.poll(() => manifest('project-payments.yaml')).not.toContain('metrics');
+    await expect.poll(() => page.evaluate('window.__remixRouter.state.navigation.state')).toBe('idle');
 
     await page.getByRole('button', { name: 'Delete project' }).focus();
     await page.keyboard.press('Enter');
