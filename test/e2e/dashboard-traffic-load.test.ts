@@ -19,6 +19,7 @@ import {
   rowsDrawn,
   ROWS_DRAWN_MAX,
   scrollFrames,
+  scrollToEnd,
   skippedRows,
   TRAFFIC,
   watchLongTasks,
@@ -151,15 +152,18 @@ describe('requests that arrive while a request is open', () => {
     const { page, context } = await watched(browser);
     await goto(page, `${run.dashboard}${TRAFFIC}`);
     await expect.poll(() => page.locator('[data-tail]').getAttribute('data-tail')).toBe('live');
-    const asked = Promise.withResolvers<undefined>();
+    let isAsked = false;
     const resumed = Promise.withResolvers<undefined>();
     await page.route('**/traffic/rows?*', async (route) => {
-      asked.resolve(undefined);
+      isAsked = true;
       await resumed.promise;
       await route.continue();
     });
-    await page.evaluate(`{ const grid = document.querySelector('[role=grid]'); grid.scrollTop = grid.scrollHeight; }`);
-    await asked.promise;
+    // New rows at the top can move the end of the list away, so the test scrolls until the page asks.
+    await eventually('the page to ask for older requests', async () => {
+      await scrollToEnd(page);
+      return isAsked;
+    });
     await arrive();
     await waiting(page, ARRIVALS);
     await page.locator('[role=grid]').press('Space');

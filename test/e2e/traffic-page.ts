@@ -63,6 +63,9 @@ export const heapBytes = async (devtools: CDPSession): Promise<number> => {
   return (await devtools.send('Runtime.getHeapUsage')).usedSize;
 };
 
+export const scrollToEnd = (page: Page): Promise<void> =>
+  page.evaluate(`{ const grid = document.querySelector('[role=grid]'); grid.scrollTop = grid.scrollHeight; }`);
+
 /**
  * Reads to the oldest entry of the list. Returns the number of the list's rows, and the largest number that was rendered at once.
  */
@@ -71,9 +74,7 @@ export const readToTheEnd = async (page: Page): Promise<{ listed: number; drawnM
   const rowCount = await eventually(
     'the end of the list',
     async () => {
-      await page.evaluate(
-        `{ const grid = document.querySelector('[role=grid]'); grid.scrollTop = grid.scrollHeight; }`,
-      );
+      await scrollToEnd(page);
       drawnMax = Math.max(drawnMax, await rowsDrawn(page));
       return page.evaluate<number>(`Number(document.querySelector('[role=grid]').getAttribute('aria-rowcount'))`);
     },
