@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
-import { startBrowser } from '../harness/browser.ts';
+import { closePage, startBrowser } from '../harness/browser.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import type { Cluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -71,7 +71,20 @@ const open = async (person: Person, path = '/projects'): Promise<Page> => {
   await signIn(page, `${dashboard.url}${path}`, person);
   return page;
 };
-const leave = (page: Page): Promise<void> => page.context().close();
+
+/** A page of a user whose token was accepted at the beginning. */
+let passing: Promise<Page>;
+// The API server caches for ten seconds that a token is valid. Other tests run in the meantime.
+beforeAll(() => {
+  passing = (async () => {
+    const person = await createPerson(cluster, namespace, { name: 'passing', role: 'standin-view' });
+    const page = await open(person);
+    await cluster.kubectl(['delete', 'serviceaccount', 'passing', '-n', namespace]);
+    return page;
+  })();
+  // The error is reported when the test awaits the page.
+  passing.catch(() => undefined);
+});
 
 describe('signing in', () => {
   it('reports an invalid token and returns to the requested page', async () => {
@@ -110,7 +123,7 @@ describe('signing in', () => {
       expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/' });
       expect(cookie.value).not.toContain(viewer.token.split('.')[1]);
     }
-    await leave(page);
+    await closePage(page);
   });
 
   it('ends when the user signs out', async () => {
@@ -121,22 +134,7 @@ describe('signing in', () => {
     expect((await page.context().cookies()).filter(({ name }) => name.startsWith('standin-session'))).toEqual([]);
     await page.goto(`${dashboard.url}/projects`);
     expect(new URL(page.url()).pathname).toBe('/login');
-    await leave(page);
-  });
-
-  it('redirects to the login page and keeps the return path when the token is no longer accepted', async () => {
-    const passing = await createPerson(cluster, namespace, { name: 'passing', role: 'standin-view' });
-    const page = await open(passing);
-    await cluster.kubectl(['delete', 'serviceaccount', 'passing', '-n', namespace]);
-    // The API server caches for ten seconds that a token is valid.
-    const isAsked = async (): Promise<boolean> => {
-      await page.goto(`${dashboard.url}/p/${namespace}/shop/settings`);
-      return new URL(page.url()).pathname === '/login';
-    };
-    await eventually('the login page', isAsked, { timeoutMs: 30_000 });
-    await page.getByText('no longer accepts your token').waitFor();
-    expect(new URL(page.url()).searchParams.get('to')).toBe(`/p/${namespace}/shop/settings`);
-    await leave(page);
+    await closePage(page);
   });
 
   it('is required again when the session cookie of an open page is gone', async () => {
@@ -147,7 +145,7 @@ describe('signing in', () => {
     await page.getByLabel('Kubernetes token').fill(viewer.token);
     await page.getByRole('button', { name: 'Sign in with this token' }).click();
     await page.waitForURL(`${dashboard.url}/p/${namespace}/shop/settings`);
-    await leave(page);
+    await closePage(page);
   });
 
   it('keeps the session when the user follows a link from another site', async () => {
@@ -158,7 +156,7 @@ describe('signing in', () => {
     await page.waitForURL(target);
     await hydrated(page);
     await page.getByRole('button', { name: `Signed in as ${viewer.user}` }).waitFor();
-    await leave(page);
+    await closePage(page);
   });
 
   it('has an accessible login page', async () => {
@@ -171,7 +169,7 @@ describe('resources', () => {
     const page = await open(viewer);
     await page.getByRole('link', { name: `Shop of ${namespace}` }).waitFor();
     expect(await page.getByRole('link', { name: /^Shop of/ }).count()).toBe(1);
-    await leave(page);
+    await closePage(page);
   });
 
   it('include a project that a role names, even if listing is forbidden', async () => {
@@ -189,7 +187,7 @@ describe('resources', () => {
     const page = await open(named);
     await page.getByRole('link', { name: `Shop of ${elsewhere}` }).waitFor();
     expect(await page.getByRole('link', { name: /^Shop of/ }).count()).toBe(1);
-    await leave(page);
+    await closePage(page);
   });
 
   it("are created and changed only with the user's permissions", async () => {
@@ -215,7 +213,7 @@ describe('resources', () => {
       const { stdout } = await cluster.kubectl(['auth', 'can-i', verb, 'mockprojects.standin.dev', '-A'], { as: own });
       expect(stdout.trim(), verb).toBe('no');
     }
-    await leave(page);
+    await closePage(page);
   });
 
   it('show an error from the API server next to its field', async () => {
@@ -230,7 +228,7 @@ describe('resources', () => {
     await path.fill('/v1/orders');
     await page.getByRole('button', { name: 'Create endpoint' }).click();
     await page.waitForURL(`**/p/${namespace}/shop/endpoints/orders`);
-    await leave(page);
+    await closePage(page);
   });
 
   it("show the API server's error message when it denies access", async () => {
@@ -242,13 +240,13 @@ describe('resources', () => {
 
     await page.goto(`${dashboard.url}/p/${elsewhere}/shop/endpoints`);
     await page.getByText(`User "${viewer.user}" cannot get resource "mockprojects"`).waitFor();
-    await leave(page);
+    await closePage(page);
 
     const outsiderPage = await open(outsider, `/p/${namespace}/shop/endpoints`);
     await outsiderPage.getByText('Permission denied').waitFor();
     await outsiderPage.goto(`${dashboard.url}/projects`);
     await outsiderPage.getByText('No projects yet').waitFor();
-    await leave(outsiderPage);
+    await closePage(outsiderPage);
   });
 
   it('are not saved if another user changed them in the meantime', async () => {
@@ -264,7 +262,7 @@ describe('resources', () => {
     );
     const kept = await cluster.kubectl(['get', 'mpr', 'shop', '-n', namespace, '-o', 'jsonpath={.spec.retentionDays}']);
     expect(kept.stdout).toBe('3');
-    await leave(page);
+    await closePage(page);
   });
 
   it('are neither saved nor deleted if another user deleted and created them again in the meantime', async () => {
@@ -299,7 +297,7 @@ describe('resources', () => {
     });
     expect(deletion.status()).toBe(409);
     expect(await saved()).toBe('Second');
-    await leave(page);
+    await closePage(page);
   });
 
   it('are edited as YAML, without what only the API server writes', async () => {
@@ -343,7 +341,7 @@ describe('resources', () => {
     expect(metadata.labels).toEqual({ team: 'a' });
     // The page hides this annotation, which `kubectl apply` needs for the next change.
     expect(Object.keys(metadata.annotations)).toContain(lastApplied);
-    await leave(page);
+    await closePage(page);
   });
 
   it('update on the page when another user changes them', async () => {
@@ -361,7 +359,7 @@ describe('resources', () => {
     await page.getByRole('link', { name: '/live' }).waitFor();
     await cluster.kubectl(['delete', 'mep', 'live', '-n', namespace]);
     await page.getByRole('link', { name: '/live' }).waitFor({ state: 'detached' });
-    await leave(page);
+    await closePage(page);
   });
 });
 
@@ -377,12 +375,12 @@ describe('the API key', () => {
     const page = await open(reader, `/p/${namespace}/shop/settings/api-key`);
     await page.getByRole('button', { name: 'Reveal' }).click();
     await page.getByText('sk_of_team').waitFor();
-    await leave(page);
+    await closePage(page);
 
     const refused = await open(viewer, `/p/${namespace}/shop/settings/api-key`);
     await refused.getByRole('button', { name: 'Reveal' }).click();
     await refused.getByText('cannot get resource "secrets"').waitFor();
-    await leave(refused);
+    await closePage(refused);
   });
 
   it('is replaced with only the permission to create KeyRegenerations', async () => {
@@ -408,7 +406,7 @@ describe('the API key', () => {
     await eventually('the regeneration', async () => (await cluster.kubectl(made)).stdout, {
       accept: (accounts) => accounts === 'team',
     });
-    await leave(page);
+    await closePage(page);
   });
 });
 
@@ -445,7 +443,7 @@ describe('logs', () => {
     await page.getByRole('button', { name: 'Sign in with this token' }).click();
     await page.waitForURL(`${dashboard.url}${path}`);
     await page.getByRole('button', { name: 'Share' }).waitFor();
-    await leave(page);
+    await closePage(page);
   });
 
   it.each([
@@ -483,7 +481,7 @@ describe('logs', () => {
     await submit.click();
     // The server rejects the input or redirects.
     await message.waitFor({ state: 'detached' });
-    await leave(page);
+    await closePage(page);
   });
 
   /** Returns the lines about reads that the dashboard has written after `from` lines of output. */
@@ -510,7 +508,7 @@ describe('logs', () => {
     const lines = await eventually('the line about the stream', () => Promise.resolve(readsSince(start)), {
       accept: (found) => found.some(({ read }) => read === 'stream'),
     });
-    await leave(page);
+    await closePage(page);
     const uid = await cluster.kubectl(['get', 'mpr', 'shop', '-n', namespace, '-o', 'jsonpath={.metadata.uid}']);
     const who = {
       user: viewer.user,
@@ -558,6 +556,20 @@ describe('logs', () => {
     const page = await open(onlooker);
     await page.getByRole('link', { name: `Shop of ${namespace}` }).waitFor();
     await page.getByText('no permission').first().waitFor();
-    await leave(page);
+    await closePage(page);
+  });
+});
+
+describe('a token that is no longer accepted', () => {
+  it('redirects to the login page and keeps the return path', async () => {
+    const page = await passing;
+    const isAsked = async (): Promise<boolean> => {
+      await page.goto(`${dashboard.url}/p/${namespace}/shop/settings`);
+      return new URL(page.url()).pathname === '/login';
+    };
+    await eventually('the login page', isAsked, { timeoutMs: 30_000 });
+    await page.getByText('no longer accepts your token').waitFor();
+    expect(new URL(page.url()).searchParams.get('to')).toBe(`/p/${namespace}/shop/settings`);
+    await closePage(page);
   });
 });

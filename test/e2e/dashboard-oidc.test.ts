@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { openLogStore } from '@standin/logstore';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openPage, startBrowser } from '../harness/browser.ts';
+import { closePage, openPage, startBrowser } from '../harness/browser.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -106,7 +106,7 @@ describe('the identity provider', () => {
     await page.getByLabel('Name', { exact: true }).fill('Shop');
     await page.getByRole('button', { name: 'Create project' }).click();
     await page.waitForURL(`${dashboard.url}/p/${NAMESPACE}/shop/**`);
-    await page.context().close();
+    await closePage(page);
   });
 
   it('refreshes a token before it expires, once for concurrent requests', async () => {
@@ -118,7 +118,7 @@ describe('the identity provider', () => {
     });
     const reload = (): Promise<number> => page.evaluate<number>("fetch('/navigation').then(({ status }) => status)");
     expect(await Promise.all(Array.from({ length: 6 }, reload))).toEqual(Array(6).fill(200));
-    await page.context().close();
+    await closePage(page);
   });
 
   it('keeps users signed in while it is unavailable for a short time', async () => {
@@ -137,7 +137,7 @@ describe('the identity provider', () => {
     await goto(page, `${dashboard.url}/projects`);
     await page.getByRole('button', { name: 'Signed in as oidc:gina' }).waitFor();
     expect(provider.refreshes()).toBe(before + 1);
-    await page.context().close();
+    await closePage(page);
   });
 
   it('returns to the login page when the user cancels', async () => {
@@ -145,7 +145,7 @@ describe('the identity provider', () => {
     await toProvider(page, '/projects');
     await page.getByRole('link', { name: 'Cancel' }).click();
     await page.getByText('The identity provider did not sign you in').waitFor();
-    await page.context().close();
+    await closePage(page);
   });
 
   it('does not sign in a browser that did not start the login', async () => {
@@ -153,7 +153,7 @@ describe('the identity provider', () => {
     await page.goto(`${dashboard.url}/login/oidc/callback?code=stolen&state=guessed`);
     await page.getByText('Sign in again.').waitFor();
     expect((await page.context().cookies()).filter(({ name }) => name.startsWith('standin-session'))).toEqual([]);
-    await page.context().close();
+    await closePage(page);
   });
 
   it('never redirects to another site after the login', async () => {
@@ -161,7 +161,7 @@ describe('the identity provider', () => {
     await toProvider(page, `/login?to=${encodeURIComponent('//evil.example/x')}`);
     await signInAtProvider(page, 'carla');
     await page.waitForURL(`${dashboard.url}/projects`);
-    await page.context().close();
+    await closePage(page);
   });
 });
 
@@ -173,7 +173,7 @@ it('a page that is denied opens without a click when the user gets the permissio
   await createPerson(cluster, NAMESPACE, { name, role: 'standin-view' });
   // The dashboard remembers for up to 15 seconds what a user may do.
   await page.getByLabel('Name', { exact: true }).waitFor({ timeout: 30_000 });
-  await page.context().close();
+  await closePage(page);
 });
 
 describe('an unavailable service', () => {
@@ -191,7 +191,7 @@ describe('an unavailable service', () => {
       await page.goto(`${dashboard.url}/projects`);
       return (await page.getByText('ClickHouse is not responding').count()) === 0;
     });
-    await page.context().close();
+    await closePage(page);
   });
 
   it('(the API server) is named on the page, which recovers by itself', async () => {
@@ -206,7 +206,7 @@ describe('an unavailable service', () => {
     await cluster.startApiServer();
     // The page retries without a click.
     await page.getByLabel('Name', { exact: true }).waitFor({ timeout: 30_000 });
-    await page.context().close();
+    await closePage(page);
   });
 
   it('(the identity provider) is named on the page, and signing in with a token still works', async () => {
@@ -217,6 +217,6 @@ describe('an unavailable service', () => {
     await toProvider(page, '/projects');
     await page.getByText('The identity provider did not sign you in').waitFor();
     await page.getByLabel('Kubernetes token').waitFor();
-    await page.context().close();
+    await closePage(page);
   });
 });

@@ -47,6 +47,9 @@ export interface WatchedPage {
  */
 const idleContexts = new WeakMap<Browser, Map<string, BrowserContext[]>>();
 
+/** The functions that close what `openPage` opened. */
+const closers = new WeakMap<BrowserContext, WatchedPage['close']>();
+
 const findIdle = (browser: Browser, options: BrowserContextOptions): BrowserContext[] => {
   const byOptions = idleContexts.get(browser) ?? new Map<string, BrowserContext[]>();
   idleContexts.set(browser, byOptions);
@@ -77,8 +80,12 @@ export const openPage = async (browser: Browser, options: BrowserContextOptions 
     await context.setOffline(false);
     idle.push(context);
   };
+  closers.set(context, close);
   return { page, context, complaints, close };
 };
+
+/** Closes a page of `openPage`, and all other pages of its context. */
+export const closePage = async (page: Page): Promise<void> => closers.get(page.context())?.();
 
 /** Removes what earlier pages of the context stored. These pages are closed, so they cannot store it again. */
 const removeStoredData = async (page: Page): Promise<void> => {
