@@ -59,7 +59,7 @@ export default defineConfig({
               // Loading the modules again for each file would take longer than the tests.
               isolate: false,
               // Many unit tests wait for timers. They are not retried, so they do not run at the same time as tests that load the machine.
-              maxWorkers: WORKERS + 1,
+              maxWorkers: WORKERS + 2,
               sequence: { groupOrder: 2 },
               // Vitest's default of five seconds is too short while other projects run.
               testTimeout: 20_000,
