@@ -21,6 +21,7 @@ export interface ControlPlane {
   stopApiServer(signal?: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** Starts the API server again and waits until it is ready. */
   startApiServer(): Promise<void>;
+  /** Stops all parts without a graceful shutdown, because the objects are not used again. */
   stop(): Promise<void>;
 }
 
@@ -86,7 +87,7 @@ export const startControlPlane = async (
     });
   };
   const stop = async (): Promise<void> => {
-    await Promise.all([stopInBackground(controllerManager, 'SIGKILL'), stopApiServer()]);
+    await Promise.all([stopInBackground(controllerManager, 'SIGKILL'), stopApiServer('SIGKILL')]);
   };
 
   try {
