@@ -91,12 +91,17 @@ describe('the Kubernetes source', () => {
     );
     const stop = new AbortController();
     const put: ResourceObject[] = [];
+    const problems = new Set<string | undefined>();
     const started = kubernetesSource({ client: newcomer, namespaces: [namespace], logger }).objects.start(
       {
         put: (object) => put.push(object),
         remove: () => undefined,
         problems: () => undefined,
-        configMaps: { put: () => undefined, remove: () => undefined, readable: () => undefined },
+        configMaps: {
+          put: () => undefined,
+          remove: () => undefined,
+          readable: (_, problem) => problems.add(problem),
+        },
       },
       stop.signal,
     );
@@ -110,6 +115,10 @@ describe('the Kubernetes source', () => {
     await cluster.apply(JSON.stringify({ apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata, roleRef, subjects }));
     await started;
     expect(put.map(({ metadata: { name } }) => name)).toEqual(['a']);
+    // Only Endpoints with private authorities need ConfigMaps.
+    expect([...problems]).toEqual([
+      `The operator is not allowed to read ConfigMaps: its ServiceAccount needs the verbs "list" and "watch" on configmaps in namespace ${namespace}.`,
+    ]);
     // The line is logged once, not at every attempt.
     expect(lines.filter((line) => line === missing)).toHaveLength(1);
     stop.abort();
