@@ -1,8 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { createEgress, type Egress } from '@standin/egress';
+import { STREAM_SERVER_NAME } from '@standin/contract';
+import { Authority, createEgress, type Egress } from '@standin/egress';
 import { expect, onTestFinished, test } from 'vitest';
+import { planCertificates } from '../publish/certificates.ts';
 import { sendReplay } from './send-replay.ts';
 
 type Reply = readonly [status: number, rejected?: string];
@@ -70,3 +73,34 @@ test.each<'Endpoint' | 'URL'>(['Endpoint', 'URL'])(
     expect([...namespaces]).toEqual(['shop']);
   },
 );
+
+test('a request to an upstream with a private authority is verified by it', async () => {
+  const { caBundle, operator } = await planCertificates(undefined, new Date());
+  const server = createHttpsServer(operator, (_request, response) => response.end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const egress = createEgress({ policy: { allowPrivate: true, allow: [] } });
+  onTestFinished(async () => {
+    await egress.close();
+    server.close();
+  });
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const sendWith = (serverName: string) =>
+    sendReplay(
+      { url, method: 'GET', body: Buffer.alloc(0), sent: [], stripped: [], added: [] },
+      {
+        target: 'Upstream',
+        url,
+        tls: { authority: new Authority(caBundle), serverName },
+        apiKey: '',
+        timeoutMs: 5_000,
+        viaService: false,
+        keyShown: '',
+      },
+      { egress, namespace: 'shop', account: 'a', captureBytesMax: 1_000, signal: AbortSignal.timeout(20_000) },
+    );
+  expect(await sendWith(STREAM_SERVER_NAME)).toMatchObject({ status: 200, error: '' });
+  expect(await sendWith('other')).toMatchObject({
+    status: 0,
+    error: `The certificate of ${url} is not for the name other: set forward.tls.serverName to a name in the certificate.`,
+  });
+});
