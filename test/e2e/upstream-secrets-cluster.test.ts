@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import type { LogEntry } from '@standin/exchange';
 import { openLogStore, type LogStore } from '@standin/logstore';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { clickHouseQuery } from '../harness/clickhouse-query.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { startCluster, type OwnCluster } from '../harness/cluster.ts';
-import { deploy, type Deployment } from '../harness/deployment.ts';
+import { deploy, type DeployedGateway, type Deployment } from '../harness/deployment.ts';
 import { eventually } from '../harness/eventually.ts';
 import { installStandin } from '../harness/install-standin.ts';
 import { post, Tenant } from './tenant.ts';
@@ -47,6 +47,23 @@ const other = createServer((request, response) => {
   response.end('{}');
 });
 
+/** Set while new connections to the upstream wait. */
+let held: Promise<unknown> | undefined;
+const connections = new Set<Socket>();
+/** The upstream as the gateways see it. */
+const front = createTcpServer((client) => {
+  connections.add(client);
+  client.on('error', () => undefined).on('close', () => connections.delete(client));
+  void Promise.resolve(held).then(() => {
+    const server = connect(Number(new URL(upstream.url).port), '127.0.0.1');
+    server.on('error', () => undefined).on('close', () => client.destroy());
+    client.on('close', () => server.destroy());
+    client.pipe(server).pipe(client);
+  });
+});
+const portOn = (server: Pick<Server, 'address'>): number => (server.address() as AddressInfo).port;
+const origin = (): string => `https://localhost:${portOn(front)}`;
+
 beforeAll(async () => {
   [cluster, clickHouse, upstream] = await Promise.all([
     startCluster(),
@@ -56,6 +73,7 @@ beforeAll(async () => {
       response.end('{}');
     }),
     once(other.listen(0, '127.0.0.1'), 'listening'),
+    once(front.listen(0, '127.0.0.1'), 'listening'),
   ]);
   await installStandin(cluster);
   store = openLogStore(clickHouse);
@@ -80,9 +98,10 @@ afterAll(async () => {
   await store.close();
   await Promise.all([cluster.stop(), clickHouse.stop(), upstream.close()]);
   other.close();
+  front.close();
 });
 
-const applyOrders = (url = `${upstream.url}/v1`) =>
+const applyOrders = (url = `${origin()}/v1`) =>
   tenant.apply('Endpoint', 'orders', {
     projectRef: { name: 'shop' },
     displayName: 'Orders',
@@ -128,10 +147,10 @@ test('the Secret is used when it exists and has the label and the origin, which 
   expect((await untilReason('SecretInvalid')).message).toContain(LABEL);
   await kubectl('label', 'secret', 'up', `${LABEL}=true`);
   await eventually('the condition about the annotation', () => tenant.condition('Endpoint', 'orders'), {
-    accept: ({ message }) => message.includes(`kubectl annotate secret up -n ${NAMESPACE} ${ORIGINS}=${upstream.url}`),
+    accept: ({ message }) => message.includes(`kubectl annotate secret up -n ${NAMESPACE} ${ORIGINS}=${origin()}`),
   });
   expect(await callAll()).toEqual([[503, 503], []]);
-  await kubectl('annotate', 'secret', 'up', `${ORIGINS}=https://example.com,${upstream.url}`);
+  await kubectl('annotate', 'secret', 'up', `${ORIGINS}=https://example.com,${origin()}`);
   await untilReason('Ready');
   expect(await callAll('first')).toEqual(sentToBoth(FIRST, 'first'));
   expect(await shownVersions()).toMatchObject([{ name: 'up', key: 'authorization' }]);
@@ -139,10 +158,21 @@ test('the Secret is used when it exists and has the label and the origin, which 
 
 test('a new value is used within seconds, and the earlier one is not sent after the change is reported', async () => {
   const before = await shownVersions();
+  const [gateway] = deployment.gateways as [DeployedGateway];
+  const count = received.length;
+  const connected = Promise.withResolvers<undefined>();
+  held = connected.promise;
+  for (const connection of connections) connection.destroy();
+  const waiting = post(gateway, orders, key);
+  await eventually('the connection', () => Promise.resolve(connections.size), { accept: (size) => size > 0 });
   await patch(SECOND);
   await eventually('the new version', shownVersions, {
     accept: (shown) => JSON.stringify(shown) !== JSON.stringify(before),
   });
+  held = undefined;
+  connected.resolve(undefined);
+  expect(await waiting).toMatchObject({ status: 502, body: expect.stringContaining('was changed') as string });
+  expect(received.slice(count)).toEqual([]);
   expect(await callAll()).toEqual(sentToBoth(SECOND));
 });
 
@@ -164,13 +194,13 @@ test('a Replay to the upstream has the header, one to another URL does not', asy
   expect(await replay('up', { kind: 'Upstream' })).toEqual([{ path: '/v1?first', authorization: SECOND }]);
   const elsewhere = await replay('elsewhere', {
     kind: 'URL',
-    url: `http://127.0.0.1:${(other.address() as AddressInfo).port}/v1`,
+    url: `http://127.0.0.1:${portOn(other)}/v1`,
   });
   expect(elsewhere).toEqual([{ path: 'other /v1?first', authorization: undefined }]);
 });
 
 test('another upstream, and one that the annotation no longer names, get nothing', async () => {
-  const unnamed = upstream.url.replace('localhost', '127.0.0.1');
+  const unnamed = origin().replace('localhost', '127.0.0.1');
   await applyOrders(`${unnamed}/v1`);
   expect((await untilReason('SecretInvalid')).message).toContain(`is not for ${unnamed}`);
   expect(await callAll()).toEqual([[503, 503], []]);
@@ -181,7 +211,7 @@ test('another upstream, and one that the annotation no longer names, get nothing
   await eventually('the removal from the status', shownVersions, { accept: (shown) => shown === undefined });
   expect(await callAll()).toEqual([[503, 503], []]);
   await patch(THIRD);
-  await kubectl('annotate', 'secret', 'up', `${ORIGINS}=${upstream.url}`);
+  await kubectl('annotate', 'secret', 'up', `${ORIGINS}=${origin()}`);
   await untilReason('Ready');
   expect(await callAll()).toEqual(sentToBoth(THIRD));
   await kubectl('delete', 'secret', 'up');
