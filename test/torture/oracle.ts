@@ -246,13 +246,14 @@ export class Oracle implements AsyncDisposable {
     return { marker, bytes: Buffer.concat([Buffer.from(head, 'latin1'), body]) };
   }
 
-  /** Returns the rows by marker, as readers see them. Each id appears once, in its highest version. */
+  /** Returns the rows by marker, as readers see them. Each id appears once, in its highest version, if it has ended. */
   async #stored(): Promise<Map<string, Stored[]>> {
     const text = await this.#stand.query(
       `SELECT query, outcome, status, lower(hex(SHA256(request_body))),
          lower(hex(SHA256(arrayStringConcat(arrayMap(h -> concat(h.1, ':', h.2), request_headers), '\\n')))),
          lower(hex(SHA256(response_body)))
-       FROM (SELECT * FROM log ORDER BY version DESC LIMIT 1 BY id) WHERE startsWith(query, '${this.#prefix}') FORMAT TSV`,
+       FROM (SELECT * FROM log ORDER BY version DESC LIMIT 1 BY id)
+       WHERE startsWith(query, '${this.#prefix}') AND outcome != 'in_progress' FORMAT TSV`,
     );
     const stored = new Map<string, Stored[]>();
     for (const line of text.split('\n').filter((found) => found !== '')) {

@@ -300,8 +300,10 @@ export class Stand implements AsyncDisposable {
     return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
   }
 
+  /** Resolves with the row of a request when it has ended. */
   async row(marker: string): Promise<LogEntry> {
-    const find = async () => (await this.#list()).find(({ query }) => query === marker);
+    const find = async () =>
+      (await this.#list()).find(({ query, outcome }) => query === marker && outcome !== 'in_progress');
     const row = await eventually(`the row ${marker}`, find, { timeoutMs: DELIVERED_WITHIN_MS });
     assert(row);
     return row;
