@@ -12,7 +12,7 @@ const fileResultSchema = z.object({
   /** Whether the file itself or one of its tests failed. */
   hasFailed: z.boolean(),
   seconds: z.number(),
-  /** The CPU time of the file and of the processes that it started. Absent for unit tests. */
+  /** The CPU time of the file and of the processes that it started, except those of the browser's pages. Absent for unit tests. */
   cpuSeconds: z.number().optional(),
   tests: z.array(
     z.object({
