@@ -253,7 +253,7 @@ describe('operators', () => {
       { timeoutMs: 30_000 },
     );
     const before = (await all()).map(({ metadata }) => [metadata.name, metadata.resourceVersion]);
-    // They release the lease, so one of them leads at once.
+    // They release the lease, so one of them leads immediately.
     await Promise.all(deployment.operators.map(({ process }) => process.kill('SIGTERM')));
     await Promise.all(deployment.operators.map(({ process }) => process.restart()));
     await untilAllConnected();
