@@ -6,6 +6,8 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../cluster/run-command.ts';
 import { eventually } from '../harness/eventually.ts';
@@ -112,6 +114,7 @@ describe('standin dev', () => {
       method: 'POST',
       path: '/v1/orders',
       status: 201,
+      outcome: 'mocked',
       durationMs: entry?.durationMs,
       namespace: 'default',
       project: 'shop',
@@ -161,6 +164,18 @@ describe('standin dev', () => {
       },
     });
     expect(JSON.stringify(entry)).not.toContain(dev.apiKey);
+  });
+
+  test('requests with compressed bodies are announced, and do not hold up those after them', async () => {
+    const headers = { 'x-api-key': dev.apiKey, 'content-encoding': 'gzip' };
+    const body = gzipSync('{"customer": "Ada"}');
+    await (await request(`${dev.url}/v1/orders?compressed`, { method: 'POST', headers, body })).body.dump();
+    await call(dev, '/v1/orders?after');
+    const find = () => printLog(dev.data, '--filter', 'body:Ada');
+    const found = await eventually('the text of the body', find, { accept: ({ length }) => length > 0 });
+    expect(found).toMatchObject([{ query: 'compressed', outcome: 'mocked' }]);
+    const announced = () => dev.process.log().filter((line) => line.includes('"event":"request"')).length;
+    await eventually('both requests to be announced', announced, { accept: (count) => count >= 2 });
   });
 
   test('a rejected request causes an event and is not in the log', async () => {

@@ -173,8 +173,20 @@ export const jsonOutput = (out: Output): DevOutput => {
       for (const problem of added) write({ event: 'problem', ...problem });
       for (const where of solved) write({ event: 'solved', where });
     }),
-    request: ({ id, method, path, status, durationMs, namespace, project, endpoint, responseName }) =>
-      write({ event: 'request', id, method, path, status, durationMs, namespace, project, endpoint, responseName }),
+    request: ({ id, method, path, status, outcome, durationMs, namespace, project, endpoint, responseName }) =>
+      write({
+        event: 'request',
+        id,
+        method,
+        path,
+        status,
+        outcome,
+        durationMs,
+        namespace,
+        project,
+        endpoint,
+        responseName,
+      }),
     refused: ({ method, path, status, code }) => write({ event: 'rejected', method, path, status, code }),
     moreRefused: (count) => write({ event: 'more-rejected', count }),
     // A warning may occur before `ready`, when it cannot be an event, so it goes to standard error.

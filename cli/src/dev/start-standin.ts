@@ -32,7 +32,14 @@ import {
   type RecordedClaims,
 } from '@standin/operator';
 import type { EngineAddress } from '@standin/engine';
-import { decodeRow, LOG_COLUMNS, RowBinaryReader, type InsertBatch, type LogStore } from '@standin/logstore';
+import {
+  decodeBodyTexts,
+  decodeRow,
+  LOG_COLUMNS,
+  RowBinaryReader,
+  type InsertBatch,
+  type LogStore,
+} from '@standin/logstore';
 import { LeaderElector, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
@@ -211,11 +218,14 @@ const announceRows = (store: LogStore, since: Date, announce: (request: RequestE
 });
 
 /** Returns the rows of a batch, oldest first. Returns none for a batch left by an earlier version, which has fewer columns. */
-const decodeRows = ({ rows, columnCount = LOG_COLUMNS.length }: InsertBatch): LogRow[] => {
+const decodeRows = ({ rows, columnCount = LOG_COLUMNS.length, hasTexts = false }: InsertBatch): LogRow[] => {
   if (columnCount !== LOG_COLUMNS.length) return [];
   const reader = new RowBinaryReader(rows);
   const found: LogRow[] = [];
-  while (!reader.done) found.push(decodeRow(reader));
+  while (!reader.done) {
+    found.push(decodeRow(reader));
+    if (hasTexts) decodeBodyTexts(reader);
+  }
   return found.sort((a, b) => a.receivedAtUs - b.receivedAtUs);
 };
 
