@@ -194,7 +194,7 @@ describe('a difference', () => {
     ).toEqual(expected);
   });
 
-  test('is ignored if the user says so', async () => {
+  test('is ignored with --ignore', async () => {
     const one = entry({ ...ORDER_PARTS, responseBody: JSON.stringify({ ...ORDER, id: 7, items: [1, 3] }) });
     expect(await changes(one, '$.id')).toEqual(['$.items[1]: 3 → 2']);
     expect(await changes(one, '$.id', '$.items[*]')).toEqual([]);

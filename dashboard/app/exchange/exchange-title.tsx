@@ -1,7 +1,7 @@
 import { wireText } from '@standin/exchange/formats';
 import { formatDuration } from '../requests/traffic-row.ts';
 import { usePreferences } from '../shell/preferences.ts';
-import { MethodName, StatusBadge } from '../ui/badge.tsx';
+import { Badge, MethodName, StatusBadge } from '../ui/badge.tsx';
 import { Time } from '../ui/time.tsx';
 import type { ExchangeView } from './exchange-view.ts';
 
@@ -25,7 +25,7 @@ export const ExchangeTitle = ({
       </code>
     </Heading>
     <p className="flex flex-wrap items-center gap-x-2 gap-y-0.5 text-small text-muted">
-      <StatusBadge status={view.status} />
+      {view.outcome === 'in_progress' ? <Badge tone="1xx">in progress</Badge> : <StatusBadge status={view.status} />}
       <Time at={view.receivedAt} zone={usePreferences().time} />
       {view.status !== 0 && <span className="tabular-nums">{formatDuration(view.durationMs)}</span>}
       <span>HTTP/{view.request.httpVersion}</span>

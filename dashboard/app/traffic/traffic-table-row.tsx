@@ -44,7 +44,12 @@ const Cell = ({ field, row, body, zone, now }: CellProps & Pick<Column, 'field'>
     case 'method':
       return <MethodName method={row.method} />;
     case 'status':
-      if (row.outcome === 'in_progress') return <Badge tone="none">in progress</Badge>;
+      if (row.outcome === 'in_progress')
+        return (
+          <Badge tone="1xx" icon={false}>
+            running
+          </Badge>
+        );
       return row.status === 0 ? <Badge tone="none">none</Badge> : <StatusBadge status={row.status} />;
     case 'path':
       return (
