@@ -390,7 +390,7 @@ describe.each(['signingSecrets', 'upstreamSecrets'] as const)(
       expect(shown()).toMatchObject(version('2'));
     });
 
-    test('appear at once if there were none, so that the next leader knows them', async () => {
+    test('appear immediately if there were none, so that the next leader knows them', async () => {
       fields = { [field]: undefined };
       await write();
       expect(shown()).not.toHaveProperty(field);

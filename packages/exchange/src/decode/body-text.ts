@@ -23,7 +23,7 @@ export const mayHaveText = (headers: readonly HeaderPair[], body: Uint8Array): b
 export interface BodyTextOptions {
   /** The maximum length of what each coding decodes to, and of the text. */
   readonly bytesMax: number;
-  /** Is told what decoding takes, at most, in units of 10 ns. */
+  /** Called with what decoding takes, at most, in units of 10 ns. */
   readonly charge: (units: number) => void;
 }
 
