@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import type { LogRow } from '@standin/contract';
 import { parseFilter, type Filter } from '@standin/exchange/search';
 import { encodeRow, openLogStore, type LogStore, type PurgeFilter, type PurgeStep } from '@standin/logstore';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addBodyTexts } from '../../gateway/src/deliver/add-body-texts.ts';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { clickHouseQuery, type Query } from '../harness/clickhouse-query.ts';
@@ -129,6 +131,24 @@ test('deletes both versions of a request if the response matches, and no request
   expect(await idsIn('log', own.projectUid)).toHaveLength(2);
   await purge(filter({ search: search('status:500') }));
   expect(await idsIn('log', own.projectUid)).toEqual([succeeded[0].id]);
+  await query(`ALTER TABLE ${table} RESET SETTING max_bytes_to_merge_at_max_space_in_pool`);
+});
+
+test('deletes each version of a request if the text of its body was decoded for only one of them', async () => {
+  const { own, filter, row } = newProject();
+  const jane = row({ requestHeaders: [['content-encoding', 'gzip']], requestBody: gzipSync('jane@example.com') });
+  const early = { ...jane, version: 0, status: 0, outcome: 'in_progress' } as const;
+  const other = row({ version: 0, status: 0, outcome: 'in_progress' });
+  const encoded = encodeRow(jane);
+  const texts = addBodyTexts({ rows: encoded, ends: [encoded.length], withText: [0] });
+  const table = clickHouse.cluster === undefined ? 'log' : 'log_local';
+  await query(`ALTER TABLE ${table} MODIFY SETTING max_bytes_to_merge_at_max_space_in_pool = 1`);
+  await insert([early, other]);
+  await store.insert({ rows: Buffer.from(texts), rowCount: 1, token: randomUUID(), hasTexts: true });
+  const wanted = filter({ search: search('body:"jane@example.com"') });
+  expect(await store.purges.count(wanted)).toBe(1);
+  await purge(wanted);
+  expect(await idsIn('log', own.projectUid)).toEqual([other.id]);
   await query(`ALTER TABLE ${table} RESET SETTING max_bytes_to_merge_at_max_space_in_pool`);
 });
 

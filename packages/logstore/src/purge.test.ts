@@ -21,12 +21,15 @@ const days = (texts: readonly string[]): Buffer => {
 let statements: string[];
 /** The number of matching requests by day. */
 let matching: Record<string, number>;
+/** The ids of earlier versions that do not match although a later version does. */
+let earlier: Buffer;
 let mutations: { running: number; failing: number };
 
 const answerTo = (sql: string): Buffer => {
   if (sql.includes('system.mutations')) return int64(mutations.running, mutations.failing);
   if (sql.startsWith('SELECT DISTINCT toDate')) return days(Object.keys(matching));
   if (sql.startsWith('SELECT uniqExact')) return int64(matching[DAYS.find((day) => sql.includes(day)) ?? ''] ?? 0);
+  if (sql.includes('version < 2')) return earlier;
   if (sql.startsWith('SELECT DISTINCT id')) return Buffer.alloc(16, 1);
   return Buffer.alloc(0);
 };
@@ -55,6 +58,7 @@ const deletions = (): string[] => statements.filter((sql) => sql.startsWith('ALT
 beforeEach(() => {
   statements = [];
   matching = { '2026-11-20': 2, '2026-11-21': 3 };
+  earlier = Buffer.alloc(0);
   mutations = { running: 0, failing: 0 };
 });
 
@@ -77,6 +81,7 @@ describe('a purge', () => {
   });
 
   it('selects only the requests of its project and its time range in every statement', async () => {
+    earlier = Buffer.alloc(16, 1);
     await purgeRequests(place, filter({ sinceUs: Date.parse('2026-11-20') * 1_000, search: search('body:jane') }));
     const reading = statements.filter((sql) => !sql.includes('system.mutations'));
     expect(reading.length).toBeGreaterThan(6);
@@ -92,6 +97,14 @@ describe('a purge', () => {
       expect(sql).toMatch(/project_uid = \{projectUid:String\} AND id IN \('01010101-/);
       expect(sql).not.toContain('status');
     }
+  });
+
+  it('also deletes earlier versions that do not have the text for which it searches', async () => {
+    earlier = Buffer.alloc(16, 1);
+    await purgeRequests(place, filter({ search: search('body:jane') }));
+    const [first, second] = deletions();
+    expect(first).toMatch(/ AND version < 2 AND id IN \('01010101-/);
+    expect(second).toMatch(/ LIKE unhex\(\{search0:String\}\)\)$/);
   });
 
   it('records the permits before it deletes', async () => {

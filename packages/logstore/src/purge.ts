@@ -103,6 +103,8 @@ interface Day {
   readonly from: string;
   /** The conditions on values that all copies and versions of a row share. Undefined if the filter also has other conditions. */
   readonly where: string | undefined;
+  /** The conditions of the filter without its search. */
+  readonly inRange: string;
   readonly params: Conditions['params'];
   /** The number of matching requests, which is never 0. */
   readonly matched: number;
@@ -119,14 +121,17 @@ const findDays = async (place: Place, { everywhere }: Table, filter: PurgeFilter
   const found: Day[] = [];
   for (const number of await find(place, sql, inRange.params, (reader) => reader.uint16())) {
     const day = new Date(number * DAY_MS).toISOString().slice(0, 10);
-    const ofDay = [`toDate(received_at) = '${day}'`, ...frozen].join(' AND ');
+    const isDay = `toDate(received_at) = '${day}'`;
+    const ofDay = [isDay, ...frozen].join(' AND ');
     const from =
       final.length === 0
         ? `FROM ${everywhere} WHERE ${ofDay}`
         : `FROM ${everywhere} FINAL PREWHERE ${ofDay} WHERE ${final.join(' AND ')}`;
     const count = `SELECT uniqExact(id) ${from} FORMAT RowBinary`;
     const [matched = 0] = await find(place, count, params, (reader) => reader.int64());
-    if (matched > 0) found.push({ day, from, where: final.length === 0 ? ofDay : undefined, params, matched });
+    const where = final.length === 0 ? ofDay : undefined;
+    if (matched > 0)
+      found.push({ day, from, where, inRange: [isDay, ...inRange.frozen].join(' AND '), params, matched });
   }
   return found;
 };
@@ -145,13 +150,12 @@ export const purgeRequests = async (place: Place, filter: PurgeFilter): Promise<
   return days.length === 0 ? 'done' : 'running';
 };
 
-const purgeDay = async (
-  place: Place,
-  { everywhere, local, onCluster }: Table,
-  { day, from, where, params }: Day,
-): Promise<void> => {
+const purgeDay = async (place: Place, { everywhere, local, onCluster }: Table, found: Day): Promise<void> => {
   const { clickhouse, cluster } = place;
-  for (const chosen of where === undefined ? await findIds(place, { day, from, params }) : [where]) {
+  const { day, where, params } = found;
+  const all =
+    where === undefined ? await findIds(place, found) : [...(await findEarlier(place, everywhere, found)), where];
+  for (const chosen of all) {
     await clickhouse.run('record the permits of deleted requests', {
       sql: `INSERT INTO purged_permits (account_uid, quota_block, id)
         SELECT DISTINCT account_uid, quota_block, id FROM ${everywhere}
@@ -168,6 +172,24 @@ const purgeDay = async (
       settings: { ...WITHOUT_WAITING, ...onClusterSettings(place) },
     });
   }
+};
+
+/**
+ * Returns conditions that select earlier versions of matching rows that do not match themselves, which happens if only one of the
+ * versions has the text of an encoded body (`REQUEST_TEXT`). Without the last version, they would be shown again.
+ */
+const findEarlier = async (
+  place: Place,
+  everywhere: string,
+  { from, where, inRange, params }: Day,
+): Promise<string[]> => {
+  if (where === inRange) return [];
+  const isEarlier = `${inRange} AND version < 2`;
+  const sql = `SELECT DISTINCT id ${from} AND version > 0
+      AND id GLOBAL IN (SELECT id FROM ${everywhere} WHERE ${isEarlier} AND NOT (${where}))
+    LIMIT ${IDS_PER_STEP} FORMAT RowBinary`;
+  const ids = await find(place, sql, params, (reader) => reader.uuid());
+  return idLists('id', ids).map((list) => `${isEarlier} AND ${list}`);
 };
 
 /**
