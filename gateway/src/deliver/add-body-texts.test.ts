@@ -66,6 +66,25 @@ describe('the texts of bodies', () => {
     expect(read(bytes).every(({ texts }) => texts.requestText.length === 0)).toBe(true);
   });
 
+  test('are limited in a segment of tables of codes that are compressed again, which ends soon', () => {
+    // Four empty blocks, each with a table of codes.
+    const blocks = Buffer.from(
+      '04c081000000000090ff6b100007020000000040feaf41001c080000000000f9bf060170200000000000e4ff1a',
+      'hex',
+    );
+    const deflated = Buffer.concat([
+      Buffer.alloc(0.9 * MIB, blocks).subarray(0, 20_000 * 45),
+      Buffer.from('010100feff41', 'hex'),
+    ]);
+    const requestHeaders = [['content-encoding', 'deflate, gzip']] as const;
+    const bomb = testRow({ requestHeaders, requestBody: gzipSync(deflated) });
+    expect(requestTexts([bomb])).toEqual(['A']);
+    const before = process.cpuUsage();
+    add(Array.from({ length: 200 }, () => bomb));
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1_000).toBeLessThan(1_500);
+  });
+
   test('take at most so many bytes for a segment', () => {
     const body = gzipSync(Buffer.alloc(MIB));
     const rows = Array.from({ length: 200 }, () => testRow({ requestHeaders: GZIP, requestBody: body }));

@@ -258,6 +258,11 @@ describe('what is hostile takes a bounded time:', () => {
     expect(read).toThrow(BudgetExhausted);
   });
 
+  test('what a coding adds is charged before the next one reads it', () => {
+    const body = gzipSync(stored(Buffer.alloc(MI / 2)));
+    expect(valueFor('request.body', body, [encoding('gzip, gzip')])).toBe(OUT_OF_BUDGET);
+  });
+
   test('decoding is charged only if an expression reads the body', () => {
     const expressions = expressionsFor({ body: bomb, headers: [encoding('gzip, gzip')] });
     const evaluate = (source: string) => {

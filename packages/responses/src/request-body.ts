@@ -1,7 +1,6 @@
 import { LIMITS } from '@standin/contract';
 import {
   CHARSET_UNITS,
-  CODING_UNITS,
   contentCodings,
   decodeContent,
   DECODER_UNITS,
@@ -128,9 +127,7 @@ export class RequestBody {
     if (values.length === 0) return this.#sent;
     const codings = contentCodings(values.map((value) => ['content-encoding', value]));
     if (codings.length > 0 && this.#sent.length > max) return TOO_LARGE;
-    let count = 0;
-    const content = decodeContent(codings, this.#sent, max, (bytes) => (count += bytes));
-    this.#budget.charge(count * CODING_UNITS);
+    const content = decodeContent(codings, this.#sent, max, (units) => this.#budget.charge(units));
     switch (content.kind) {
       case 'decoded':
         return content.bytes;

@@ -114,6 +114,13 @@ describe('the text of a body', () => {
     expect(decode(...typed('text/plain; charset=latin1', 'abc')).units).toBeGreaterThan(1_000);
   });
 
+  test('is charged more if a coding adds bytes that the next one reads', () => {
+    const twice = gzipSync(gzipSync(Buffer.alloc(MIB / 2, 'abc'), { level: 0 }));
+    expect(decode(...coded('gzip, gzip', twice)).units).toBeGreaterThan(2 * MIB);
+    const random = gzipSync(Buffer.from(Array.from({ length: MIB / 2 }, (_, index) => (index * 2_654_435_761) >>> 13)));
+    expect(decode(...coded('gzip, gzip', gzipSync(random))).units).toBeLessThan(MIB);
+  });
+
   test('is expected from the headers and the first bytes', () => {
     const headers = fc.array(
       fc.tuple(

@@ -1,7 +1,7 @@
 import type { HeaderPair } from '@standin/contract';
 import { contentCodings, decodeContent } from './decode-content.ts';
 import { decodeText, mayHaveCharset, textEncoding } from './decode-text.ts';
-import { CHARSET_UNITS, CODING_UNITS, DECODER_UNITS } from './decoding-units.ts';
+import { CHARSET_UNITS, DECODER_UNITS } from './decoding-units.ts';
 
 const CONTENT_ENCODING = 'content-encoding';
 const CONTENT_TYPE = 'content-type';
@@ -38,7 +38,7 @@ export const bodyText = (
   { bytesMax, charge }: BodyTextOptions,
 ): Uint8Array | undefined => {
   const codings = contentCodings(headers);
-  const decoded = decodeContent(codings, body, bytesMax, (bytes) => charge(bytes * CODING_UNITS));
+  const decoded = decodeContent(codings, body, bytesMax, charge);
   if (decoded.kind === 'tooLarge' || decoded.kind === 'invalid') return undefined;
   const content = decoded.kind === 'unknown' ? body : decoded.bytes;
   if (content.length > bytesMax) return undefined;

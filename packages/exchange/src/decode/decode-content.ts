@@ -9,6 +9,7 @@ import {
 } from 'node:zlib';
 import type { HeaderPair } from '@standin/contract';
 import { ownMember } from '@standin/contract';
+import { ADDED_UNITS, CODING_UNITS } from './decoding-units.ts';
 
 type Decompress = (bytes: Uint8Array, options: Pick<ZlibOptions, 'maxOutputLength'>) => Buffer;
 
@@ -56,13 +57,14 @@ export const contentCodings = (headers: readonly HeaderPair[]): string[] =>
  * Removes the content codings from a body. A body without bytes has none, whatever its headers say, for example in a response to HEAD.
  *
  * @param bytesMax the maximum length of what each coding decodes to. A body without codings can be longer
- * @param onBytes is told how many bytes each coding has read and written, at most, after it has been removed or has failed
+ * @param charge is told what each coding takes, at most, in units of 10 ns, after it has been removed or has failed. It is told what the
+ * bytes that a coding has added take before the next coding is removed, and can throw instead
  */
 export const decodeContent = (
   codings: readonly string[],
   body: Uint8Array,
   bytesMax: number,
-  onBytes: (count: number) => void = () => undefined,
+  charge: (units: number) => void = () => undefined,
 ): DecodedContent => {
   if (body.length === 0) return { kind: 'decoded', bytes: body };
   if (codings.length > CODINGS_MAX) return { kind: 'unknown' };
@@ -71,15 +73,16 @@ export const decodeContent = (
     const decompress = ownMember(DECODERS, coding);
     if (decompress === undefined) return { kind: 'unknown' };
     if (lacksGzipHeader(coding, bytes)) return { kind: 'invalid', coding };
-    const length = bytes.length;
+    const { length } = bytes;
+    charge(Math.max(0, length - body.length) * ADDED_UNITS);
     try {
       bytes = decompress(bytes, { maxOutputLength: bytesMax });
     } catch (error) {
-      onBytes(length + bytesMax);
+      charge((length + bytesMax) * CODING_UNITS);
       const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
       return isTooLarge ? { kind: 'tooLarge' } : { kind: 'invalid', coding };
     }
-    onBytes(length + bytes.length);
+    charge((length + bytes.length) * CODING_UNITS);
   }
   return { kind: 'decoded', bytes };
 };

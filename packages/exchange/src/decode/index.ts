@@ -2,4 +2,4 @@
 export { bodyText, mayHaveText, type BodyTextOptions } from './body-text.ts';
 export { contentCodings, decodeContent } from './decode-content.ts';
 export { decodeText, textEncoding } from './decode-text.ts';
-export { CHARSET_UNITS, CODING_UNITS, DECODER_UNITS } from './decoding-units.ts';
+export { CHARSET_UNITS, DECODER_UNITS } from './decoding-units.ts';
