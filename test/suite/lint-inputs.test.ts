@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { lintInputs } from './lint-inputs.ts';
 
 const FILES: Readonly<Record<string, string>> = {
-  'eslint.config.js': '',
+  'eslint.config.js': "import { rule } from './test/suite/rule.js';",
+  'test/suite/rule.js': '',
   'package-lock.json': '{}',
   'packages/contract/package.json': '{ "name": "@standin/contract", "exports": { ".": "./src/index.ts" } }',
   'packages/contract/src/index.ts': "export type { Port } from './port.ts';",
@@ -35,11 +36,14 @@ describe('the inputs of lint', () => {
     expect(checkedAgain('README.md')).toEqual([]);
   });
 
-  it.each(['eslint.config.js', 'package-lock.json', 'packages/contract/package.json', 'gateway/src/task-meta.ts'])(
-    'include %s in every file',
-    (changed) => {
-      const code = Object.keys(FILES).filter((file) => /\.[jt]s$/.test(file));
-      expect(checkedAgain(changed).toSorted()).toEqual(code.toSorted());
-    },
-  );
+  it.each([
+    'eslint.config.js',
+    'test/suite/rule.js',
+    'package-lock.json',
+    'packages/contract/package.json',
+    'gateway/src/task-meta.ts',
+  ])('include %s in every file', (changed) => {
+    const code = Object.keys(FILES).filter((file) => /\.[jt]s$/.test(file));
+    expect(checkedAgain(changed).toSorted()).toEqual(code.toSorted());
+  });
 });
