@@ -42,6 +42,11 @@ describe('body views', () => {
       ['pretty', 'raw', 'hex'],
     ],
     [
+      'truncated JSON in another charset',
+      { ...body('application/json', BINARY), bytes: 9, decoded: { text: '{"a"', isCut: false } },
+      ['pretty', 'raw', 'hex'],
+    ],
+    [
       'the beginning of compressed JSON',
       { ...body('application/json', BINARY), decoded: { text: '{"a"', isCut: true } },
       ['pretty', 'raw', 'hex'],

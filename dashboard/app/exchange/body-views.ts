@@ -61,7 +61,7 @@ export const supportedViews = (view: BodyView): readonly BodyViewName[] => {
   if (view.bytesShown === 0) return [];
   const type = mediaType(view.contentType);
   const text = bodyText(view);
-  const isWhole = view.decoded === undefined ? view.bytesShown === view.bytes : isTextWhole(view);
+  const isWhole = isTextWhole(view) && view.bytesCaptured === view.bytes;
   if (IMAGE_TYPES.has(type)) return ['image', 'hex'];
   // Parts are read from the body as it was sent.
   if (multipartBoundary(view.contentType) !== undefined && view.decoded === undefined)
