@@ -395,9 +395,9 @@ describe('Remix', { timeout: 120_000 }, () => {
 
 describe('incomplete bodies', { timeout: 120_000 }, () => {
   test('are aborted after 30 seconds on any path', async () => {
+    // The tests before, during which they arrive, check the response time of /healthz.
     const ended = dripping ?? drip();
     dripping = undefined;
-    expect(await healthWhile(ended)).toBeLessThan(HEALTH_MS_MAX);
     expect(Math.max(...(await ended))).toBeLessThan(LIMITS.requestTimeoutMs + 15_000);
   });
 
