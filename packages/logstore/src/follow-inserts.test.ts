@@ -31,7 +31,8 @@ const newStand = ({ announces = false } = {}): Stand => {
       await turn();
       ended += 1;
       if (failure !== undefined) throw failure;
-      return answer;
+      const { sinceMs = -Infinity } = filter;
+      return { ...answer, idSums: new Map([...answer.idSums].filter(([ms]) => ms >= sinceMs)) };
     },
     next: async (_mark, signal) => {
       const aborted = Promise.withResolvers<undefined>();
