@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import {
   API_KEY_DATA_KEY,
   configKey,
@@ -31,7 +32,7 @@ export interface Destination extends ReplayDestination {
   readonly tls?: UpstreamTls | undefined;
   /** The text that is stored in place of the key. */
   readonly keyShown: string;
-  /** Called just before the request is written. Set if the request has headers from Secrets. */
+  /** See `UpstreamRequest.obstacle`. Set if the request has headers from Secrets. */
   readonly obstacle?: (() => EgressError | undefined) | undefined;
 }
 
@@ -115,7 +116,8 @@ export class Destinations {
     const secretHeaders = this.#secretHeaders(object);
     if (secretHeaders === undefined)
       return `Endpoint ${endpoint} has a header for its upstream from a Secret that cannot be used now: its action must be Forward, and its conditions Accepted and ResolvedRefs must be True.`;
-    const obstacle = () => (this.#secretHeaders(object) === undefined ? secretWithdrawn() : undefined);
+    const obstacle = () =>
+      isDeepStrictEqual(this.#secretHeaders(object), secretHeaders) ? undefined : secretWithdrawn();
     return { ...destination, secretHeaders, obstacle };
   }
 

@@ -141,8 +141,22 @@ test('a Replay does not send the header to a new upstream before the Secret is c
   expect(sent).toEqual([]);
 });
 
-test('a Replay that waits for its connection is not sent if the Secret is replaced', async () => {
-  onConnected = () => values.clear();
+test.each<[string, () => void]>([
+  ['is withdrawn', () => values.clear()],
+  [
+    'is replaced',
+    () => {
+      translator.setSecret('default', 'up', {
+        ...found,
+        version: '2',
+        values: new Map([['token', { id: 'default/up/token@2' }]]),
+      });
+      translator.flush();
+      values = new Map([['default/up/token@2', Buffer.from('Bearer new')]]);
+    },
+  ],
+])('a Replay that waits for its connection is not sent if the Secret %s', async (_what, change) => {
+  onConnected = change;
   expect((await send('Upstream')).error).toBe(secretWithdrawn().message);
   expect(sent).toEqual([]);
 });
