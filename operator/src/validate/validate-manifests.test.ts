@@ -45,6 +45,11 @@ describe('validation', () => {
     expect(validate([endpoint(TO_PRIVATE)])).toEqual([]);
   });
 
+  it('assumes that it has all data keys that Endpoints refer to', () => {
+    const other = TO_PRIVATE.replace('/v1', '/v2').replace('name: ca', 'name: ca, key: other.crt');
+    expect(validate([endpoint(TO_PRIVATE), endpoint(other, 'other')])).toEqual([]);
+  });
+
   it.each([
     [
       'an unknown kind',

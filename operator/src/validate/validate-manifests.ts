@@ -245,23 +245,25 @@ const configMapIn = (configMap: Header): ConfigMapObject | undefined => {
 };
 
 /**
- * Returns the ConfigMaps with certificates. One that an Endpoint refers to and that is not in the files is assumed to exist, with the
- * label and the data key.
+ * Returns the ConfigMaps with certificates. One that Endpoints refer to and that is not in the files is assumed to exist, with the label
+ * and the data keys.
  */
 const knownConfigMaps = (
   objects: readonly ResourceObject[],
   inFiles: ReadonlyMap<string, ConfigMapObject | undefined>,
 ): ConfigMapObject[] => {
-  const assumed = objects.flatMap((object) => {
+  const known = new Map(inFiles);
+  for (const object of objects) {
     const { namespace } = object.metadata;
     const parsed = parseObject(object);
     const { name, key } =
       (parsed.ok && parsed.value.kind === 'Endpoint' && parsed.value.spec.forward?.tls?.caRef) || {};
-    return name === undefined || key === undefined || inFiles.has(secretId(namespace, name))
-      ? []
-      : [{ namespace, name, data: { [key]: { certificates: '' } } }];
-  });
-  return [...[...inFiles.values()].filter((configMap) => configMap !== undefined), ...assumed];
+    if (name === undefined || key === undefined) continue;
+    const id = secretId(namespace, name);
+    if (inFiles.has(id)) continue;
+    known.set(id, { namespace, name, data: { ...known.get(id)?.data, [key]: { certificates: '' } } });
+  }
+  return [...known.values()].filter((configMap) => configMap !== undefined);
 };
 
 /** Returns the keys of Accounts. A key that is not in the files is assumed to exist and to be unique. */
