@@ -163,6 +163,11 @@ export const LIMITS = {
   headerChangesMax: 16,
   /** The certificates of authorities in one value of a ConfigMap. Enough for the public authorities and some private ones. */
   upstreamCaBytesMax: 256 * 1024,
+  /**
+   * The certificates that the connections of a namespace use at the same time, also those that were replaced. Each connection keeps its own
+   * in memory. More than `namespaceBytesMax` allows the ConfigMaps of a namespace by default.
+   */
+  upstreamCaBytesInUseMax: 16 * 1024 * 1024,
   /** The maximum number of these headers whose values are in Secrets, because the operator reads each of the Secrets every few seconds. */
   upstreamSecretsMax: 4,
   corsOriginsMax: 32,

@@ -14,6 +14,10 @@ export class Authority {
     this.#certificates = certificates;
   }
 
+  get bytes(): number {
+    return this.#certificates.length;
+  }
+
   /** Created when it is first needed, because it takes far more time and memory than the certificates. */
   get secureContext(): SecureContext {
     this.#secureContext ??= createSecureContext({ ca: this.#certificates });

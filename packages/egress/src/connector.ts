@@ -3,6 +3,7 @@ import { connect as connectTls, type SecureContext, type TLSSocket } from 'node:
 import type { buildConnector } from 'undici';
 import { portNumber, refuseAddress, type AddressPolicy, type AddressRefusal } from './address-policy.ts';
 import type { UpstreamTls } from './authority.ts';
+import type { CertificatesInUse } from './certificates-in-use.ts';
 import { connectError, EgressError } from './egress-error.ts';
 import type { FairLookups } from './fair-lookups.ts';
 import type { RefusedTargets } from './refused-targets.ts';
@@ -17,6 +18,7 @@ export interface ConnectorOptions {
   /** For requests without an authority of their own. */
   readonly secureContext: SecureContext | undefined;
   readonly tls: UpstreamTls | undefined;
+  readonly certificates: CertificatesInUse;
   /** The namespace that connects, or an empty string. */
   readonly namespace: string;
   readonly lookups: FairLookups;
@@ -127,9 +129,12 @@ const dial = (
   // An IP address is not a server name, and a server name has no trailing dot (RFC 6066).
   const name = isIP(target.hostname) === 0 ? target.hostname.replace(/\.$/, '') : '';
   const { authority, serverName: servername = name } = options.tls ?? {};
-  const secureContext = authority?.secureContext ?? options.secureContext;
   // Without a `session`, every handshake verifies the certificate.
-  return connectTls({ ...common, ...(secureContext && { secureContext }), servername, ALPNProtocols: ['http/1.1'] });
+  const connect = () => {
+    const secureContext = authority?.secureContext ?? options.secureContext;
+    return connectTls({ ...common, ...(secureContext && { secureContext }), servername, ALPNProtocols: ['http/1.1'] });
+  };
+  return authority === undefined ? connect() : options.certificates.connect(options.namespace, authority, connect);
 };
 
 /** Returns the error if the connected peer is blocked. This last check takes place before any part of a request has been sent. */

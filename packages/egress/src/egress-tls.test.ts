@@ -137,6 +137,25 @@ describe('with an authority of its own, a request', () => {
   );
 });
 
+test('earlier certificates that connections of a namespace still use are limited', async () => {
+  const [own, ...others] = await Promise.all([NAME, 'b.test', 'c.test'].map((name) => makeCertificate(name)));
+  const [first, second, third] = ['', ...others.map(({ ca }) => ca)].map((ca) => new Authority(`${own?.ca}\n${ca}`));
+  const server = createHttpsServer({ cert: own?.cert, key: own?.key }, (_, response) => void response.write('a'));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  cleanUp(() => Promise.resolve(server.close()));
+  const { port } = server.address() as AddressInfo;
+  const caBytesInUseMax = (first?.bytes ?? 0) + (second?.bytes ?? 0);
+  const egress = egressWith({ ...resolving('127.0.0.1'), caBytesInUseMax });
+  const stream = async (namespace: string, authority: Authority | undefined) =>
+    (await egress.request(get(port, { url: `https://${NAME}:${port}/`, namespace, tls: { authority } }))).body;
+  const streams = [await stream('team', first), await stream('team', second), await stream('team', second)];
+  await expect(stream('team', third)).rejects.toThrow(/already use too many different certificates/);
+  streams.push(await stream('other', third));
+  streams[0]?.destroy();
+  await expect.poll(() => stream('team', third).then((body) => streams.push(body))).toBe(5);
+  for (const body of streams) body.destroy();
+});
+
 describe('an upstream', () => {
   /** Resolves with the error of a request, and checks that it has none of the words of OpenSSL and Node. */
   const failure = async (port: number, { ca, scheme = 'https' }: { ca?: string; scheme?: string } = {}) => {

@@ -3,6 +3,7 @@ import { FairMap, LIMITS, type HeaderPair, type RequestMethod } from '@standin/c
 import { Agent, Pool, type Dispatcher } from 'undici';
 import { checkUpstreamUrl, type AddressPolicy } from './address-policy.ts';
 import type { UpstreamTls } from './authority.ts';
+import { CertificatesInUse } from './certificates-in-use.ts';
 import { createConnector } from './connector.ts';
 import { EgressError, exchangeError } from './egress-error.ts';
 import { Exchange, type UpstreamResponse } from './exchange.ts';
@@ -21,6 +22,8 @@ export interface EgressOptions {
   readonly connectTimeoutMs?: number;
   /** Trusted PEM certificates, in addition to the machine's, for requests without an authority of their own. */
   readonly ca?: string;
+  /** See `LIMITS.upstreamCaBytesInUseMax`, which is the default. */
+  readonly caBytesInUseMax?: number;
   /** Targets that are never an upstream, regardless of the policy. */
   readonly refused?: RefusedTargets;
   /** Lets tests replace DNS. */
@@ -134,6 +137,7 @@ interface AgentOptions extends EgressOptions {
   readonly reuse: Reuse;
   readonly lookups: FairLookups;
   readonly sockets: SocketWatch;
+  readonly certificates: CertificatesInUse;
 }
 
 /** Sends requests on the connections of its pools. */
@@ -153,6 +157,7 @@ const createAgent = (options: AgentOptions): UpstreamAgent => {
     lookupService: options.lookupService ?? lookupService,
     refused: options.refused,
     sockets: options.sockets,
+    certificates: options.certificates,
   };
   const log = options.logger && logFailures(options.logger);
   const limits = {
@@ -188,8 +193,10 @@ export const createEgress = (options: EgressOptions): Egress => {
   const sockets = new SocketWatch();
   const refused = options.refused ?? new RefusedTargets([]);
   const lookups = new FairLookups(options.lookup ?? lookupAll, options.probe ?? probeName);
+  const certificates = new CertificatesInUse(options.caBytesInUseMax);
   const createAgents = (viaService: boolean): Readonly<Record<Reuse, UpstreamAgent>> => {
-    const create = (reuse: Reuse) => createAgent({ ...options, refused, lookups, sockets, viaService, reuse });
+    const create = (reuse: Reuse) =>
+      createAgent({ ...options, refused, lookups, sockets, certificates, viaService, reuse });
     return { any: create('any'), recent: create('recent'), none: create('none') };
   };
   // A connection for `serviceRef` must not serve a request without `serviceRef`, so each has its own agents with their own connections.
