@@ -16,7 +16,7 @@ const URL_OF_UPSTREAM = 'https://api.example.com/v1';
 const found: SecretState = {
   kind: 'found',
   uses: ['Upstream'],
-  upstreamOrigins: ['https://api.example.com'],
+  upstreamOrigins: new Set(['https://api.example.com']),
   version: '1',
   values: new Map([['token', { id: 'default/up/token@1' }]]),
 };
@@ -122,7 +122,7 @@ const UNUSABLE = expect.stringContaining('a Secret that cannot be used now') as 
 
 test.each<[string, () => void]>([
   ['is withdrawn', () => translator.setSecret('default', 'up', { kind: 'missing' })],
-  ['loses the origin', () => translator.setSecret('default', 'up', { ...found, upstreamOrigins: [] })],
+  ['loses the origin', () => translator.setSecret('default', 'up', { ...found, upstreamOrigins: new Set() })],
   ['was not read by this leader', () => values.clear()],
   [
     'belongs to a draft',

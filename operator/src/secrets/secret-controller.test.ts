@@ -86,7 +86,7 @@ describe('the values of a Secret', () => {
     expect(state).toEqual({
       kind: 'found',
       uses: ['Signing'],
-      upstreamOrigins: [],
+      upstreamOrigins: new Set(),
       version: '7',
       values: new Map([
         ['current', { id: 'team/gh/current@7', unusableAs: ['StandardWebhooks'] }],
@@ -126,7 +126,7 @@ describe('the values of a Secret', () => {
     source.labelledSecrets.set('gh', secret('7', {}, { uses: ['Upstream'], upstreamOrigins }));
     verdicts = [verdict('a', 'gh')];
     await lead();
-    expect(states.get('team/gh')).toMatchObject({ uses: ['Upstream'], upstreamOrigins: expected });
+    expect(states.get('team/gh')).toMatchObject({ uses: ['Upstream'], upstreamOrigins: new Set(expected) });
   });
 
   test.each([

@@ -25,7 +25,7 @@ export const readValues = (namespace: string, name: string, secret: LabelledSecr
   }
   const origins = upstreamOrigins.split(/[\s,]+/).filter((origin) => origin !== '');
   return {
-    state: { kind: 'found', uses, upstreamOrigins: origins.map(normalizedOrigin), version, values: judged },
+    state: { kind: 'found', uses, upstreamOrigins: new Set(origins.map(normalizedOrigin)), version, values: judged },
     values,
   };
 };

@@ -94,9 +94,9 @@ export const originFault = (
   origin: string,
   state: SecretState | undefined,
 ): Finding | undefined => {
-  if (state?.kind !== 'found' || state.upstreamOrigins.includes(origin)) return undefined;
+  if (state?.kind !== 'found' || state.upstreamOrigins.has(origin)) return undefined;
   const add =
-    state.upstreamOrigins.length > 0
+    state.upstreamOrigins.size > 0
       ? 'add it'
       : `set it (kubectl annotate secret ${name} -n ${namespace} ${UPSTREAM_ORIGINS_ANNOTATION}=${origin})`;
   return fails(

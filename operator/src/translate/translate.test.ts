@@ -43,14 +43,17 @@ interface Extras {
 type Found = Extract<SecretState, { kind: 'found' }>;
 type SecretInput =
   | Exclude<SecretState, Found>
-  | (Omit<Found, 'values'> & {
+  | (Omit<Found, 'upstreamOrigins' | 'values'> & {
+      readonly upstreamOrigins: readonly string[];
       readonly values: Record<string, SecretValue>;
     });
 const isExtra = (value: object): value is Extras =>
   ['keys', 'services', 'configMaps', 'secrets'].some((name) => name in value);
 
 const secretState = (input: SecretInput): SecretState =>
-  input.kind === 'found' ? { ...input, values: new Map(Object.entries(input.values)) } : input;
+  input.kind === 'found'
+    ? { ...input, upstreamOrigins: new Set(input.upstreamOrigins), values: new Map(Object.entries(input.values)) }
+    : input;
 
 /**
  * Parses a stream of manifests and fills in their metadata. A `keys` document (account → state), a `services` document (all

@@ -402,7 +402,7 @@ describe('a reference to an object that does not exist', () => {
     translator.setSecret('default', 'github', {
       kind: 'found',
       uses: ['Signing'],
-      upstreamOrigins: [],
+      upstreamOrigins: new Set(),
       version: '1',
       values,
     });
@@ -791,9 +791,21 @@ describe('for any sequence of changes', () => {
   /** The possible states of Secrets, by the number in a step. */
   const SECRETS: readonly SecretState[] = [
     { kind: 'missing' },
-    { kind: 'found', uses: [], upstreamOrigins: [], version: '1', values: new Map() },
-    { kind: 'found', uses: ['Signing'], upstreamOrigins: [], version: '2', values: new Map([['k', { id: '2' }]]) },
-    { kind: 'found', uses: ['Signing'], upstreamOrigins: [], version: '3', values: new Map([['k', { id: '3' }]]) },
+    { kind: 'found', uses: [], upstreamOrigins: new Set(), version: '1', values: new Map() },
+    {
+      kind: 'found',
+      uses: ['Signing'],
+      upstreamOrigins: new Set(),
+      version: '2',
+      values: new Map([['k', { id: '2' }]]),
+    },
+    {
+      kind: 'found',
+      uses: ['Signing'],
+      upstreamOrigins: new Set(),
+      version: '3',
+      values: new Map([['k', { id: '3' }]]),
+    },
   ];
 
   const byUid = <T extends { readonly uid: string }>(items: Iterable<T>): T[] =>

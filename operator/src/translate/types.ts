@@ -43,8 +43,8 @@ export type SecretState =
   | {
       readonly kind: 'found';
       readonly uses: readonly SecretUse[];
-      /** The origins that may get the values, as `URL` writes them. */
-      readonly upstreamOrigins: readonly string[];
+      /** The origins that may get the values, as `URL` writes them. Can be thousands, which are compared for each of thousands of Endpoints. */
+      readonly upstreamOrigins: ReadonlySet<string>;
       readonly version: string;
       readonly values: ReadonlyMap<string, SecretValue>;
     }
