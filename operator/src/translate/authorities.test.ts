@@ -1,5 +1,6 @@
 import { authorityUid, configKey, type CertificatesValue } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
+import { Authorities } from './authorities.ts';
 import { account, createTranslator, endpoint, project } from './translator.testing.ts';
 
 const FORWARD = { action: 'Forward', forward: { url: 'https://a.example/', tls: { caRef: { name: 'ca' } } } };
@@ -37,6 +38,17 @@ describe('the certificates in a ConfigMap', () => {
       removal();
       expect(translator.flush()).toMatchObject({ remove: [KEY], verdicts: [{ resolvedRefs: { ok: false } }] });
     }
+  });
+
+  // An operator that is busy for longer than `LIMITS.leaseRenewDeadlineMs` stops leading.
+  it('take the same time to find, however many other data keys there are', () => {
+    const authorities = new Authorities();
+    const keys = Array.from({ length: 60_000 }, (_, index) => [`k${index}`, { problem: 'is empty' }] as const);
+    authorities.set(configMap(A), { ...configMap(A), data: Object.fromEntries(keys) });
+    const begun = process.cpuUsage();
+    for (let at = 0; at < 1_000; at++)
+      expect(authorities.fault('default', { kind: 'ConfigMap', name: 'ca', key: 'ca.crt' })?.path).toMatch(/key$/);
+    expect(process.cpuUsage(begun).user / 1_000).toBeLessThan(1_000);
   });
 
   it('stay in use while ConfigMaps cannot be read, and the reason is shown for others', () => {
