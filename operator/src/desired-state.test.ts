@@ -218,6 +218,17 @@ describe('a namespace in which small changes affect thousands of objects', () =>
     expect([flip(false), desired.hasPending]).toEqual([[COUNT, 0], false]);
   });
 
+  test('removes the certificates of a ConfigMap beyond the limit immediately', () => {
+    const ca = { namespace: 'default', name: 'ca', data: { 'ca.crt': { certificates: 'A' } } };
+    desired.configMaps.put(ca);
+    expect(sent()).toEqual([1, 0]);
+    for (const hasSelector of [false, true, false]) flip(hasSelector);
+    desired.configMaps.put({ ...ca, data: undefined });
+    expect(sent()).toEqual([0, 1]);
+    desired.configMaps.put(ca);
+    expect(sent()).toEqual([0, 0]);
+  });
+
   test('removes an object immediately, and adds it again later if this happens repeatedly', () => {
     const remove = () => {
       desired.remove(project);

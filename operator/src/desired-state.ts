@@ -123,8 +123,10 @@ export class DesiredState implements SourceListener, ServiceListener {
 
   readonly configMaps: ConfigMapListener = {
     put: (configMap) => {
-      const { namespace, name } = configMap;
-      this.#change({ namespace, id: `ConfigMap ${name}`, apply: () => this.#configMaps.put(configMap) });
+      const { namespace, name, data } = configMap;
+      const change = { namespace, id: `ConfigMap ${name}`, apply: () => this.#configMaps.put(configMap) };
+      if (data === undefined) this.#changeNow(change);
+      else this.#change(change);
     },
     remove: (configMap) => {
       const { namespace, name } = configMap;
