@@ -148,6 +148,8 @@ test('earlier certificates that connections of a namespace still use are limited
   const egress = egressWith({ ...resolving('127.0.0.1'), caBytesInUseMax });
   const stream = async (namespace: string, authority: Authority | undefined) =>
     (await egress.request(get(port, { url: `https://${NAME}:${port}/`, namespace, tls: { authority } }))).body;
+  // A connection that fails does not use any.
+  await expect(stream('team', new Authority(others[0]?.ca ?? ''))).rejects.toThrow(/not signed by an authority/);
   const streams = [await stream('team', first), await stream('team', second), await stream('team', second)];
   await expect(stream('team', third)).rejects.toThrow(/already use too many different certificates/);
   streams.push(await stream('other', third));
