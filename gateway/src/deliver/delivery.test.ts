@@ -13,6 +13,7 @@ import {
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import type { LogRow } from '@standin/contract';
 import { encodeRow, LOG_COLUMNS, LogStoreError, type InsertBatch } from '@standin/logstore';
@@ -330,6 +331,21 @@ describe('a forwarded request', () => {
       [quick.id, 2, 'forwarded'],
       [endless.id, 1, 'response_unknown'],
     ]);
+  });
+
+  test('does not hold up other rows while many are shown as in progress', async () => {
+    const { sink, spool } = await setUp();
+    const count = 20;
+    sink.onInsert = ({ rows }) => (rows.includes('in_progress') ? delay(50) : undefined);
+    for (let n = 0; n < count; n++) {
+      await spool.request(request());
+      await spool.seal();
+    }
+    await sink.until(({ rows }) => rows.length === 1);
+    const other = testRow({ query: 'other' });
+    await spool.exchange(other);
+    await sink.until(({ rows }) => rows.length === count + 1);
+    expect(rowIds(sink.rows).indexOf(other.id)).toBeLessThan(count / 2);
   });
 
   test('becomes a row with an unknown response on shutdown and after a crash', async () => {

@@ -46,6 +46,8 @@ export class Delivery {
   #orphanSteps: AsyncGenerator<void> | undefined;
   #nextOrphanScanMs = 0;
   #isPrepared = false;
+  /** Whether the last step compacted a segment. The next one does not, so that many compactions do not hold up other rows. */
+  #hasCompacted = false;
   /** The segment that was taken from the spool but is not delivered yet. */
   #next: SealedSegment | undefined;
   #isStopping = false;
@@ -163,7 +165,8 @@ export class Delivery {
   /** Returns true if everything is delivered and nothing will follow. */
   async #step(): Promise<boolean> {
     const { spool } = this.#options;
-    if (!this.#isStopping && (await this.#own.compact())) return false;
+    this.#hasCompacted = !this.#hasCompacted && !this.#isStopping && (await this.#own.compact());
+    if (this.#hasCompacted) return false;
     this.#next ??= spool.takeSealed();
     if (this.#next !== undefined) {
       const { file, bytes, oldest, shares } = this.#next;
