@@ -19,7 +19,15 @@ import type { LogRow } from '@standin/contract';
 import { encodeRow, LOG_COLUMNS, LogStoreError, type InsertBatch } from '@standin/logstore';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { oldestReceivedMs, quiet } from '../gateway.testing.ts';
-import { encodeHeader, FRAME_HEAD_BYTES, newSegmentHeader, putFrameHead } from '../record/spool/segment-format.ts';
+import {
+  decodeHeader,
+  encodeHeader,
+  FRAME_HEAD_BYTES,
+  HEADER_BYTES,
+  newSegmentHeader,
+  putFrameHead,
+  readParts,
+} from '../record/spool/segment-format.ts';
 import { nodeDisk } from '../record/spool/spool-disk.ts';
 import { isSegmentName } from '../record/spool/spool-folder.ts';
 import { FaultyDisk, diskError, testRow } from '../record/spool/spool.testing.ts';
@@ -346,6 +354,55 @@ describe('a forwarded request', () => {
     await spool.exchange(other);
     await sink.until(({ rows }) => rows.length === count + 1);
     expect(rowIds(sink.rows).indexOf(other.id)).toBeLessThan(count / 2);
+  });
+
+  test('is found at its place after a segment was replaced without this process having noticed', async () => {
+    const { sink, spool, stop } = await setUp();
+    const running = request();
+    await spool.exchange(testRow());
+    await spool.request(running);
+    await sink.until(({ rows }) => rows.length === 1);
+    // As after a failure to sync the folder.
+    const [name = ''] = (await readdir(spool.folder)).filter(isSegmentName);
+    const file = path.join(spool.folder, name);
+    const segment = await readFile(file);
+    const { start = 0 } =
+      readParts(segment, decodeHeader(segment) ?? newSegmentHeader(0))
+        .drop(1)
+        .next().value ?? {};
+    const header = segment.subarray(0, HEADER_BYTES);
+    await writeFile(file, Buffer.concat([header, segment.subarray(start - FRAME_HEAD_BYTES)]));
+    await sink.until(({ rows }) => rows.length === 2);
+    expect(sink.rows[1]).toEqual({ ...running, version: 0, outcome: 'in_progress' });
+    expect(await stop()).toBe(0);
+    expect(sink.rows[2]).toEqual(running);
+  }, 10_000);
+
+  test('whose record is damaged while it waits is left to the next process, which quarantines it', async () => {
+    const { dir, sink, spool, stop } = await setUp();
+    const [whole, damaged] = [request(), { ...request(), query: 'damaged' }];
+    for (const row of [whole, damaged]) await spool.request(row);
+    await spool.exchange(testRow());
+    await sink.until(({ rows }) => rows.length === 1);
+    const [name = ''] = (await readdir(spool.folder)).filter(isSegmentName);
+    const file = path.join(spool.folder, name);
+    const segment = await readFile(file);
+    segment.write('D', segment.indexOf('damaged'));
+    await writeFile(file, segment);
+    await stop();
+    expect(sink.rows.slice(1)).toEqual([whole]);
+    const { delivery } = await startOn(dir, sink);
+    await expect.poll(() => delivery.quarantined).toBe(1);
+  });
+
+  test('is left to another process that has delivered its segment', async () => {
+    const { sink, spool, delivery, stop } = await setUp();
+    await spool.request(request());
+    await spool.exchange(testRow());
+    await sink.until(({ rows }) => rows.length === 1);
+    await rm(spool.folder, { recursive: true, maxRetries: 10 });
+    await expect.poll(() => oldestReceivedMs(delivery), { timeout: 10_000 }).toBe(Infinity);
+    expect([await stop(), spool.guard.storedBytes]).toEqual([0, 0]);
   });
 
   test('becomes a row with an unknown response on shutdown and after a crash', async () => {

@@ -154,8 +154,11 @@ export class FolderDrain {
   }
 
   async #compact(file: string, held: DeliveredSegment): Promise<void> {
-    const compacted = await readCompacted(file, [...held.requests.values()]);
-    if (compacted === undefined) throw new Error('the segment is no longer readable');
+    const compacted = await readCompacted(file, held.requests);
+    if (compacted === undefined) {
+      this.#leave(file, held);
+      return;
+    }
     const { content, requests, rows } = compacted;
     if (!held.isShown && !(await this.#insertAll(await inProgressBatch(compacted)))) return;
     held.isShown = true;
@@ -190,10 +193,15 @@ export class FolderDrain {
    * later, that row has a higher version and replaces this one. Returns false if delivery gave up.
    */
   async finish(): Promise<boolean> {
-    for (const [file, { requests }] of [...this.#held]) {
-      const batch = requests.size === 0 ? undefined : await readRequests(file, [...requests.values()]);
+    for (const [file, held] of [...this.#held]) {
+      const { requests } = held;
+      const batch = requests.size === 0 ? undefined : await readRequests(file, requests);
       if (batch !== undefined && !(await this.#insertAll(batch))) return false;
       for (const idKey of requests.keys()) this.#segmentsByRequest.delete(idKey);
+      if (requests.size > (batch?.ends.length ?? 0)) {
+        this.#leave(file, held);
+        continue;
+      }
       requests.clear();
       await this.#removeIfDone(file);
     }
@@ -281,9 +289,22 @@ export class FolderDrain {
       this.#compactLater(file);
       return;
     }
+    this.#forget(file, held);
+  }
+
+  /** Another process has delivered and removed the file, or the next one delivers it again and puts damaged parts into quarantine. */
+  #leave(file: string, held: DeliveredSegment): void {
+    this.#options.logger.error(
+      { file },
+      'log segment removed or damaged after its delivery, leaving it to another process',
+    );
+    this.#forget(file, held);
+  }
+
+  #forget(file: string, { shares }: DeliveredSegment): void {
     this.#held.delete(file);
     this.#compactAtMs.delete(file);
-    held.shares.free();
+    shares.free();
   }
 }
 

@@ -115,18 +115,51 @@ export const readSegment = async (file: string, spare?: Buffer): Promise<Segment
   return { bytes: segment.length, exchanges, requests, respondedKeys, damage };
 };
 
-/** Returns the rows of these requests in a segment as a batch, or undefined if the file does not exist or has no valid header. */
-export const readRequests = async (
+/** Some requests in a segment. */
+interface FoundRequests {
+  readonly segment: Buffer;
+  readonly columnCount: number;
+  readonly requests: readonly RequestRecord[];
+}
+
+/**
+ * Finds requests in a segment by their ids, because a replacement of the file that failed may have moved them. Returns undefined if the
+ * file does not exist or has no valid header.
+ */
+const findRequests = async (
   file: string,
-  requests: readonly RequestRecord[],
-): Promise<StoredBatch | undefined> => {
+  wanted: ReadonlyMap<string, RequestRecord>,
+): Promise<FoundRequests | undefined> => {
   const segment = await readWhole(file, undefined);
   const header = segment === undefined ? undefined : decodeHeader(segment);
   if (segment === undefined || header === undefined) return undefined;
-  let end = 0;
-  const ends = requests.map((request) => (end += request.end - request.start));
-  const rows = Buffer.concat(requests.map((request) => segment.subarray(request.start, request.end)));
-  return { rows, ends, columnCount: header.columnCount, withText: indexesWithText(requests) };
+  const requests: RequestRecord[] = [];
+  let turnEnd = BYTES_PER_TURN;
+  for (const part of readParts(segment, header)) {
+    const { start, end } = part;
+    if (part.kind === 'record' && part.type === 'request') {
+      const idKey = idKeyAt(segment, start);
+      if (wanted.has(idKey)) requests.push({ idKey, start, end, mayHaveText: part.mayHaveText });
+    }
+    if (end < turnEnd) continue;
+    turnEnd = end + BYTES_PER_TURN;
+    await nextTurn();
+  }
+  return { segment, columnCount: header.columnCount, requests };
+};
+
+/** Returns the rows of these requests in a segment as a batch, or undefined if the file does not exist or has no valid header. */
+export const readRequests = async (
+  file: string,
+  wanted: ReadonlyMap<string, RequestRecord>,
+): Promise<StoredBatch | undefined> => {
+  const found = await findRequests(file, wanted);
+  if (found === undefined) return undefined;
+  const { segment, columnCount, requests } = found;
+  let rowsEnd = 0;
+  const ends = requests.map(({ start, end }) => (rowsEnd += end - start));
+  const rows = Buffer.concat(requests.map(({ start, end }) => segment.subarray(start, end)));
+  return { rows, ends, columnCount, withText: indexesWithText(requests) };
 };
 
 const indexesWithText = (requests: readonly RequestRecord[]): readonly number[] =>
@@ -143,20 +176,22 @@ interface CompactedSegment {
 
 /**
  * Returns a segment that contains only these requests of a segment, whose rows have the columns of this version. Returns undefined if
- * the file does not exist or has no valid header.
+ * the file does not exist or has no valid header. Rejects if a request is not in the file.
  */
 export const readCompacted = async (
   file: string,
-  requests: readonly RequestRecord[],
+  wanted: ReadonlyMap<string, RequestRecord>,
 ): Promise<CompactedSegment | undefined> => {
-  const segment = await readWhole(file, undefined);
-  if (segment === undefined || decodeHeader(segment) === undefined) return undefined;
+  const found = await findRequests(file, wanted);
+  if (found === undefined) return undefined;
+  const { segment, requests } = found;
+  if (requests.length < wanted.size) throw new Error('the segment has lost a request');
   const frames = requests.map(({ start, end }) => segment.subarray(start - FRAME_HEAD_BYTES, end));
   let at = HEADER_BYTES;
-  const moved = requests.map(({ idKey, start, end, mayHaveText }) => {
+  const moved = requests.map(({ start, end, ...request }) => {
     const from = at + FRAME_HEAD_BYTES;
     at = from + end - start;
-    return { idKey, start: from, end: at, mayHaveText };
+    return { ...request, start: from, end: at };
   });
   const rows: LogRow[] = [];
   for (const { start, end } of requests) {
@@ -166,7 +201,10 @@ export const readCompacted = async (
   return { content: Buffer.concat([segment.subarray(0, HEADER_BYTES), ...frames]), requests: moved, rows };
 };
 
-/** Returns the rows that show these requests while they are in progress. The row of the request that is stored later replaces each of them. */
+/**
+ * Returns the rows that show these requests while they are in progress. The row of the request that is stored later replaces each of
+ * them.
+ */
 export const inProgressBatch = async ({ requests, rows: stored }: CompactedSegment): Promise<StoredBatch> => {
   const rows: Buffer[] = [];
   for (const row of stored) {
