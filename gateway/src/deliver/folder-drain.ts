@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
+import type { LogRow } from '@standin/contract';
 import { LOG_COLUMNS } from '@standin/logstore';
 import { replaceFile } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
@@ -34,12 +35,19 @@ export interface FolderDrainOptions {
   readonly onMoved?: (id: string) => void;
 }
 
+interface HeldRequest extends RequestRecord {
+  /** Known after the first compaction. */
+  readonly projectUid?: string | undefined;
+}
+
 interface DeliveredSegment {
   readonly shares: SegmentShares;
   /** Whether the segment's writer may still be alive. If so, the file stays. */
   readonly mayGrow: boolean;
   /** The segment's requests whose responses have not been found. */
-  readonly requests: Map<string, RequestRecord>;
+  readonly requests: Map<string, HeldRequest>;
+  /** The number of these requests by the uid of their project, after the first compaction. */
+  readonly counts: Map<string | undefined, number>;
   /** What these requests take of the segment. */
   requestBytes: number;
   /** Whether the log shows these requests as in progress. */
@@ -169,7 +177,10 @@ export class FolderDrain {
     await replaceFile(file, content, { mode: 0o600, isDurable: this.#options.isDurable ?? true });
     this.#held.set(file, {
       ...held,
-      requests: new Map(requests.map((request) => [request.idKey, request])),
+      requests: new Map(
+        requests.map((request, index) => [request.idKey, { ...request, projectUid: rows[index]?.projectUid }]),
+      ),
+      counts: countProjects(rows),
       requestBytes: sumBytes(requests),
       oldest: held.oldest.of(new Set(rows.map(({ projectUid }) => projectUid))),
     });
@@ -248,6 +259,7 @@ export class FolderDrain {
       shares,
       mayGrow,
       requests: new Map(requests.map((request) => [request.idKey, request])),
+      counts: new Map(),
       requestBytes: sumBytes(requests),
       isShown: false,
       oldest: oldest ?? new OldestRequests(),
@@ -266,11 +278,13 @@ export class FolderDrain {
       if (held === undefined || request === undefined) continue;
       held.requests.delete(idKey);
       held.requestBytes -= sumBytes([request]);
+      const left = (held.counts.get(request.projectUid) ?? 0) - 1;
+      held.counts.set(request.projectUid, left);
       await this.#removeIfDone(file);
-      if (!this.#held.has(file) || this.#compactAtMs.has(file)) continue;
-      // The file still contains the request, whose project must not wait for those of the others, and which takes room.
-      const projects = held.oldest.byProject.size;
-      if (projects > 1 || (projects > 0 && isWasteful(held))) this.#compactLater(file);
+      if (!this.#held.has(file) || !held.isShown || this.#compactAtMs.has(file)) continue;
+      // The file still contains the request, which takes room. If it was the last one of its project, the project must not wait for
+      // the others.
+      if (left === 0 || isWasteful(held)) this.#compactLater(file);
     }
   }
 
@@ -307,6 +321,14 @@ export class FolderDrain {
     shares.free();
   }
 }
+
+const countProjects = (rows: readonly Pick<LogRow, 'projectUid'>[]): Map<string, number> =>
+  new Map(
+    Array.from(
+      Map.groupBy(rows, ({ projectUid }) => projectUid),
+      ([uid, { length }]) => [uid, length],
+    ),
+  );
 
 /** Whether at least half of a segment is requests that have ended. */
 const isWasteful = ({ requestBytes, shares }: DeliveredSegment): boolean => 2 * requestBytes <= shares.bytes;
