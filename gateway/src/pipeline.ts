@@ -122,6 +122,8 @@ const KEPT_BODY_BYTES_MAX = 4_096;
 const SHORT_DELAY_MS_MAX = 2_000;
 /** How often to check whether there is memory for a body that is read from the disk after a delay. */
 const ROOM_CHECK_MS = 50;
+/** How long to wait before a body is read again after a failure. */
+const READ_AGAIN_MS = 500;
 const NOTHING = new Uint8Array(0);
 
 /** An accepted request during the delay of its response. */
@@ -328,21 +330,32 @@ export class Pipeline {
   /** Records the exchange as it ended. Then responds, unless the caller has disconnected. */
   async #respondAfterDelay(delayed: DelayedRequest, { mock, upstream }: PlannedResponse): Promise<void> {
     const { budget, recorder } = this.#parts;
-    const { unreadBytes } = delayed;
     let { accepted } = delayed;
-    const { exchange, id, route } = accepted;
-    const { namespace } = route.account;
-    using memory = new Holding(budget, namespace);
-    if (unreadBytes > 0) {
-      // The bodies of many requests can be needed at the same time, for example when the gateway stops.
-      while (!budget.hasRoomFor(namespace, unreadBytes) && exchange.leftMs > 0)
-        await pause(ROOM_CHECK_MS, undefined, { ref: false });
-      memory.add(unreadBytes);
-      accepted = { ...accepted, body: await recorder.requestBody(id) };
-    }
+    const { exchange, route } = accepted;
+    using memory = new Holding(budget, route.account.namespace);
+    if (delayed.unreadBytes > 0) accepted = { ...accepted, body: await this.#readBodyAgain(delayed, memory) };
     const buildEndRow = exchange.isGone ? buildGoneRow : buildMockRow;
     if (await recorder.exchange(buildEndRow(accepted, mock, upstream))) respond(exchange, mock);
     else exchange.destroy();
+  }
+
+  /** Reads a body from the disk when there is memory for it. */
+  async #readBodyAgain({ accepted, unreadBytes }: DelayedRequest, memory: Holding): Promise<Uint8Array> {
+    const { budget, recorder } = this.#parts;
+    const { exchange, id, route } = accepted;
+    // The bodies of many requests can be needed at the same time, for example when the gateway stops.
+    while (!budget.hasRoomFor(route.account.namespace, unreadBytes) && exchange.leftMs > 0)
+      await pause(ROOM_CHECK_MS, undefined, { ref: false });
+    memory.add(unreadBytes);
+    for (;;) {
+      try {
+        return await recorder.requestBody(id);
+      } catch (error) {
+        // A failure can be temporary, for example if the process has too many open files.
+        if (this.#isDraining || exchange.leftMs <= 0) throw error;
+        await pause(READ_AGAIN_MS, undefined, { ref: false });
+      }
+    }
   }
 
   /**

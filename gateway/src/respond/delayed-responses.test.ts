@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { readdir, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { DelayConfig } from '@standin/contract';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
@@ -150,6 +153,22 @@ describe('during a delay', () => {
     },
     20_000,
   );
+
+  test('a body that cannot be read for a while is waited for, and then recorded', async () => {
+    const body = randomBytes(10_000).toString('latin1');
+    client.send(post('/long', body));
+    await rows(1);
+    const spool = path.join(stand.dataDir, 'spool');
+    const [folder = ''] = await readdir(spool);
+    await rename(path.join(spool, folder), path.join(spool, 'away'));
+    client.destroy();
+    await setTimeout(100);
+    expect(await running()).toBe(1);
+    await rename(path.join(spool, 'away'), path.join(spool, folder));
+    await rows(2);
+    expect(stand.sink.rows[1]).toMatchObject({ version: 2, outcome: 'caller_gone' });
+    expect(Buffer.from(stand.sink.rows[1]?.requestBody ?? []).toString('latin1') === body).toBe(true);
+  });
 
   test('a caller that disconnects ends its request, and the requests after it on the connection do not begin', async () => {
     client.send(post('/long').repeat(20));
