@@ -366,10 +366,8 @@ describe('a forwarded request', () => {
     const [name = ''] = (await readdir(spool.folder)).filter(isSegmentName);
     const file = path.join(spool.folder, name);
     const segment = await readFile(file);
-    const { start = 0 } =
-      readParts(segment, decodeHeader(segment) ?? newSegmentHeader(0))
-        .drop(1)
-        .next().value ?? {};
+    const [, second] = readParts(segment, decodeHeader(segment) ?? newSegmentHeader(0));
+    const start = second?.start ?? 0;
     const header = segment.subarray(0, HEADER_BYTES);
     await writeFile(file, Buffer.concat([header, segment.subarray(start - FRAME_HEAD_BYTES)]));
     await sink.until(({ rows }) => rows.length === 2);
