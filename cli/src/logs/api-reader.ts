@@ -48,7 +48,10 @@ export const openApiReader = async (api: ApiClient, choice: LogChoice): Promise<
     }
   };
 
-  /** Yields each entry once across interruptions, or again when it has ended, although the server repeats the last minute after a reconnect. */
+  /**
+   * Yields each entry once across interruptions, although the server repeats the last minute after a reconnect. Yields an entry that
+   * was in progress again when it has ended.
+   */
   const follow = async function* <T extends Pick<LogEntry, 'id' | 'outcome'>>(
     item: z.ZodType<T>,
     query: { readonly view: 'entry' | 'summary'; readonly from: string },

@@ -50,8 +50,8 @@ const USUAL: readonly LineEntry['outcome'][] = ['mocked', 'forwarded'];
 
 /**
  * Formats one line with aligned columns: time, method, status (`---` if no response was recorded), path with query, duration (empty
- * while the request is in progress), endpoint, with the name of the response in parentheses, whether the request was accepted by its signature, and the id, which other
- * commands accept.
+ * while the request is in progress), endpoint, with the name of the response in parentheses, whether the request was accepted by its
+ * signature, and the id, which other commands accept.
  * `11-21 07:35:12.123  POST    201  /v1/orders                          12.3 ms  default/create-order (gold)  019304…`
  */
 export const formatSummaryLine = (entry: LineEntry): readonly (string | Styled)[] => {

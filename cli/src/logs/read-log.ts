@@ -63,7 +63,10 @@ export const tailNewest = (options: ReadLogOptions): Promise<void> =>
     await follow(reading, sinceUs, rememberPrinted(options));
   });
 
-/** Returns a function that returns whether to print a request. One that was in progress is printed again at its end, but not as a command. */
+/**
+ * Returns a function that returns whether to print a request. A request that was in progress is printed again at its end, but not as
+ * a command.
+ */
 const rememberPrinted = ({ output }: Pick<ReadLogOptions, 'output'>) => {
   const isNew = rememberRequests();
   return ({ id, outcome }: Pick<Listed, 'id' | 'outcome'>): boolean =>

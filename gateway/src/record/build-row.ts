@@ -38,7 +38,7 @@ const NO_UPSTREAM: FailedUpstream = { upstreamUrl: '', upstreamError: '', upstre
 
 /**
  * Returns the row for an exchange, which is complete in version 2 and has no response in version 1. All columns by which ClickHouse
- * sorts, partitions or expires rows come from `accepted`, so they are the same in both versions.
+ * sorts, partitions or expires rows come from `accepted`, so they are the same in all versions.
  */
 export const buildRow = (accepted: Accepted, response: RecordedResponse, version: 1 | 2 = 2): LogRow => {
   const { exchange, head, authenticated, route, permit } = accepted;

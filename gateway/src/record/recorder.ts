@@ -21,8 +21,8 @@ export interface Recorder {
   /** Resolves with the body of a request that `request` has accepted and that waits for `exchange`. Rejects if it cannot be read. */
   requestBody(id: string): Promise<Uint8Array>;
   /**
-   * Called before the last byte of the response is sent, or when it is clear that none will be, with the complete exchange (version 2). After `request` has accepted the
-   * same id, resolves with false only if the recorder is closed.
+   * Called before the last byte of the response is sent, or when it is clear that none will be, with the complete exchange (version
+   * 2). After `request` has accepted the same id, resolves with false only if the recorder is closed.
    */
   exchange(row: LogRow): Promise<boolean>;
   /** Writes the waiting rows and refuses later ones. Requests without a complete exchange keep the row from `request`. */

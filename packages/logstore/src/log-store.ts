@@ -108,8 +108,8 @@ export interface LogStore {
    */
   preview(id: string, bodyBytesMax: number): Promise<EntryPreview | undefined>;
   /**
-   * Returns the beginnings of request bodies or their texts, by id, with at most this many bytes each. Leaves out requests that do not exist or have
-   * expired.
+   * Returns the beginnings of request bodies or their texts, by id, with at most this many bytes each. Leaves out requests that do not
+   * exist or have expired.
    */
   requestBodies(keys: RequestKeys, bodyBytesMax: number): Promise<ReadonlyMap<string, BodyStart>>;
   /** Returns the number of requests per project in each of the last hours, by the project's uid. */

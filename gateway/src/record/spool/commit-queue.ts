@@ -84,7 +84,10 @@ export class CommitQueue {
     return this.#gathering.rowCount;
   }
 
-  /** Resolves when the record's batch is settled. For `put`, see `RowBuffer.add`. A record that must be kept is not reported to `onWritten`. */
+  /**
+   * Resolves when the record's batch is settled. For `put`, see `RowBuffer.add`. A record that must be kept is not reported to
+   * `onWritten`.
+   */
   add(
     bytes: number,
     put: (block: Buffer, offset: number) => void,

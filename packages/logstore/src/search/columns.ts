@@ -2,7 +2,7 @@ import type { ContainsField, NumberField, PatternField, Side } from '@standin/ex
 
 /**
  * A column for a field. The SQL of a search contains only constants such as these, never text from the user. `frozen` means that
- * the value is the same in both versions of a row (only the request, and the complete exchange), so that a condition on it can be
+ * the value is the same in all versions of a row (only the request, or the complete exchange), so that a condition on it can be
  * checked before the versions are merged.
  */
 export interface Column {
@@ -15,7 +15,7 @@ export interface Column {
 export const PATTERN_COLUMNS: Readonly<Record<PatternField, Column>> = {
   path: { sql: 'path', frozen: true, latin1: true },
   endpoint: { sql: 'endpoint', frozen: true },
-  // Chosen before the request is recorded, so both versions of a row have it.
+  // Chosen before the request is recorded, so all versions of a row have it.
   response: { sql: 'response', frozen: true },
   project: { sql: 'project', frozen: true },
   namespace: { sql: 'namespace', frozen: true },
@@ -29,8 +29,8 @@ export const PATTERN_COLUMNS: Readonly<Record<PatternField, Column>> = {
 };
 
 /**
- * The text of a body, in lower case, because the indexes in migrations/001_log.sql use these expressions. Both versions of a row have the
- * same text of the request, unless a segment contained more text than a gateway decodes. Then only one version may be found by it.
+ * The text of a body, in lower case, because the indexes in migrations/001_log.sql use these expressions. All versions of a row have the
+ * same text of the request, unless a segment contained more text than a gateway decodes. Then only some of them may be found by it.
  */
 const REQUEST_TEXT: Column = { sql: 'lower(if(empty(request_text), request_body, request_text))', frozen: true };
 const RESPONSE_TEXT: Column = { sql: 'lower(if(empty(response_text), response_body, response_text))', frozen: false };
