@@ -182,8 +182,9 @@ async function* unseenPages(
 /**
  * Follows the log until `signal` aborts or the log store is closed. Yields summaries of entries received since `filter.sinceUs` (by
  * default, from now on), each one once, and a second time if it was in progress and then ended. Follows the time at which ClickHouse
- * stored the rows, so that rows that a gateway delivers late, after an outage, are also shown. Within a read, the oldest row comes first, and a row that arrives late is shown late. Rejects with a
- * `LogStoreError` when a read fails, unless there is an `onFailure`, in which case it neither misses nor repeats a row.
+ * stored the rows, so that rows that a gateway delivers late, after an outage, are also shown. Within a read, the oldest row comes
+ * first, and a row that arrives late is shown late. Rejects with a `LogStoreError` when a read fails, unless there is an `onFailure`,
+ * in which case it neither misses nor repeats a row.
  */
 export async function* tailSummaries(
   store: TailedLog,
