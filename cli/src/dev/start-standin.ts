@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LogRow, ObjectRef, ResourceSource, ServiceSource } from '@standin/contract';
+import type { ObjectRef, ResourceSource, ServiceSource } from '@standin/contract';
 import type { Backend, PublicSharesSource } from '@standin/dashboard';
 import { RefusedTargets } from '@standin/egress';
-import { errorMessage, formatTime } from '@standin/contract';
-import { gatewaySettings, runGateway, type GatewaySettings, type LogSink } from '@standin/gateway';
+import { errorMessage } from '@standin/contract';
+import { gatewaySettings, runGateway, type GatewaySettings } from '@standin/gateway';
 import {
   certificateFile,
   claimConfigMaps,
@@ -32,19 +32,13 @@ import {
   type RecordedClaims,
 } from '@standin/operator';
 import type { EngineAddress } from '@standin/engine';
-import {
-  decodeBodyTexts,
-  decodeRow,
-  LOG_COLUMNS,
-  RowBinaryReader,
-  type InsertBatch,
-  type LogStore,
-} from '@standin/logstore';
+import type { LogStore } from '@standin/logstore';
 import { LeaderElector, type KubeClient } from '@standin/kube';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { PlainError } from '../plain-error.ts';
-import type { DevOutput, Ready, RequestEvent } from './dev-output.ts';
+import { announceRows } from './announce-rows.ts';
+import type { DevOutput, Ready } from './dev-output.ts';
 import { describeReady } from './describe-ready.ts';
 import { localBackend, localShares } from './local-backend.ts';
 import { fieldPlace, objectNotices } from './object-notices.ts';
@@ -201,52 +195,6 @@ const devGatewaySettings = (options: StandinOptions, streamUrl: string): Gateway
     drainTimeoutMs: DRAIN_MS,
     logLevel: 'info',
   });
-};
-
-/**
- * Returns the log as the destination for this process's gateway. Calls `announce` with each request received after `since` as soon
- * as ClickHouse has stored it. Rows left by an earlier process are older, so they are not announced.
- */
-const announceRows = (store: LogStore, since: Date, announce: (request: RequestEvent) => void): LogSink => ({
-  migrate: () => store.migrate(),
-  insert: async (batch) => {
-    await store.insert(batch);
-    for (const row of decodeRows(batch)) if (row.receivedAtUs >= since.getTime() * 1000) announce(toEvent(row));
-  },
-  // The owner of the store closes the store.
-  close: () => Promise.resolve(),
-});
-
-/** Returns the rows of a batch, oldest first. Returns none for a batch left by an earlier version, which has fewer columns. */
-const decodeRows = ({ rows, columnCount = LOG_COLUMNS.length, hasTexts = false }: InsertBatch): LogRow[] => {
-  if (columnCount !== LOG_COLUMNS.length) return [];
-  const reader = new RowBinaryReader(rows);
-  const found: LogRow[] = [];
-  while (!reader.done) {
-    found.push(decodeRow(reader));
-    if (hasTexts) decodeBodyTexts(reader);
-  }
-  return found.sort((a, b) => a.receivedAtUs - b.receivedAtUs);
-};
-
-/** Omits the large columns, because some events are held for a while. */
-const toEvent = (row: LogRow): RequestEvent => {
-  const { id, namespace, project, endpoint, method, path, query, status, outcome } = row;
-  return {
-    id,
-    namespace,
-    project,
-    endpoint,
-    method,
-    path,
-    query,
-    status,
-    outcome,
-    responseName: row.response,
-    credential: row.credential,
-    receivedAt: formatTime(row.receivedAtUs),
-    durationMs: row.durationUs / 1000,
-  };
 };
 
 /** Waits until the gateway has everything in the source. Statuses may be written later. */
