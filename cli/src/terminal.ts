@@ -40,6 +40,10 @@ export const formatLine = (line: Line, colour = false): string =>
  */
 const CI_PREFIX = /##(?=\w*\[)/g;
 
+/** Returns JSON that neither controls a terminal nor contains a command of a CI log. */
+export const formatJson = (value: unknown, indent?: number): string =>
+  printableJson(JSON.stringify(value, null, indent)).replaceAll(CI_PREFIX, '#\\u0023');
+
 /**
  * The output of a command. Everything that the command prints goes through it, so that text from manifests, callers and servers
  * cannot control the terminal.
@@ -66,7 +70,7 @@ export const outputTo = (stream: Writable & { readonly isTTY?: boolean }): Outpu
     lines: (text) => {
       for (const one of text.replace(/\n$/, '').split('\n')) line(one);
     },
-    json: (value) => void stream.write(`${printableJson(JSON.stringify(value)).replaceAll(CI_PREFIX, '#\\u0023')}\n`),
+    json: (value) => void stream.write(`${formatJson(value)}\n`),
     bytes: (bytes) => void stream.write(bytes),
     onError: (handle) => {
       if (onError === undefined) stream.on('error', (error: NodeJS.ErrnoException) => onError?.(error));

@@ -1,7 +1,7 @@
 import { printable } from '@standin/contract';
 import { wireText } from '@standin/exchange/formats';
 import { countText } from '../count-text.ts';
-import { styled, type Line } from '../terminal.ts';
+import { formatJson, styled, type Line } from '../terminal.ts';
 import { SKIP_REASONS } from './compare-response.ts';
 import { skippedCount, type Difference, type Report, type TestCase } from './report.ts';
 
@@ -23,7 +23,7 @@ export const reportAsText = (report: Report): readonly Line[] => [
 
 export const reportAsJson = ({ cases, ...totals }: Report): string => {
   const shown = cases.map((one) => ({ ...one, skipped: Object.fromEntries(one.skipped) }));
-  return `${JSON.stringify({ ...totals, cases: shown }, null, 2)}\n`;
+  return `${formatJson({ ...totals, cases: shown }, 2)}\n`;
 };
 
 /** One test case for each endpoint and response, in the format that CI systems read. */
@@ -152,7 +152,7 @@ const markdownDetails = (one: TestCase): readonly string[] => {
   const longest = Math.max(2, ...lines.flatMap((line) => (line.match(/`+/g) ?? []).map(({ length }) => length)));
   const fence = '`'.repeat(longest + 1);
   return [
-    `<details><summary>${xml(title(one))}: ${xml(counts(one))}</summary>`,
+    `<details><summary>${xml(printable(`${title(one)}: ${counts(one)}`))}</summary>`,
     '',
     `${fence}text`,
     ...lines,

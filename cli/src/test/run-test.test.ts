@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { LogEntry } from '@standin/exchange';
 import { testEntry, type TestEntryParts } from '@standin/exchange/entry-testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { formatLine } from '../terminal.ts';
 import { Ignored } from './ignored.ts';
 import { runTest, type TestOptions } from './run-test.ts';
 import type { ReportFormat } from './format-report.ts';
@@ -288,7 +289,7 @@ describe('with --against forwarded --shape, the mock in spec.json', () => {
 });
 
 describe('a report', () => {
-  const HOSTILE = '</failure> | `````` ]]> \x1b[31m \ufffe\n::error::x';
+  const HOSTILE = '</failure> | `````` ]]> \x1b[31m \x9b31m ##[error] \ufffe\n::error::x';
   const many = Array.from({ length: 30 }, () => entry({ ...ORDER_PARTS, responseBody: JSON.stringify(HOSTILE) }));
   const entries = [
     ...many,
@@ -357,3 +358,10 @@ test.each([
     runTest([path.join(folder, 'manifests.yaml')], { ...options, entries: path.join(folder, 'no') }),
   ).rejects.toThrow('no does not exist');
 });
+  test('as JSON is printed as it is', async () => {
+    const { text } = await run(entries, { format: 'json' });
+    expect(JSON.parse(text)).toMatchObject({ requests: 32 });
+    const printed = text.split('\n').map((line) => formatLine(line));
+    expect(printed.join('\n')).toBe(text);
+  });
+
