@@ -51,12 +51,12 @@ export const compareResponse = (entry: LogEntry, now: ManifestResponse, ignored:
   const { status, headers, body } = now;
   const before = captured(entry);
   const after = { status, headers, body, durationMs: 0, truncated: false, bodyBytes: body.length };
-  const diff = diffResponses(before, after);
+  const diff = diffResponses(before, after, (path) => ignored.path(path));
   const changes = [
     ...(status === before.status ? [] : [`status ${before.status} → ${status}`]),
     // An upstream sends headers that no mock has.
     ...diff.headers.filter((change) => !(isUpstreams && change.after.length === 0)).flatMap(headerChange(ignored)),
-    ...bodyChanges(diff.body, ignored),
+    ...bodyChanges(diff.body),
   ];
   return changes.length === 0 ? { kind: 'same' } : different(changes);
 };
@@ -87,14 +87,14 @@ const headerChange =
     return [`header ${name.toLowerCase()}: ${shown(before)} → ${shown(after)}`];
   };
 
-const bodyChanges = (diff: BodyDiff, ignored: Ignored): readonly string[] => {
+const bodyChanges = (diff: BodyDiff): readonly string[] => {
   switch (diff.kind) {
     case 'same':
       return [];
     case 'json': {
-      const changes = diff.changes
-        .filter(({ path }) => !ignored.path(path))
-        .map(({ path, before = 'absent', after = 'absent' }) => `${path}: ${before} → ${after}`);
+      const changes = diff.changes.map(
+        ({ path, before = 'absent', after = 'absent' }) => `${path}: ${before} → ${after}`,
+      );
       const unlisted = diff.total - diff.changes.length;
       return unlisted === 0 ? changes : [...changes, `body: ${unlisted} more changes`];
     }

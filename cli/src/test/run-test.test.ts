@@ -241,6 +241,10 @@ describe('with --against forwarded --shape, the mock in spec.json', () => {
   const drift = (...entries: readonly LogEntry[]) => run(entries, { shape: true, against: 'forwarded' });
   const RATES = { rates: [{ rate: 2, to: 'GBP' }], base: 'CHF' };
 
+    const items = Array.from({ length: 600 }, () => 3);
+    expect(
+      await changes(entry({ ...ORDER_PARTS, responseBody: JSON.stringify({ ...ORDER, items }) }), '$.items[*]'),
+    ).toEqual([]);
   test('is the same for other values, another order and what only some responses have', async () => {
     const more = {
       ...RATES,

@@ -123,11 +123,13 @@ class JsonComparison {
   total = 0;
   readonly #before: Document;
   readonly #after: Document;
+  readonly #isIgnored: (path: string) => boolean;
   readonly #numbers = new ValueNumbers();
 
-  constructor(before: Document, after: Document) {
+  constructor(before: Document, after: Document, isIgnored: (path: string) => boolean) {
     this.#before = before;
     this.#after = after;
+    this.#isIgnored = isIgnored;
     this.#numbers.add(before);
     this.#numbers.add(after);
   }
@@ -179,6 +181,7 @@ class JsonComparison {
   }
 
   #note(path: string, before: Node | undefined, after: Node | undefined): void {
+    if (this.#isIgnored(path)) return;
     this.total += 1;
     if (this.changes.length >= CHANGES_MAX) return;
     const [was, is] = [inOneLine(this.#before, before), inOneLine(this.#after, after)];
@@ -195,12 +198,18 @@ export interface JsonDiff {
 /**
  * Compares two JSON documents by field, in almost linear time. Compares numbers as written, without rounding. Returns undefined if
  * one of them is not JSON or is nested too deeply.
+ *
+ * @param isIgnored whether a change at a path, such as `$.items[2].price`, does not count
  */
-export const diffJson = (before: string, after: string): JsonDiff | undefined => {
+export const diffJson = (
+  before: string,
+  after: string,
+  isIgnored: (path: string) => boolean = () => false,
+): JsonDiff | undefined => {
   const [old, now] = [parse(before), parse(after)];
   if (old === undefined || now === undefined) return undefined;
   try {
-    const comparison = new JsonComparison(old, now);
+    const comparison = new JsonComparison(old, now, isIgnored);
     comparison.compare('$', old.root, now.root);
     return { changes: comparison.changes, total: comparison.total };
   } catch (error) {

@@ -30,7 +30,11 @@ const decodedBody = ({ headers, body }: ComparedResponse): Uint8Array | undefine
   return content.kind === 'decoded' ? content.bytes : undefined;
 };
 
-const diffBodies = (before: ComparedResponse, after: ComparedResponse): BodyDiff => {
+const diffBodies = (
+  before: ComparedResponse,
+  after: ComparedResponse,
+  isIgnored: ((path: string) => boolean) | undefined,
+): BodyDiff => {
   const asBytes = (why: string): BodyDiff => ({
     kind: 'bytes',
     why,
@@ -46,14 +50,22 @@ const diffBodies = (before: ComparedResponse, after: ComparedResponse): BodyDiff
     return asBytes('At least one body is too large to compare in detail.');
   const [oldText, nowText] = [decodeText(old), decodeText(now)];
   if (oldText === undefined || nowText === undefined) return asBytes('At least one body is not text.');
-  const json = diffJson(oldText, nowText);
+  const json = diffJson(oldText, nowText, isIgnored);
   return json === undefined ? { kind: 'text', ...diffLines(oldText, nowText) } : { kind: 'json', ...json };
 };
 
-/** Compares a captured response with a later one to the same request. */
-export const diffResponses = (before: ComparedResponse, after: ComparedResponse): ResponseDiff => ({
+/**
+ * Compares a captured response with a later one to the same request.
+ *
+ * @param isIgnored see `diffJson`
+ */
+export const diffResponses = (
+  before: ComparedResponse,
+  after: ComparedResponse,
+  isIgnored?: (path: string) => boolean,
+): ResponseDiff => ({
   status: { before: before.status, after: after.status },
   durationMs: { before: before.durationMs, after: after.durationMs },
   headers: diffHeaders(before.headers, after.headers),
-  body: diffBodies(before, after),
+  body: diffBodies(before, after, isIgnored),
 });
