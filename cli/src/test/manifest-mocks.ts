@@ -72,17 +72,29 @@ export class ManifestMocks {
   /**
    * Returns the response to a captured request. Manifests often contain no namespace, so the only project with the name is used if
    * none has the namespace.
+   *
+   * @param isSame whether this is the captured response, to find the public URL that the project had then
    */
-  respond(entry: LogEntry): ManifestResponse {
+  respond(entry: LogEntry, isSame: (response: ManifestResponse) => boolean): ManifestResponse {
     const project = this.#projects.get(`${entry.namespace}/${entry.project}`) ?? this.#byName.get(entry.project);
     if (project === undefined) return { kind: 'NoProject' };
-    const { config, table } = project;
+    const [likeliest = project.config.url, ...others] = publicUrls(entry);
+    const first = this.#respond(entry, project, likeliest);
+    if (isSame(first)) return first;
+    for (const url of others) {
+      const response = this.#respond(entry, project, url);
+      if (isSame(response)) return response;
+    }
+    return first;
+  }
+
+  #respond(entry: LogEntry, { config, table }: Project, projectUrl: string): ManifestResponse {
     const { method, path, query, request } = entry;
     const { rejection, content } = table.explain({
       id: entry.id,
       receivedAtUs: parseInstant(entry.receivedAt) ?? 0,
       project: entry.project,
-      projectUrl: capturedUrl(entry) ?? config.url,
+      projectUrl,
       method,
       path,
       query,
@@ -125,19 +137,28 @@ const toResponse = (
 };
 
 /**
- * Returns the public URL of the project when the request was captured, as the captured response contains it. The manifests do not
- * contain it. Undefined if the response does not contain it.
+ * Returns the public URLs that the project may have had when the request was captured, because the manifests do not contain it: those
+ * in the captured response, in which the caller may have put others, and those with the host of the request.
  */
-const capturedUrl = ({ request, response }: LogEntry): string | undefined => {
+const publicUrls = ({ request, response }: LogEntry): readonly string[] => {
   const [, uri = ''] = readTarget(request.target).originForm.split(/[/?]/, 2);
-  if (uri === '') return undefined;
-  for (const text of [...response.headers.map(([, value]) => value), response.body]) {
-    const end = text.indexOf(`/${uri}`);
-    if (end === -1) continue;
-    const [url] = /https?:\/\/[^\s"'<>\\]*$/.exec(text.slice(Math.max(0, end - URL_CHARS_MAX), end)) ?? [];
-    if (url !== undefined) return `${url}/${uri}`;
-  }
-  return undefined;
+  if (uri === '') return [];
+  const [, host = ''] = request.headers.find(([name]) => name.toLowerCase() === 'host') ?? [];
+  const ofHost = host === '' ? [] : ['http', 'https'].map((scheme) => `${scheme}://${host}/${uri}`);
+  const texts = [...response.headers.map(([, value]) => value), response.body];
+  const found = new Set(texts.flatMap((text) => urlsIn(text, `/${uri}`)));
+  return [...new Set([...ofHost.filter((url) => found.has(url)), ...[...found].slice(0, URLS_MAX), ...ofHost])];
 };
 
+const URLS_MAX = 3;
 const URL_CHARS_MAX = 300;
+
+/** Returns the first URLs in a text that end with this text. */
+const urlsIn = (text: string, end: string): readonly string[] => {
+  const urls = new Set<string>();
+  for (let at = text.indexOf(end); at !== -1 && urls.size < URLS_MAX; at = text.indexOf(end, at + 1)) {
+    const [url] = /https?:\/\/[^\s"'<>\\]*$/.exec(text.slice(Math.max(0, at - URL_CHARS_MAX), at)) ?? [];
+    if (url !== undefined) urls.add(url + end);
+  }
+  return [...urls];
+};

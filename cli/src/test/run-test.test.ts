@@ -41,6 +41,11 @@ const MANIFESTS = [
     forward: { url: 'http://localhost:1/' },
     json: { body: '{"base": "EUR", "rates": [{"to": "USD", "rate": 1.1}]}' },
   }),
+  endpoint('links', {
+    slug: '/links',
+    json: { template: 'CEL', body: '[${request.headers["x-link"]}, "${url.project}"]' },
+  }),
+  endpoint('encoded', { slug: '/encoded', json: { template: 'CEL', body: '"${base64(url.project)}"' } }),
   endpoint('broken', { slug: '/broken', json: { body: '{' } }),
 ];
 
@@ -155,6 +160,42 @@ describe('responses of unchanged manifests are the same', () => {
   });
 });
 
+test.each<[string, string, string]>([
+  ['after another URL with the same end', 'https://mocks.example.com', 'https://evil.example'],
+  ['after another URL, in a response to a request with another host', 'https://public.example', 'https://evil.example'],
+  ['after a path with the same end', 'https://mocks.example.com', ''],
+])('the public URL of then is found %s', async (_, url, other) => {
+  const one = entry(
+    {
+      path: '/links',
+      headers: [
+        ['host', 'mocks.example.com'],
+        ['x-link', `${other}/g95gprojecturi/x`],
+      ],
+      responseHeaders: sent(JSON_TYPE),
+      responseBody: JSON.stringify([`${other}/g95gprojecturi/x`, `${url}/g95gprojecturi`]),
+    },
+    { endpoint: 'links' },
+  );
+  expect(await run([one])).toMatchObject({ same: 1 });
+});
+
+test.each(['http', 'https'])(
+  'the public URL of then is found by the host with %s if the response has it only encoded',
+  async (scheme) => {
+    const one = entry(
+      {
+        path: '/encoded',
+        headers: [['host', 'mocks.example.com']],
+        responseHeaders: sent(JSON_TYPE),
+        responseBody: JSON.stringify(btoa(`${scheme}://mocks.example.com/g95gprojecturi`)),
+      },
+      { endpoint: 'encoded' },
+    );
+    expect(await run([one])).toMatchObject({ same: 1 });
+  },
+);
+
 describe('a difference', () => {
   test.each<[string, LogEntry, readonly string[]]>([
     ['of the status', entry({ ...ORDER_PARTS, status: 201 }), ['status 201 → 200']],
@@ -200,6 +241,10 @@ describe('a difference', () => {
     expect(await changes(one, '$.id')).toEqual(['$.items[1]: 3 → 2']);
     expect(await changes(one, '$.id', '$.items[*]')).toEqual([]);
     expect(await changes(entry({ ...ORDER_PARTS, responseHeaders: sent(JSON_TYPE) }), 'header:Location')).toEqual([]);
+    const items = Array.from({ length: 600 }, () => 3);
+    expect(
+      await changes(entry({ ...ORDER_PARTS, responseBody: JSON.stringify({ ...ORDER, items }) }), '$.items[*]'),
+    ).toEqual([]);
   });
 });
 
@@ -241,10 +286,6 @@ describe('with --against forwarded --shape, the mock in spec.json', () => {
   const drift = (...entries: readonly LogEntry[]) => run(entries, { shape: true, against: 'forwarded' });
   const RATES = { rates: [{ rate: 2, to: 'GBP' }], base: 'CHF' };
 
-    const items = Array.from({ length: 600 }, () => 3);
-    expect(
-      await changes(entry({ ...ORDER_PARTS, responseBody: JSON.stringify({ ...ORDER, items }) }), '$.items[*]'),
-    ).toEqual([]);
   test('is the same for other values, another order and what only some responses have', async () => {
     const more = {
       ...RATES,
@@ -318,6 +359,13 @@ describe('a report', () => {
     },
   );
 
+  test('as JSON is printed as it is', async () => {
+    const { text } = await run(entries, { format: 'json' });
+    expect(JSON.parse(text)).toMatchObject({ requests: 32 });
+    const printed = text.split('\n').map((line) => formatLine(line));
+    expect(printed.join('\n')).toBe(text);
+  });
+
   test('as JUnit is well-formed', async () => {
     const { text } = await run(entries, { format: 'junit' });
     // Without the allowed markup, nothing is left that a parser would read as markup, and no character that XML cannot contain.
@@ -362,10 +410,3 @@ test.each([
     runTest([path.join(folder, 'manifests.yaml')], { ...options, entries: path.join(folder, 'no') }),
   ).rejects.toThrow('no does not exist');
 });
-  test('as JSON is printed as it is', async () => {
-    const { text } = await run(entries, { format: 'json' });
-    expect(JSON.parse(text)).toMatchObject({ requests: 32 });
-    const printed = text.split('\n').map((line) => formatLine(line));
-    expect(printed.join('\n')).toBe(text);
-  });
-
