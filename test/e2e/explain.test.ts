@@ -85,6 +85,10 @@ test('standin test compares captured responses with those of changed manifests, 
   expect(await compare('--since', '0s')).toMatchObject({ code: 3, lines: ['No captured requests were found.'] });
   expect((await standin(['test', path.join(changed, 'none'), '--data', run.data])).code).toBe(2);
   expect((await standin(['test', changed, '--ignore', 'id'])).code).toBe(2);
+  // A file is not filtered, so a filter is refused.
+  const filtered = await standin(['test', changed, '--entries', '-', '--since', '1d']);
+  expect(filtered.code).toBe(2);
+  expect(filtered.stderr).toContain("option '--entries <file>' cannot be used with option '--since <time>'");
 });
 
 describe('standin explain', () => {

@@ -33,9 +33,11 @@ export const addTestCommand = (program: Command, colour: boolean): void => {
       'respond to captured requests from manifests, without a server, and compare with the captured responses; exit codes: 1 if a response is different, 2 if something cannot be read, 3 if nothing was compared',
     )
     .argument('<FILE...>', 'manifest files or directories')
-    .option(
-      '--entries <file>',
-      'read the requests from this file, as standin logs -o json prints them; - is standard input',
+    .addOption(
+      new Option(
+        '--entries <file>',
+        'read the requests from this file, as standin logs -o json prints them; - is standard input',
+      ).conflicts(['namespace', 'project', 'endpoint', 'method', 'status', 'filter', 'since', 'data', 'server']),
     )
     .option(
       '--ignore <path>',
