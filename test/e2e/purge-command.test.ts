@@ -123,7 +123,7 @@ describe('standin purge', () => {
       await capture(run, 'jane', 'john');
       const args = ['--filter', 'body:jane', '--reason', 'x', '-y', '--data', run.data];
       expect(await standin(['purge', 'shop', ...args])).toMatchObject({ code: 0 });
-      expect(bodiesIn(await readLog(run.data))).toEqual(['john']);
+      expect(bodiesIn(await readLog(run.data, '-p', 'shop'))).toEqual(['john']);
       const own = await standin(['purge', 'other', ...args, '--timeout', '10s']);
       expect([own.code, own.stderr]).toEqual([5, expect.stringContaining('Waiting for gateway dev')]);
       expect([upstream.open(), body.destroyed]).toEqual([1, false]);
