@@ -341,6 +341,16 @@ describe('a forwarded request', () => {
     ]);
   });
 
+  test('is found by the text of its body while it is in progress', async () => {
+    const { sink, spool } = await setUp();
+    const requestBody = gzipSync('{"customer": "Ada"}');
+    const running = { ...request(), requestHeaders: [['content-encoding', 'gzip']] as const, requestBody };
+    await spool.request(running);
+    await sink.until(({ rows }) => rows.length === 1);
+    expect(sink.rows[0]).toMatchObject({ id: running.id, outcome: 'in_progress' });
+    expect(String(sink.texts.get(running.id)?.requestText)).toBe('{"customer": "Ada"}');
+  });
+
   test('does not hold up other rows while many are shown as in progress', async () => {
     const { sink, spool } = await setUp();
     const count = 10;
