@@ -141,7 +141,7 @@ test('53: a gateway that stops ends the delays, and the log has the real duratio
   }
 }, 120_000);
 
-test('53: while ClickHouse is away and the disk has no more room, they can still end', async () => {
+test('53: while ClickHouse is unavailable and the disk is full, they can still end', async () => {
   const early = await openAll();
   await Promise.all(early.map(shown));
   clickhouse.fault = () => ({ kind: 'down' });

@@ -17,7 +17,7 @@ export class BodyTextWorker {
     this.#logger = logger;
   }
 
-  /** See `addBodyTexts`. Resolves with undefined if the thread fails, because the rows must be delivered all the same. */
+  /** See `addBodyTexts`. Resolves with undefined if the thread fails, so that the rows are delivered without texts. */
   async add({ rows, ends, withText }: StoredBatch): Promise<Buffer | undefined> {
     this.#pool ??= new Piscina({
       filename: new URL('./add-body-texts.ts', import.meta.url).href,
