@@ -64,8 +64,12 @@ describe('the schemas', () => {
     expect(pathsWhere((schema) => schema.type === 'array' && isOpen(schema))).toEqual([]);
   });
 
-  it('limit the range of every number and do not allow fractions', () => {
-    expect(pathsWhere(({ type, maximum }) => type === 'number' || (type === 'integer' && !maximum))).toEqual([]);
+  it('limit the range of every number', () => {
+    expect(pathsWhere(({ type, maximum }) => (type === 'number' || type === 'integer') && !maximum)).toEqual([]);
+  });
+
+  it('allow fractions only in percents', () => {
+    expect(pathsWhere(({ type }) => type === 'number').filter((at) => !at.endsWith('.percent'))).toEqual([]);
   });
 
   it('do not use booleans, because an enum can be extended', () => {

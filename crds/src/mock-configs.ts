@@ -6,13 +6,17 @@ import type { EndpointSpec } from './v1alpha1/endpoint.ts';
 type ResponseSpec = NonNullable<EndpointSpec['responses']>[number];
 type Headers = readonly { readonly name: string; readonly value: string }[];
 
-/** With all defaults. */
-export const responseConfigs = ({ responses = [] }: EndpointSpec): readonly ResponseConfig[] =>
+/**
+ * With all defaults.
+ *
+ * @param endpoint the name of the Endpoint
+ */
+export const responseConfigs = ({ responses = [] }: EndpointSpec, endpoint: string): readonly ResponseConfig[] =>
   responses.map(({ name, when, status = 200, headers = [], body, bodyBase64, delay, template }) => {
     const text = bodyBase64 ?? body ?? '';
     return {
       name,
-      ...responseConditions(when),
+      ...responseConditions(when, `${endpoint}/${name}`),
       mock: {
         status,
         headers: mockHeaders(text, headers),

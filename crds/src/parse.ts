@@ -185,7 +185,7 @@ const issueMessage = (issue: RawIssue): string | undefined => {
     case 'invalid_type':
       return issue.input === undefined
         ? REQUIRED
-        : `must be of type ${TYPE_NAMES[issue.expected] ?? issue.expected}: "${typeName(issue.input)}"${quotesHint(issue.expected, issue.input)}`;
+        : `must be of type ${expectedType(issue)}: "${typeName(issue.input)}"${quotesHint(expectedType(issue), issue.input)}`;
     case 'invalid_value':
       return issue.input === undefined ? REQUIRED : unsupported(issue.input, issue.values);
     case 'too_big':
@@ -206,16 +206,23 @@ const quotesHint = (expected: string, input: unknown): string => {
     return isRecord(input) || Array.isArray(input)
       ? ': put it in quotes, or write it as a block after |'
       : ': put it in quotes';
-  return isText && ownMember(TYPE_NAMES, expected) === 'integer' && /^-?\d+$/.test(input) ? ': remove the quotes' : '';
+  const isNumber = isText && ownMember(NUMBERS, expected)?.test(input);
+  return isNumber === true ? ': remove the quotes' : '';
 };
+const NUMBERS: Readonly<Record<string, RegExp>> = { integer: /^-?\d+$/, number: /^-?\d+(\.\d+)?$/ };
 const REQUIRED = 'Required value';
-const TYPE_NAMES: Readonly<Record<string, string>> = { int: 'integer', number: 'integer' };
 
-/** Returns the type's name in JSON Schema. */
+/** Returns the name of the type in JSON Schema that a field has. */
+const expectedType = ({ expected, inst }: Extract<RawIssue, { readonly code: 'invalid_type' }>): string =>
+  inst instanceof z.ZodNumberFormat ? 'integer' : expected;
+
+/** Returns the type's name in JSON Schema, or a number that JSON does not have. */
 const typeName = (value: unknown): string => {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  return typeof value === 'number' && Number.isInteger(value) ? 'integer' : typeof value;
+  if (typeof value !== 'number') return typeof value;
+  if (!Number.isFinite(value)) return String(value);
+  return Number.isInteger(value) ? 'integer' : 'number';
 };
 
 /** Describes an unsupported value. Values are untrusted, so they are truncated before they are shown. */

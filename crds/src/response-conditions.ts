@@ -1,17 +1,28 @@
-import type { ResponseConfig, ValueCondition } from '@standin/contract';
+import type { DrawConfig, ResponseConfig, ValueCondition } from '@standin/contract';
 import type { EndpointSpec } from './v1alpha1/endpoint.ts';
 
 type When = NonNullable<NonNullable<EndpointSpec['responses']>[number]['when']>;
 
-/** With all defaults. */
-export const responseConditions = ({ pathParams = [], headers = [], queryParams = [], cel }: When = {}): Pick<
-  ResponseConfig,
-  keyof When
-> => ({
+/**
+ * With all defaults.
+ *
+ * @param seed of a draw without one
+ */
+export const responseConditions = (
+  { pathParams = [], headers = [], queryParams = [], draw, cel }: When = {},
+  seed: string,
+): Pick<ResponseConfig, keyof When> => ({
   pathParams: pathParams.map(toValueCondition),
   headers: headers.map(toValueCondition),
   queryParams: queryParams.map(toValueCondition),
+  ...(draw !== undefined && { draw: toDrawConfig(draw, seed) }),
   ...(cel !== undefined && { cel }),
+});
+
+const toDrawConfig = ({ percent, seed, key }: NonNullable<When['draw']>, defaultSeed: string): DrawConfig => ({
+  percent,
+  seed: seed ?? defaultSeed,
+  ...(key !== undefined && { key }),
 });
 
 interface ConditionSpec {

@@ -137,6 +137,9 @@ const numbers = ({ minimum = 0, maximum = 0 }: Schema): unknown[] => [
   ...[String(minimum), `${minimum}.0`],
 ];
 
+/** Fractions that only some programs round in the same way. */
+const FRACTIONS = [0.07, 0.0001, 0.00001, 0.00005, 1e-9, 33.3333, 33.33333, 99.9999, 99.99999, 100.00001, 1.1 * 1.1];
+
 /** Returns values for a field, whether or not the schema accepts them. */
 const values = (schema: Schema, value: unknown): unknown[] => {
   if (schema.enum !== undefined)
@@ -146,6 +149,8 @@ const values = (schema: Schema, value: unknown): unknown[] => {
       return texts(schema, value);
     case 'integer':
       return numbers(schema);
+    case 'number':
+      return [...numbers(schema), ...FRACTIONS];
     case 'array': {
       if (!Array.isArray(value) || value.length === 0) return [];
       const [first] = value as unknown[];

@@ -65,8 +65,8 @@ const typeText = (schema: Schema): string => {
     const element = schema.items.properties === undefined ? typeText(schema.items) : 'objects';
     return [`list of ${element}`, range(schema.minItems, schema.maxItems, ' items')].filter(Boolean).join('; ');
   }
-  if (schema.type === 'integer')
-    return ['integer', range(schema.minimum, schema.maximum, '')].filter(Boolean).join(', ');
+  if (schema.type === 'integer' || schema.type === 'number')
+    return [schema.type, range(schema.minimum, schema.maximum, '')].filter(Boolean).join(', ');
   if (schema.format === 'date-time') return 'RFC 3339 time';
   if (schema.type === 'string') {
     return ['string', range(schema.minLength, schema.maxLength, ' characters')].filter(Boolean).join(', ');

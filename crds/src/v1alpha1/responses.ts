@@ -154,6 +154,31 @@ const queryCondition = withRules(
   conditionRules,
 ).describe('A condition on a query parameter.');
 
+const draw = z
+  .strictObject({
+    percent: withRules(z.number().min(0).max(100), [
+      {
+        cel: 'self < 0.0 || self > 100.0 || double(int(self * 10000.0 + 0.5)) / 10000.0 == self',
+        holds: (self) => self < 0 || self > 100 || Math.round(self * 10_000) / 10_000 === self,
+        message: 'must have at most four decimals',
+      },
+    ]).describe('How many percent of all keys meet the condition, with at most four decimals, for example 0.5.'),
+    seed: text({ min: 1, max: LIMITS.drawSeedLengthMax })
+      .optional()
+      .describe(
+        'Responses with the same seed draw the same number for the same key, for example pr-42. If it is omitted, the names of the Endpoint and of the response, such as create-order/declined.',
+      ),
+    key: text({ min: 1, max: LIMITS.expressionLengthMax })
+      .optional()
+      .describe(
+        `An expression in CEL. Requests with the same value draw the same number, for example path.id. The value must be a string of 1 to ${LIMITS.drawKeyBytesMax} bytes, otherwise the condition is not met. If it is omitted, each request draws a number of its own.`,
+      ),
+  })
+  .optional()
+  .describe(
+    'A condition that some requests meet, chosen at random, but always the same ones: each draws a number from 0 to 99.9999, which must be less than percent.',
+  );
+
 const conditions = <S extends z.ZodType>(condition: S, max: number = LIMITS.conditionsMax) =>
   z.array(condition).min(1).max(max).optional().meta({ 'x-kubernetes-list-type': 'atomic' });
 
@@ -164,6 +189,7 @@ const when = withRules(
     ),
     headers: conditions(headerCondition).describe('Conditions on request headers.'),
     queryParams: conditions(queryCondition).describe('Conditions on query parameters.'),
+    draw,
     cel: text({ min: 1, max: LIMITS.expressionLengthMax })
       .optional()
       .describe(
@@ -172,8 +198,9 @@ const when = withRules(
   }),
   [
     {
-      cel: 'has(self.pathParams) || has(self.headers) || has(self.queryParams) || has(self.cel)',
-      holds: ({ pathParams, headers, queryParams, cel }) => (pathParams ?? headers ?? queryParams ?? cel) !== undefined,
+      cel: 'has(self.pathParams) || has(self.headers) || has(self.queryParams) || has(self.draw) || has(self.cel)',
+      holds: ({ pathParams, headers, queryParams, draw: drawn, cel }) =>
+        (pathParams ?? headers ?? queryParams ?? drawn ?? cel) !== undefined,
       message: 'must have a condition: to match every request, omit when',
     },
   ],

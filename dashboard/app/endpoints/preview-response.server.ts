@@ -66,7 +66,7 @@ const previewInput = async (
   const edited = fieldText(form, PREVIEW_FIELDS.edited);
   return {
     endpoint: { namespace: names.namespace, name, method: spec.method, slug: spec.slug, action: spec.action },
-    responses: responseConfigs(spec),
+    responses: responseConfigs(spec, name),
     mock: spec.action === 'JSON' ? jsonMockConfig(spec) : undefined,
     request,
     edited: edited === 'default' ? edited : /^\d{1,3}$/.test(edited) ? Number(edited) : undefined,

@@ -59,11 +59,16 @@ export const explanationSchema = z
             z.object({
               on: z
                 .string()
-                .describe('Field of `when` that has the condition: pathParams, headers, queryParams or cel.'),
-              name: z.string().describe('Empty for an expression.'),
-              type: z.string().describe('How the value is compared. CEL: an expression.'),
-              value: z.string().optional().describe('The value or the expression.'),
-              seen: z.array(z.string()).describe('The first values that the request has, shortened.'),
+                .describe('Field of `when` that has the condition: pathParams, headers, queryParams, draw or cel.'),
+              name: z.string().describe('Empty for a draw and for an expression.'),
+              type: z.string().describe('How the value is compared. Draw: a draw. CEL: an expression.'),
+              value: z
+                .string()
+                .optional()
+                .describe('The value, the expression, or the expression for the key of a draw.'),
+              seen: z
+                .array(z.string())
+                .describe('The first values that the request has, or the key of its draw, shortened.'),
               seenCount: z.int().nonnegative().describe('Total number of values.'),
               message: z.string().describe('What the condition needs, and what the request has.'),
             }),

@@ -32,7 +32,10 @@ const endpointRules = (object: ResourceObject): CandidateRules => {
   if (!parsed.ok || parsed.value.kind !== 'Endpoint') return { responses: [] };
   const { spec } = parsed.value;
   try {
-    return compileRules(responseConfigs(spec), spec.action === 'JSON' ? jsonMockConfig(spec) : undefined);
+    return compileRules(
+      responseConfigs(spec, object.metadata.name),
+      spec.action === 'JSON' ? jsonMockConfig(spec) : undefined,
+    );
   } catch {
     return { responses: [] };
   }

@@ -2,6 +2,7 @@ import { endpointConfigSchema, type ConfigObject, type CredentialConfig, type En
 import { Authority } from '@standin/egress';
 import {
   compileConditions,
+  expressionsInConditions,
   hasParameters,
   parameterNames,
   parsePathPattern,
@@ -108,7 +109,7 @@ const makePreparation = (
     if (responseNames.length === 0) return { responses: [], expressions: ofAction, responseBytes: 0 };
     const responses = compileResponses(endpointConfigSchema.parse(JSON.parse(new TextDecoder().decode(json))));
     const expressions = responses.flatMap(({ conditions, mock }) => [
-      ...conditions.filter((condition) => condition.on === 'cel'),
+      ...expressionsInConditions(conditions),
       ...mock.expressions,
     ]);
     return { responses, expressions: [...expressions, ...ofAction], responseBytes: BYTES_PER_JSON_BYTE * json.length };

@@ -160,7 +160,7 @@ export const evaluateEndpoint = (
           generation,
           slug: spec.slug,
           method: spec.method,
-          ...(accepted.ok && spec.responses !== undefined && { responses: responseConfigs(spec) }),
+          ...(accepted.ok && spec.responses !== undefined && { responses: responseConfigs(spec, ref.name) }),
           action: accepted.ok ? actionConfig(spec, forwarded?.upstream) : { kind: 'NotAccepted' },
           ...(credential !== undefined && { credential: credential.config }),
         }

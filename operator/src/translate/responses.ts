@@ -78,19 +78,36 @@ const singleResponseProblems = (response: ResponseSpec, path: string, checks: Ch
 
 /** Finds errors in expressions. */
 const celProblems = (responses: readonly ResponseSpec[], parameters: readonly string[]): readonly Problem[] =>
-  responses.flatMap(({ when }, index) => {
-    const message = when?.cel === undefined ? undefined : celFault(when.cel, parameters);
-    return message === undefined ? [] : [{ path: `spec.responses[${index}].when.cel`, message }];
-  });
+  responses.flatMap(({ when }, index) =>
+    EXPRESSIONS.flatMap(({ field, source, noun, type }) => {
+      const message = celFault(when && source(when), { parameters, noun, type });
+      return message === undefined ? [] : [{ path: `spec.responses[${index}].when.${field}`, message }];
+    }),
+  );
 
-const celFault = (source: string, parameters: readonly string[]): string | undefined => {
+type When = NonNullable<ResponseSpec['when']>;
+
+/** The fields of a condition that contain an expression, and the type of its value. */
+const EXPRESSIONS = [
+  { field: 'draw.key', source: ({ draw }: When) => draw?.key, noun: 'a key', type: 'string' },
+  { field: 'cel', source: ({ cel }: When) => cel, noun: 'a condition', type: 'bool' },
+] as const;
+
+interface ExpectedValue {
+  readonly parameters: readonly string[];
+  readonly noun: string;
+  readonly type: string;
+}
+
+const celFault = (source: string | undefined, { parameters, noun, type }: ExpectedValue): string | undefined => {
+  if (source === undefined) return undefined;
   const parsed = parseExpression(source, parameters);
   if (!parsed.ok) return describeMistake(source, parsed);
   const { name } = parsed.expression.type;
-  if (name === 'bool' || name === 'dyn') return undefined;
+  if (name === type || name === 'dyn') return undefined;
   return describeMistake(source, {
     offset: 0,
-    message: `the value has the type ${name}, but a condition must have the type bool`,
+    message: `the value has the type ${name}, but ${noun} must have the type ${type}`,
   });
 };
 

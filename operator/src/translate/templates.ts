@@ -10,6 +10,7 @@ import {
 } from '@standin/responses';
 import { jsonFault, type JsonFault } from './json-document.ts';
 
+type ResponseSpec = NonNullable<EndpointSpec['responses']>[number];
 type Mock = Pick<NonNullable<EndpointSpec['json']>, 'headers' | 'body' | 'template'>;
 
 /** Finds errors in a mock's body, and in the expressions of its body and headers. */
@@ -57,18 +58,17 @@ const CAPITALS =
 /** Returns an expression of a response that reads a header by a name that no request has, because names are in lower case. */
 export const absentHeader = (
   path: string,
-  {
-    when,
-    headers = [],
-    body = '',
-    template,
-  }: Mock & { readonly when?: { readonly cel?: string | undefined } | undefined },
+  { when, headers = [], body = '', template }: Mock & Partial<Pick<ResponseSpec, 'when'>>,
 ): Problem | undefined => {
   const texts =
     template === undefined
       ? []
       : [[`${path}.body`, body], ...headers.map(({ value }, index) => [`${path}.headers[${index}].value`, value])];
-  for (const [field = '', text = ''] of [[`${path}.when.cel`, when?.cel ?? ''], ...texts]) {
+  const conditions = [
+    [`${path}.when.draw.key`, when?.draw?.key],
+    [`${path}.when.cel`, when?.cel],
+  ];
+  for (const [field = '', text = ''] of [...conditions, ...texts]) {
     const [, , index, name = index, , wanted = name] = CAPITALS.exec(text) ?? [];
     if (wanted === undefined) continue;
     const message = `reads the header ${wanted}, which is always absent, because header names in expressions are in lower case: write ${wanted.toLowerCase()}`;
@@ -101,7 +101,7 @@ export const expressionSizeProblems = (
 ): readonly Problem[] => {
   const [max, lengthMax] = [LIMITS.templateExpressionsMax, LIMITS.expressionsLengthMax];
   const mocks = [...responses, ...(json === undefined ? [] : [json])].filter(({ template }) => template !== undefined);
-  let length = responses.reduce((sum, { when }) => sum + (when?.cel?.length ?? 0), 0);
+  let length = responses.reduce((sum, { when }) => sum + (when?.draw?.key?.length ?? 0) + (when?.cel?.length ?? 0), 0);
   let count = 0;
   for (const text of mocks.flatMap(({ headers = [], body = '' }) => [body, ...headers.map(({ value }) => value)])) {
     const parsed = parseTemplateText(text);

@@ -156,12 +156,22 @@ const valueCondition = z.strictObject({
   value: z.string().optional(),
 });
 
+/** A condition that a part of all keys meets, always the same ones. */
+const drawConfig = z.strictObject({
+  percent: z.number().min(0).max(100),
+  /** Requests with the same seed and the same key draw the same number. */
+  seed: z.string(),
+  /** An expression in CEL. Absent if the key is the id of the request. */
+  key: z.string().optional(),
+});
+
 /** A mock that responds to requests that meet all its conditions. */
 const responseConfig = z.strictObject({
   name: z.string(),
   pathParams: z.array(valueCondition).readonly(),
   headers: z.array(valueCondition).readonly(),
   queryParams: z.array(valueCondition).readonly(),
+  draw: drawConfig.optional(),
   /** An expression in CEL whose value must be true. */
   cel: z.string().optional(),
   mock: jsonMock.extend({ bodyEncoding: z.enum(['utf8', 'base64']) }),
@@ -267,6 +277,7 @@ export type AuthorityConfig = Readonly<z.infer<typeof authorityConfig>>;
 export type EndpointConfig = Readonly<z.infer<typeof endpointConfigSchema>>;
 export type ValueCondition = Readonly<z.infer<typeof valueCondition>>;
 export type JsonMockConfig = Readonly<z.infer<typeof jsonMock>>;
+export type DrawConfig = Readonly<z.infer<typeof drawConfig>>;
 export type DelayConfig = Readonly<z.infer<typeof delayConfig>>;
 export type ResponseConfig = Readonly<z.infer<typeof responseConfig>>;
 export type JsonActionConfig = Readonly<z.infer<typeof jsonAction>>;

@@ -117,6 +117,9 @@ export const LIMITS = {
   /** The maximum number of other endpoints in an explanation. */
   explainedEndpointsMax: 5,
   conditionValueLengthMax: 1_024,
+  drawSeedLengthMax: 256,
+  /** Of the UTF-8 of a key. Identifiers are shorter, and longer values are probably a mistake in the expression. */
+  drawKeyBytesMax: 256,
   /**
    * The CPU time for choosing and rendering the response to one request: conditions, the JSON of the body, expressions and
    * templates. One unit is about 10 ns, so this is about 15 ms.

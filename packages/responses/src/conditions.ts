@@ -2,20 +2,22 @@ import type { ResponseConfig, ValueCondition } from '@standin/contract';
 import { parseRegularExpression, type RegularExpression } from './regular-expression.ts';
 import { Budget, BudgetExhausted } from './budget.ts';
 import { CelCondition } from './cel-condition.ts';
+import { DrawCondition, type UnmetDraw } from './draw-condition.ts';
+import type { LazyExpression } from './lazy-expression.ts';
 import type { RequestExpressions } from './request-expressions.ts';
 import type { RequestFacts } from './request-facts.ts';
 
 /** The conditions of a response, as the configuration has them. */
-export type ConditionsConfig = Pick<ResponseConfig, 'pathParams' | 'headers' | 'queryParams' | 'cel'>;
+export type ConditionsConfig = Pick<ResponseConfig, 'pathParams' | 'headers' | 'queryParams' | 'draw' | 'cel'>;
 
 /** A condition on a value of the request. `on` is the field of `when` that contains the condition. */
 export interface CompiledValueCondition extends ValueCondition {
-  readonly on: Exclude<keyof ConditionsConfig, 'cel'>;
+  readonly on: Exclude<keyof ConditionsConfig, 'draw' | 'cel'>;
   /** Set only for `RegularExpression`. */
   readonly expression?: RegularExpression;
 }
 
-export type CompiledCondition = CompiledValueCondition | CelCondition;
+export type CompiledCondition = CompiledValueCondition | DrawCondition | CelCondition;
 
 /** A condition that a request does not meet. */
 export type UnmetCondition =
@@ -26,6 +28,7 @@ export type UnmetCondition =
       /** Whether the budget of the request was exhausted, so that the values were not compared. */
       readonly isOutOfBudget: boolean;
     }
+  | UnmetDraw
   | {
       readonly condition: CelCondition;
       /** Why the expression has no value, as a phrase without a full stop. Absent if its value is false. */
@@ -33,11 +36,18 @@ export type UnmetCondition =
     };
 
 /** Throws an error with a readable message if a regular expression is not valid. */
-export const compileConditions = ({ pathParams, headers, queryParams, cel }: ConditionsConfig): CompiledCondition[] => [
+export const compileConditions = ({
+  pathParams,
+  headers,
+  queryParams,
+  draw,
+  cel,
+}: ConditionsConfig): CompiledCondition[] => [
   ...pathParams.map((condition) => compileCondition({ ...condition, on: 'pathParams' })),
   ...headers.map((condition) => compileCondition({ ...condition, on: 'headers', name: condition.name.toLowerCase() })),
   ...queryParams.map((condition) => compileCondition({ ...condition, on: 'queryParams' })),
-  // Last, because it takes the longest.
+  // Last, because they take the longest.
+  ...(draw === undefined ? [] : [new DrawCondition(draw)]),
   ...(cel === undefined ? [] : [new CelCondition(cel)]),
 ];
 
@@ -48,13 +58,26 @@ const compileCondition = (condition: CompiledValueCondition): CompiledValueCondi
   return { ...condition, expression: parsed.expression };
 };
 
+/** Returns the expressions in conditions. */
+export const expressionsInConditions = (conditions: readonly CompiledCondition[]): readonly LazyExpression[] =>
+  conditions.flatMap((condition) => {
+    switch (condition.on) {
+      case 'cel':
+        return [condition];
+      case 'draw':
+        return condition.key ?? [];
+      default:
+        return [];
+    }
+  });
+
 /** Returns whether a request meets all conditions of a response. A condition for which the budget is exhausted is not met. */
 export const meetsConditions = (request: RequestExpressions, conditions: readonly CompiledCondition[]): boolean =>
   conditions.every((condition) => unmetCondition(request, condition, request.budget) === undefined);
 
 /**
- * Returns the conditions that a request does not meet, in order. The result is empty if and only if `meetsConditions` returns true. An expression is
- * evaluated only if the request meets all other conditions, as `meetsConditions` does.
+ * Returns the conditions that a request does not meet, in order. The result is empty if and only if `meetsConditions` returns true. A draw and an
+ * expression are evaluated only if the request meets all conditions before them, as `meetsConditions` does.
  *
  * @param spare the budget for conditions that `meetsConditions` does not reach. Charging the request's would change the responses to it.
  */
@@ -65,19 +88,22 @@ export const unmetConditions = (
 ): UnmetCondition[] => {
   const unmet: UnmetCondition[] = [];
   for (const condition of conditions) {
-    if (condition.on === 'cel' && unmet.length > 0) continue;
+    if (isEvaluated(condition) && unmet.length > 0) continue;
     const found = unmetCondition(request, condition, unmet.length > 0 ? spare : request.budget);
     if (found !== undefined) unmet.push(found);
   }
   return unmet;
 };
 
+const isEvaluated = (condition: CompiledCondition): condition is DrawCondition | CelCondition =>
+  condition.on === 'draw' || condition.on === 'cel';
+
 const unmetCondition = (
   request: RequestExpressions,
   condition: CompiledCondition,
   budget: Budget,
 ): UnmetCondition | undefined => {
-  if (condition.on === 'cel') return condition.unmet(request);
+  if (isEvaluated(condition)) return condition.unmet(request);
   const seen = seenValues(request.facts, condition);
   try {
     return holds(condition, seen, budget) ? undefined : { condition, seen, isOutOfBudget: false };

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { describeExpression, describeUnmet } from './describe-unmet.ts';
+import { ExpressionError } from './cel/expression-error.ts';
+import { describeDraw, describeExpression, describeUnmet } from './describe-unmet.ts';
 
 const gold = { on: 'headers', name: 'x-plan', type: 'Exact', value: 'gold' } as const;
 
@@ -32,6 +33,17 @@ test.each<[Omit<Parameters<typeof describeUnmet>[0], 'isOutOfBudget'>, string]>(
   ],
 ])('%j is described', (condition, text) => {
   expect(describeUnmet({ ...condition, isOutOfBudget: false })).toBe(text);
+});
+
+test.each<[Parameters<typeof describeDraw>, string]>([
+  [[5, undefined, 43.7123], 'The request draws 43.7123. It must draw less than 5.'],
+  [[0.5, '7"\u001b', 5], String.raw`The key "7\"\u001b" draws 5. It must draw less than 0.5.`],
+  [
+    [5, undefined, new ExpressionError('there is no field \u001b')],
+    String.raw`The draw has no key: there is no field \x1b.`,
+  ],
+])('the draw %j is described', (draw, text) => {
+  expect(describeDraw(...draw)).toBe(text);
 });
 
 test.each([

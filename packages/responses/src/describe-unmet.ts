@@ -1,5 +1,5 @@
 import { listText, printable, printableJson } from '@standin/contract';
-import { OUT_OF_BUDGET } from './cel/expression-error.ts';
+import { OUT_OF_BUDGET, type ExpressionError } from './cel/expression-error.ts';
 import type { CompiledValueCondition } from './conditions.ts';
 
 interface Described extends CompiledValueCondition {
@@ -38,6 +38,18 @@ export const describeUnmet = ({ on, name, type, value, seen, seenCount, isOutOfB
 };
 
 const quoted = (text: string): string => printableJson(JSON.stringify(text));
+
+/**
+ * Describes a draw that a request does not meet.
+ *
+ * @param key undefined if the request draws by itself
+ * @param drawn the number, or why there is no key, as a phrase without a full stop
+ */
+export const describeDraw = (percent: number, key: string | undefined, drawn: number | ExpressionError): string => {
+  if (typeof drawn !== 'number') return `The draw has no key: ${printable(drawn.message)}.`;
+  const whose = key === undefined ? 'request' : `key ${quoted(key)}`;
+  return `The ${whose} draws ${drawn}. It must draw less than ${percent}.`;
+};
 
 /** Describes an expression that is not true. `error` is a phrase without a full stop. */
 export const describeExpression = (source: string, error: string | undefined): string =>

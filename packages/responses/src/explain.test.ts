@@ -106,6 +106,42 @@ describe('a condition that is not met is explained with the values that the requ
       { on: 'queryParams', name: 'expand', type: 'Exact', value: 'items', seen: ['a b', 'c'], seenCount: 2 },
     ],
     [
+      'a draw by key',
+      { draw: { percent: 5, seed: 'pr-42', key: 'path.id' } },
+      {},
+      {
+        on: 'draw',
+        name: '',
+        type: 'Draw',
+        value: 'path.id',
+        seen: ['a/b'],
+        seenCount: 1,
+        message: 'The key "a/b" draws 32.5197. It must draw less than 5.',
+      },
+    ],
+    [
+      'a draw by itself',
+      { draw: { percent: 5, seed: 'pr-42' } },
+      {},
+      {
+        on: 'draw',
+        seen: [],
+        seenCount: 0,
+        message: 'The request draws 35.577. It must draw less than 5.',
+      },
+    ],
+    [
+      'a draw without a key',
+      { draw: { percent: 100, seed: 'pr-42', key: "request.headers['x-request-id']" } },
+      {},
+      {
+        on: 'draw',
+        value: "request.headers['x-request-id']",
+        seen: [],
+        message: 'The draw has no key: there is no field x-request-id.',
+      },
+    ],
+    [
       'an expression that is false',
       { cel: 'request.json.total > 10' },
       { body: Buffer.from('{"total": 1}') },

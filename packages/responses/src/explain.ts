@@ -9,7 +9,7 @@ import {
 } from '@standin/contract';
 import { Budget } from './budget.ts';
 import { compileConditions, unmetConditions, type CompiledCondition, type UnmetCondition } from './conditions.ts';
-import { describeExpression, describeUnmet } from './describe-unmet.ts';
+import { describeDraw, describeExpression, describeUnmet } from './describe-unmet.ts';
 import { nearestPaths } from './nearest-paths.ts';
 import { hasParameters, parsePathPattern } from './path-pattern.ts';
 import { PathTable, servedMethod, type Place } from './path-table.ts';
@@ -84,9 +84,9 @@ export const compileRules = (responses: readonly ResponseConfig[], mock: MockCon
 /** A condition that the request does not meet. Values are shortened to `LIMITS.explainedValueLengthMax` characters. */
 export interface ExplainedCondition {
   readonly on: CompiledCondition['on'];
-  /** Empty for an expression, whose text is the value. */
+  /** Empty for an expression, whose text is the value, and for a draw, whose key is the value. */
   readonly name: string;
-  readonly type: ValueCondition['type'] | 'CEL';
+  readonly type: ValueCondition['type'] | 'Draw' | 'CEL';
   readonly value?: string;
   /** The first values that the request has. Empty if it has none. Those of headers are latin1. */
   readonly seen: readonly string[];
@@ -255,6 +255,22 @@ const nearMissesFirst = (responses: readonly UnmatchedResponse[]): readonly Unma
   responses.toSorted((a, b) => a.unmet.length - b.unmet.length);
 
 const shorten = (unmet: UnmetCondition): ExplainedCondition => {
+  if ('drawn' in unmet) {
+    const { condition, drawn, key } = unmet;
+    const { on, percent, key: expression } = condition;
+    const shown = key === undefined ? undefined : shortText(key);
+    const seen = shown === undefined ? [] : [shown];
+    const value = expression && shortText(expression.source);
+    return {
+      on,
+      name: '',
+      type: 'Draw',
+      ...(value !== undefined && { value }),
+      seen,
+      seenCount: seen.length,
+      message: describeDraw(percent, shown, drawn),
+    };
+  }
   if ('error' in unmet) {
     const { on, source } = unmet.condition;
     const value = shortText(source);

@@ -99,6 +99,10 @@ export class RequestExpressions implements Run {
     this.#body = new RequestBody(input.body, facts, this.budget);
   }
 
+  get id(): string {
+    return this.#input.id;
+  }
+
   get random(): RandomSequence {
     this.#random ??= new RandomSequence(this.#input.id);
     return this.#random;
