@@ -52,6 +52,6 @@ describe('docs/guides', () => {
   });
 
   test('has snippets', () => {
-    expect(snippets).toHaveLength(15);
+    expect(snippets).toHaveLength(16);
   });
 });

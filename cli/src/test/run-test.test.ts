@@ -46,6 +46,11 @@ const MANIFESTS = [
     json: { template: 'CEL', body: '[${request.headers["x-link"]}, "${url.project}"]' },
   }),
   endpoint('encoded', { slug: '/encoded', json: { template: 'CEL', body: '"${base64(url.project)}"' } }),
+  endpoint('flaky', {
+    slug: '/flaky',
+    responses: [{ name: 'declined', when: { draw: { percent: 20 } }, status: 503, body: '[]' }],
+    json: { body: '{}' },
+  }),
   endpoint('broken', { slug: '/broken', json: { body: '{' } }),
 ];
 
@@ -158,6 +163,22 @@ describe('responses of unchanged manifests are the same', () => {
   ])('%s', async (_, one) => {
     expect(await run([one])).toMatchObject({ total: 1, same: 1, different: 0, skipped: 0 });
   });
+});
+
+test('draws are those of the captured requests', async () => {
+  const drew = (last: number, isDeclined: boolean): LogEntry =>
+    entry(
+      {
+        path: '/flaky',
+        status: isDeclined ? 503 : 200,
+        responseHeaders: sent(JSON_TYPE),
+        responseBody: isDeclined ? '[]' : '{}',
+      },
+      { endpoint: 'flaky', id: ID.replace(/1$/, String(last)) },
+    );
+  const captured = [drew(1, false), drew(2, true), drew(3, false), drew(4, true), drew(5, false)];
+  expect(await run(captured)).toMatchObject({ total: 5, same: 5 });
+  expect(await changes(drew(1, true))).toContain('status 503 → 200');
 });
 
 test.each<[string, string, string]>([

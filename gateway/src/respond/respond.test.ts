@@ -22,6 +22,14 @@ const cel = fc.constantFrom(
   'request.json.nothing == 1',
   'random(0, 1) == 1',
 );
+const draw = fc.record(
+  {
+    percent: fc.constantFrom(0, 25, 50, 75, 100),
+    seed: fc.constantFrom('a', 'b', 'c', 'd'),
+    key: fc.constantFrom('request.path', 'request.query.a', 'request.json', "request.body + 'x'"),
+  },
+  { requiredKeys: ['percent', 'seed'] },
+);
 const anyConditions = { pathParams: conditions, headers: conditions, queryParams: conditions };
 const verbatim = { status: 200, headers: [], body: '{"a": "${uuid()}"}', bodyEncoding: 'utf8' as const };
 const template = (body: string, status = 200) => ({ ...verbatim, status, body, template: 'CEL' as const });
@@ -33,7 +41,10 @@ const mock: fc.Arbitrary<ResponseConfig['mock']> = fc.constantFrom(
 );
 const responses: fc.Arbitrary<ResponseConfig[]> = fc
   .array(
-    fc.record({ ...anyConditions, mock, cel }, { requiredKeys: ['pathParams', 'headers', 'queryParams', 'mock'] }),
+    fc.record(
+      { ...anyConditions, mock, draw, cel },
+      { requiredKeys: ['pathParams', 'headers', 'queryParams', 'mock'] },
+    ),
     { maxLength: 4 },
   )
   .map((items) => items.map((item, index) => ({ ...item, name: `r${index}` })));

@@ -1,6 +1,6 @@
 import { LIMITS, type HeaderPair, type ValueCondition } from '@standin/contract';
 import { describe, expect, test } from 'vitest';
-import { compileConditions, meetsConditions, unmetConditions } from './conditions.ts';
+import { compileConditions, expressionsInConditions, meetsConditions, unmetConditions } from './conditions.ts';
 import { expressionsFor } from './request-expressions.testing.ts';
 
 interface Asked {
@@ -212,4 +212,15 @@ test('conditions for which the budget is exhausted are not met, and the reason i
   expect(
     meetsConditions(expressions, compileConditions({ pathParams: [], headers: [], queryParams: [present('a')] })),
   ).toBe(true);
+});
+
+test('the expressions of all conditions are found, so that a gateway compiles them before it needs them', () => {
+  const conditions = compileConditions({
+    pathParams: [exact('id', '1')],
+    headers: [regex('a', 'b')],
+    queryParams: [],
+    draw: { percent: 5, seed: 'pr-42', key: 'path.id' },
+    cel: 'true',
+  });
+  expect(expressionsInConditions(conditions).map(({ source }) => source)).toEqual(['path.id', 'true']);
 });
