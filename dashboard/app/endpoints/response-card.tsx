@@ -9,6 +9,7 @@ import { IconButton } from '../ui/icon-button.tsx';
 import { Input, Textarea } from '../ui/input.tsx';
 import { ConditionRows } from './condition-rows.tsx';
 import { DelayFields } from './delay-fields.tsx';
+import { DrawFields } from './draw-fields.tsx';
 import { readEndpointValues } from './endpoint-values.ts';
 import { packed, PACKED } from './form-reader.ts';
 import type { ErrorLookup } from './form-rows.tsx';
@@ -164,6 +165,7 @@ const ResponseFields = ({ path, values, isJson, body, fieldErrors, parametersId 
         >
           <Textarea name={`${path}.cel`} defaultValue={values.cel} className="field-sizing-content max-h-40" />
         </Field>
+        <DrawFields path={`${path}.draw`} values={values.draw} fieldErrors={fieldErrors} />
       </div>
       <HeaderRows
         list={`${path}.headers`}

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { toFormErrors } from '../ui/form-errors.ts';
 import { conditionText } from './condition-values.ts';
 import { delayText, toDelayValues, NO_DELAY } from './delay-values.ts';
+import { drawText, NO_DRAW } from './draw-values.ts';
 import { EMPTY_ENDPOINT, endpointFields, readEndpointValues, toEndpoint, toEndpointValues } from './endpoint-values.ts';
 import { editList, readListEdit } from './list-edit.ts';
 import { isJsonContent, newResponse, responseFieldPath, type ResponseValues } from './response-values.ts';
@@ -65,11 +66,27 @@ describe('the form preserves', () => {
       [
         {
           ...GOLD,
-          when: { ...GOLD.when, draw: { percent: 5 } },
+          when: { ...GOLD.when, state: ['paid'] },
           attempts: { key: 'a' },
         },
-        { name: 'draw', when: { draw: { percent: 5 } }, body: '{}', fault: { type: 'Reset' } },
+        { name: 'paid', when: { state: ['paid'] }, body: '{}', fault: { type: 'Reset' } },
       ],
+    ],
+    [
+      'draws',
+      [
+        { name: 'a', when: { draw: { percent: 5 } }, body: '{}' },
+        {
+          name: 'b',
+          when: { ...GOLD.when, draw: { percent: 0.5, seed: ' pr\n42', key: ' path.id\r\n+ "x"\n' } },
+          body: '{}',
+        },
+        { name: 'c', when: { draw: { percent: 5, seed: 'a', key: 'path.id', shape: 'Round' } }, body: '{}' },
+      ],
+    ],
+    [
+      'draws that are not valid',
+      [5, {}, [], { percent: '5%' }, { percent: 1e-9 }, { key: 7 }].map((draw) => ({ ...GOLD, when: { draw } })),
     ],
     ['an expression', [{ name: 'cel', when: { cel: 'request.json.total > 10.0' }, body: '{}' }]],
     ['an expression in lines', [{ name: 'cel', when: { cel: '// Large\r\n1 <\n  2\n' }, body: '{}' }]],
@@ -112,6 +129,18 @@ it('only the durations for the type of a delay are saved', () => {
   expect(delayText(delay)).toBe('Fixed 3s');
   expect(delayText({ ...delay, type: 'Uniform' })).toBe('Uniform 1s to 2s');
   expect(delayText(NO_DELAY)).toBe('');
+});
+
+it('an edited draw is saved, with the fields that the form does not know', () => {
+  const before = testSpec({ name: 'a', when: { draw: { percent: 5, seed: 'a', shape: 'Round' } }, body: '{}' });
+  const draws = (draw: Partial<ResponseValues['draw']>) =>
+    saved(before, ([a]) => [{ ...(a as ResponseValues), draw: { percent: '5', key: '', seed: 'a', ...draw } }]);
+  const withDraw = (draw: object) => [{ name: 'a', when: { draw }, body: '{}' }];
+  expect(draws({ percent: '0.5', key: 'path.id' })).toEqual(
+    withDraw({ percent: 0.5, seed: 'a', key: 'path.id', shape: 'Round' }),
+  );
+  expect(draws({ percent: '5 %', seed: '' })).toEqual(withDraw({ percent: '5 %', shape: 'Round' }));
+  expect(draws({ percent: '', seed: '' })).toEqual([{ name: 'a', body: '{}' }]);
 });
 
 it('text replaces content that is not text', () => {
@@ -200,6 +229,8 @@ it('problems with a list belong to the list, and problems with a field that the 
   expect(erroneousFields('spec.responses[0].when.headers')).toEqual(['spec.responses[0].when']);
   expect(erroneousFields('spec.responses[0].when.headers[3].name')).toEqual(['spec.responses[0].when']);
   expect(erroneousFields('spec.responses[0].when.cel')).toEqual(['spec.responses[0].cel']);
+  expect(erroneousFields('spec.responses[0].when.draw.percent')).toEqual(['spec.responses[0].draw.percent']);
+  expect(erroneousFields('spec.responses[0].when.draw')).toEqual(['spec.responses[0].draw']);
   expect(erroneousFields('spec.responses[0].fault.type')).toEqual(['spec.responses[0]']);
   expect(erroneousFields('spec.responses[0].delay.uniform.min')).toEqual(['spec.responses[0].delay.uniform.min']);
   expect(erroneousFields('spec.responses[0].delay.uniform')).toEqual(['spec.responses[0].delay']);
@@ -282,6 +313,7 @@ it('the body is JSON unless a content type says otherwise', () => {
 
 it('conditions are described', () => {
   const [response] = toEndpointValues('plan', testSpec(GOLD)).responses;
+  expect([NO_DRAW, { ...NO_DRAW, percent: '5', key: 'path.id' }].map(drawText)).toEqual(['', '5% by path.id']);
   expect(response?.conditions.map(conditionText)).toEqual([
     '{id} = 42',
     'header x-plan = gold',

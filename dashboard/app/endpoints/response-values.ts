@@ -1,7 +1,7 @@
 import { isRecord, LIMITS } from '@standin/contract';
 import { without } from '../../src/api/without.ts';
 import { numberOrText } from '../projects/project-values.ts';
-import { lineFeeds, restoreLines } from '../ui/text-lines.ts';
+import { lineFeeds, restoreLines, savedLines } from '../ui/text-lines.ts';
 import {
   CONDITION_LISTS,
   CONDITION_ROWS_MAX,
@@ -13,6 +13,7 @@ import {
   type ConditionValues,
 } from './condition-values.ts';
 import { delayFields, toDelayValues, NO_DELAY, readDelay, toDelay, type DelayValues } from './delay-values.ts';
+import { drawFields, NO_DRAW, readDraw, toDraw, toDrawValues, type DrawValues } from './draw-values.ts';
 import {
   readRows,
   savedItems,
@@ -29,7 +30,7 @@ export interface ResponseValues {
   readonly from: string;
   /** The size in bytes of the saved `bodyBase64`, which the form does not edit. Empty if there is none. */
   readonly binaryBytes: string;
-  /** The paths of the fields that are kept, but not shown, such as `when.draw, fault`. Empty if there are none. */
+  /** The paths of the fields that are kept, but not shown, such as `when.state, fault`. Empty if there are none. */
   readonly kept: string;
   /** `true` if the form shows the fields. Otherwise, its card is closed. */
   readonly open: string;
@@ -37,6 +38,7 @@ export interface ResponseValues {
   readonly status: string;
   readonly body: string;
   readonly conditions: readonly ConditionValues[];
+  readonly draw: DrawValues;
   /** The expression in `when.cel`. Empty if there is none. */
   readonly cel: string;
   /** `CEL` if expressions in the body and in headers are evaluated. Otherwise empty. */
@@ -55,6 +57,7 @@ const EMPTY_RESPONSE: ResponseValues = {
   name: '',
   status: '',
   body: '',
+  draw: NO_DRAW,
   cel: '',
   template: '',
   conditions: [],
@@ -90,6 +93,7 @@ export const readResponses = (reader: FormReader): ResponseValues[] =>
       status: text('status').trim(),
       // The body is not trimmed, because the response is sent byte for byte.
       body: lineFeeds(text('body')),
+      draw: readDraw(reader, `${path}.draw`),
       cel: lineFeeds(text('cel')).trim(),
       template: text('template'),
       conditions: readRows(reader, `${path}.conditions`, EMPTY_CONDITION, CONDITION_ROWS_MAX).map(knownList),
@@ -111,6 +115,7 @@ export const responseFields = (responses: readonly ResponseValues[]): string[] =
     return [
       path,
       ...['name', 'when', 'cel', 'status', 'headers', 'body', 'template'].map((field) => `${path}.${field}`),
+      ...drawFields(`${path}.draw`),
       ...delayFields(`${path}.delay`),
       ...headers.flatMap((_, row) => ['name', 'value'].map((part) => `${path}.headers[${row}].${part}`)),
       ...conditions.flatMap((_, row) => ['name', 'type', 'value'].map((part) => `${path}.conditions[${row}].${part}`)),
@@ -122,7 +127,7 @@ export const responseFields = (responses: readonly ResponseValues[]): string[] =
 export const responseFieldPath = (responses: readonly ResponseValues[], path: string): string =>
   path
     .replace(/^(spec\.responses\[\d+\])\.bodyBase64$/, '$1.body')
-    .replace(/^(spec\.responses\[\d+\])\.when\.cel$/, '$1.cel')
+    .replace(/^(spec\.responses\[\d+\])\.when\.(draw|cel)\b/, '$1.$2')
     .replace(
       /^spec\.responses\[(\d+)\]\.when\.(\w+)\[(\d+)\]/,
       (whole, response: string, list: string, index: string) => {
@@ -133,15 +138,16 @@ export const responseFieldPath = (responses: readonly ResponseValues[], path: st
 
 /** The fields that the form edits. Others are kept. */
 const EDITED = ['name', 'when', 'status', 'headers', 'body', 'bodyBase64', 'template', 'delay'] as const;
-const EDITED_CONDITIONS = [...CONDITION_LISTS, 'cel'] as const;
+const EDITED_CONDITIONS = [...CONDITION_LISTS, 'draw', 'cel'] as const;
 
 /** @param saved the saved response that `values.from` refers to */
 const toResponse = (values: ResponseValues, saved: Saved): Record<string, unknown> => {
-  const { name, status, headers, conditions, cel, template } = values;
+  const { name, status, headers, conditions, draw, cel, template } = values;
   const savedWhen = savedPart(saved['when']);
   const when = {
     ...toWhen(conditions, savedWhen),
-    ...(cel !== '' && { cel: savedExpression(cel, savedWhen['cel']) }),
+    ...toDraw(draw, savedWhen['draw']),
+    ...(cel !== '' && { cel: savedLines(cel, savedWhen['cel']) }),
     ...without(savedWhen, ...EDITED_CONDITIONS),
   };
   return {
@@ -173,12 +179,6 @@ export const toHeaders = (rows: readonly RowValues[], saved: unknown): readonly 
 const savedText = (text: string, saved: unknown): string =>
   typeof saved === 'string' ? restoreLines(text, saved) : text;
 
-/** Like `savedText`. Returns the saved expression if it differs only in the white space around it. */
-const savedExpression = (cel: string, saved: unknown): string => {
-  if (typeof saved !== 'string') return cel;
-  return lineFeeds(saved).trim() === cel ? saved : restoreLines(cel, saved.trim());
-};
-
 /** Returns the field `body`. An empty text is the same as no body, so it is kept only if it was saved. */
 export const toBody = (body: string, saved: Saved): Record<string, unknown> =>
   body === '' && saved['body'] !== '' ? {} : { body: savedText(body, saved['body']) };
@@ -208,6 +208,7 @@ export const toResponseValues = (saved: unknown): ResponseValues[] =>
       status: scalarText(status),
       body: lineFeeds(scalarText(body)),
       conditions: toConditionRows(when),
+      draw: toDrawValues(savedPart(when)['draw']),
       cel: isRecord(when) ? lineFeeds(scalarText(when['cel'])) : '',
       template: scalarText(template),
       headers: toHeaderRows(headers),

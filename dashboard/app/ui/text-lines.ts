@@ -37,6 +37,12 @@ export const restoreLines = (edited: string, saved: string): string => {
 export const savedLine = (text: string, saved: unknown): string =>
   typeof saved === 'string' && saved.replaceAll(/[\r\n]/g, '').trim() === text ? saved : text;
 
+/** Like `savedLine`, for a field of several lines. If the text was edited, the line breaks of the saved text are kept. */
+export const savedLines = (text: string, saved: unknown): string => {
+  if (typeof saved !== 'string') return text;
+  return lineFeeds(saved).trim() === text ? saved : restoreLines(text, saved.trim());
+};
+
 /** Removes spaces and tabs around a text. Other white space is part of it: in UTF-8, the last byte of `à` is a space in Latin-1. */
 export const withoutPadding = (text: string): string => {
   // A regular expression such as /[ \t]+$/ takes quadratic time.
