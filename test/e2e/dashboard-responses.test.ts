@@ -253,12 +253,18 @@ describe('the form', () => {
       await expect.poll(() => manifestText(page)).toContain('// The ninth\n');
       await first.locator('summary', { hasText: "path.id == '9'" }).waitFor();
       await expect.poll(() => expression.getAttribute('aria-invalid')).toBe(null);
+      await first.getByLabel('Percent of requests').fill('99.99999');
+      await first.getByText('Must have at most four decimals').waitFor();
+      await first.getByLabel('Percent of requests').fill('44.8');
+      await first.getByLabel('Key (optional)').fill('path.id');
+      await expect.poll(() => manifestText(page)).toContain('percent: 44.8');
       await first.getByRole('checkbox', { name: 'Template' }).check();
       await editor(page, 0).click();
       await page.keyboard.press('Control+a');
       await page.keyboard.insertText('{"id": ${path.id}}');
       await expect.poll(() => manifestText(page)).toContain('template: CEL');
       await save(page, 'cel');
+      await page.locator('summary', { hasText: '44.8% by path.id' }).waitFor();
       await page.locator('summary', { hasText: "path.id == '9'" }).click();
       await page.getByText('Template: expressions in the body').waitFor();
     });

@@ -217,6 +217,29 @@ describe('responses with conditions', () => {
     expect(await answersAt('/plans/g1')).toBe('action');
   });
 
+  test('can be drawn by key, with the same result on every gateway and after a restart', async () => {
+    const drawn = (key: string) => ({ ...gold, when: { draw: { percent: 50, key } } });
+    await respond(drawn('int(path.id)'));
+    expect((await tenant.untilReason('Endpoint', 'plans', 'Invalid')).message).toContain(
+      'spec.responses[0].when.draw.key: is not valid at line 1, column 1 of "int(path.id)": the value has the type int, but a key must have the type string',
+    );
+    await respond(drawn('path.id'));
+    await tenant.untilReason('Endpoint', 'plans', 'Ready');
+    const ids = [...'0123456789'];
+    const goldIds = async (): Promise<string> => {
+      const seen = await Promise.all(ids.map((id) => answersAt(`/plans/${id}`)));
+      return ids.filter((_, index) => seen[index] === 'gold').join('');
+    };
+    expect(await goldIds()).toBe('1256');
+    await Promise.all(
+      deployment.gateways.map(async ({ process, adminUrl }) => {
+        await process.restart();
+        await process.waitForUrl(`${adminUrl}/readyz`);
+      }),
+    );
+    expect(await goldIds()).toBe('1256');
+  });
+
   test('are recorded with their names and bodies, found by their names, and counted', async () => {
     await respond({ ...gold, status: 202 });
     await tenant.untilReason('Endpoint', 'plans', 'Ready');

@@ -14,9 +14,9 @@ export interface DrawFieldsProps {
 export const DrawFields = ({ path, values, fieldErrors }: DrawFieldsProps) => (
   <div className="grid gap-4 sm:grid-cols-3">
     <Field
-      label="Percent"
+      label="Percent of requests"
       optional
-      hint="How many requests meet this condition, such as 5 or 0.5. They are always the same ones."
+      hint="How many meet this condition, such as 5 or 0.5. They are always the same ones."
       errors={[...fieldErrors(path), ...fieldErrors(`${path}.percent`)]}
     >
       <Input name={`${path}.percent`} inputMode="decimal" defaultValue={values.percent} placeholder="100" />
