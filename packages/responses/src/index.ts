@@ -4,7 +4,6 @@ export type { Expression } from './cel/compile-expression.ts';
 export * from './conditions.ts';
 export * from './cors.ts';
 export * from './delay.ts';
-export type { DrawCondition, UnmetDraw } from './draw-condition.ts';
 export * from './explain.ts';
 export { LazyExpression } from './lazy-expression.ts';
 export * from './mock-template.ts';
