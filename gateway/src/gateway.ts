@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { REJECTIONS, listenUrl, type Undelivered } from '@standin/contract';
+import { REJECTIONS, listenUrl, type SettledProject, type Undelivered } from '@standin/contract';
 import { createEgress, parseTarget, RefusedTargets, urlTarget, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { listenAdmin } from '@standin/process/admin-server';
@@ -14,6 +14,8 @@ import { ConfigStore } from './config/config-store.ts';
 import { DiskCopy } from './config/disk-copy.ts';
 import { Delivery } from './deliver/delivery.ts';
 import type { LogSink } from './deliver/log-sink.ts';
+import { promptly } from './deliver/promptly.ts';
+import { Settlement } from './deliver/settlement.ts';
 import { undeliveredReport } from './deliver/undelivered-report.ts';
 import { Metrics } from './observe/metrics.ts';
 import { RefusalCounts } from './observe/refusal-counts.ts';
@@ -50,6 +52,16 @@ export interface Gateway {
   /** The URL of /metrics, /healthz and /readyz. */
   readonly adminUrl: string;
   /**
+   * Delivers what is accepted without waiting for more, and resolves when the log has all requests of the project (of all projects if
+   * it is empty) that were accepted before the call, in any version. Rejects with the signal's reason when it aborts.
+   */
+  settle(project: string, signal: AbortSignal): Promise<SettledProject>;
+  /**
+   * Resolves when the log has further exchanges: all that were recorded before the call, or else the next ones, which are delivered
+   * without waiting for more. Rejects with the signal's reason when it aborts.
+   */
+  nextDelivery(signal: AbortSignal): Promise<void>;
+  /**
    * Drains the gateway, delivers as much of the log as it can, and sends the operator a goodbye message. Takes no longer than
    * `drainMs` + 2 × `drainTimeoutMs` plus a few seconds.
    */
@@ -68,13 +80,14 @@ interface ReportedParts {
   readonly unsettled: Barrier;
   readonly undelivered: () => Undelivered | undefined;
   readonly refusals: RefusalCounts;
+  readonly settle: Settlement['wait'];
 }
 
 /** Returns the active configuration, the client that updates it, and the gate that gets permits through that client. */
 const openConfig = (
   { settings, logger }: GatewayOptions,
   instance: string,
-  { unsettled, undelivered, refusals }: ReportedParts,
+  { unsettled, undelivered, refusals, settle }: ReportedParts,
 ) => {
   const { name, operator, dataDir, maxStalenessMs } = settings;
   const store = new ConfigStore({ logger, maxStalenessMs });
@@ -94,6 +107,7 @@ const openConfig = (
     settled: () => unsettled.passed(),
     undelivered,
     refusals: (project) => refusals.report(project),
+    settle,
   });
   const gate = new QuotaGate({
     ask: (request) => client.askPermits(request),
@@ -200,7 +214,12 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
   const undelivered = (): Undelivered | undefined =>
     undeliveredReport([pipeline, delivery], delivery.quarantinedProjects);
   const refusals = new RefusalCounts();
-  const { store, client, gate } = openConfig(options, spool.incarnation, { unsettled, undelivered, refusals });
+  const { store, client, gate } = openConfig(options, spool.incarnation, {
+    unsettled,
+    undelivered,
+    refusals,
+    settle: (projects, tell) => settlement.wait(projects, tell),
+  });
   const sink = options.logSink ?? openSink(options);
   const delivery = new Delivery({
     sink,
@@ -225,6 +244,7 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     config: store,
     recorder: spool,
   });
+  const settlement = new Settlement({ delivery, pipeline });
   const release = releasing({ spool, egress, sink, tracing });
   const receiver = await Receiver.listen({
     settings,
@@ -295,5 +315,5 @@ export const runGateway = async (options: GatewayOptions): Promise<Gateway> => {
     logger.info('gateway stopped');
   };
   let stopping: Promise<void> | undefined;
-  return { url, adminUrl, stop: () => (stopping ??= stop()) };
+  return { url, adminUrl, ...promptly({ settlement, delivery, spool }), stop: () => (stopping ??= stop()) };
 };

@@ -202,6 +202,12 @@ export class Pipeline {
     for (const { startedMs, project } of this.#running) to.add(startedMs, project?.uid, project?.namespace);
   }
 
+  /** Adds the requests that are neither recorded nor refused. */
+  addUnrecorded(to: OldestRequests): void {
+    for (const { startedMs, project, isRecorded } of this.#running)
+      if (!isRecorded) to.add(startedMs, project?.uid, project?.namespace);
+  }
+
   /** Resolves when no request is running. */
   idle(): Promise<void> {
     return this.running === 0 ? Promise.resolve() : new Promise((resolve) => (this.#onIdle = resolve));
@@ -281,6 +287,7 @@ export class Pipeline {
       span = tracing?.start(accepted);
       const isRecorded = await this.#record(accepted);
       admission.settle(isRecorded);
+      exchange.isRecorded = isRecorded;
       if (!isRecorded) {
         this.#refuse(exchange, head.target, retryLater('log_unavailable'));
         return false;

@@ -15,7 +15,7 @@ import type { ConfigStore } from './config-store.ts';
 import type { DiskCopy } from './disk-copy.ts';
 import { OperatorConnection, type OperatorAddress } from './operator-connection.ts';
 import { Revocations } from './revocations.ts';
-import { NotLeaderError, StreamSession } from './stream-session.ts';
+import { NotLeaderError, StreamSession, type SessionParts } from './stream-session.ts';
 
 export interface ConfigClientOptions {
   /** This gateway's name. */
@@ -39,6 +39,7 @@ export interface ConfigClientOptions {
   /** Returns what is not in the log yet. Undefined if it is unknown. */
   readonly undelivered: () => Undelivered | undefined;
   readonly refusals: (projectUid: string) => Refusals;
+  readonly settle: SessionParts['settle'];
   readonly logger: Logger;
 }
 
@@ -243,7 +244,7 @@ export class ConfigClient {
 
   async #session(target: OperatorAddress, onCommit: () => void): Promise<SessionEnd> {
     const { store, diskCopy, logger, tlsDir, name, instance, maxStalenessMs, onConnected } = this.#options;
-    const { onRecall, undelivered, refusals } = this.#options;
+    const { onRecall, undelivered, refusals, settle } = this.#options;
     const where = { url: target.url.origin, address: target.address };
     try {
       this.#connection = await OperatorConnection.open(target, tlsDir, {
@@ -259,6 +260,7 @@ export class ConfigClient {
         onRecall,
         undelivered,
         refusals,
+        settle,
         onCommit: () => {
           if (!this.isConnected) {
             logger.info(where, 'configuration received from the operator');

@@ -15,6 +15,8 @@ import {
   type PermitAnswer,
   type PermitRequest,
   type RefusalReport,
+  type SettledReport,
+  settledReportSchema,
   refusalReportSchema,
   type UsageReport,
   usageReportSchema,
@@ -34,6 +36,7 @@ export class FakeOperator {
   readonly permitRequests: PermitRequest[] = [];
   readonly usageReports: UsageReport[] = [];
   readonly refusalReports: RefusalReport[] = [];
+  readonly settledReports: SettledReport[] = [];
   /** The ids of gateway processes that were reported as drained. */
   readonly drained: string[] = [];
   /** Returns the response to a permit request. Undefined causes an error response. */
@@ -158,6 +161,10 @@ export class FakeOperator {
     } else if (pathname === '/v1/refusals') {
       const chunks = (await request.toArray()) as Buffer[];
       this.refusalReports.push(refusalReportSchema.parse(JSON.parse(Buffer.concat(chunks).toString())));
+      response.writeHead(204).end();
+    } else if (pathname === '/v1/settled') {
+      const chunks = (await request.toArray()) as Buffer[];
+      this.settledReports.push(settledReportSchema.parse(JSON.parse(Buffer.concat(chunks).toString())));
       response.writeHead(204).end();
     } else if (pathname === '/v1/drained') {
       const chunks = (await request.toArray()) as Buffer[];

@@ -12,6 +12,7 @@ import {
   type PermitRequest,
   type RefusalReport,
   type Refusals,
+  type SettledReport,
   type UsageReport,
 } from '@standin/contract';
 
@@ -129,6 +130,13 @@ export class OperatorConnection {
     const body = JSON.stringify({ gateway, instance, ask, refusals } satisfies RefusalReport);
     const { status } = await readResponse(await this.#send('POST', '/v1/refusals', { signal, body }));
     if (status !== 204) throw new Error(`the operator responded to a report of refused requests with status ${status}`);
+  }
+
+  async settled(settled: SettledReport['settled'], signal: AbortSignal): Promise<void> {
+    const { name: gateway, instance } = this.#gateway;
+    const body = JSON.stringify({ gateway, instance, settled } satisfies SettledReport);
+    const { status } = await readResponse(await this.#send('POST', '/v1/settled', { signal, body }));
+    if (status !== 204) throw new Error(`the operator responded to a report of settled logs with status ${status}`);
   }
 
   /**

@@ -18,6 +18,7 @@ import { StreamProtocolError, type Committed, type ConfigStore } from './config-
 import type { DiskCopy } from './disk-copy.ts';
 import { readResponse, type OperatorConnection } from './operator-connection.ts';
 import type { Revocations } from './revocations.ts';
+import { SettledReports, type SettledReportsOptions } from './settled-reports.ts';
 
 /** The longest line of the stream. Far longer than an escaped mock of `LIMITS.mockBodyBytesMax` with its headers. */
 const LINE_BYTES_MAX = 4 * 1024 * 1024;
@@ -47,6 +48,8 @@ export interface SessionParts {
   readonly undelivered: () => Undelivered | undefined;
   /** Returns the refused requests of a project. */
   readonly refusals: (projectUid: string) => Refusals;
+  /** See `Settlement.wait`. */
+  readonly settle: SettledReportsOptions['settle'];
 }
 
 /** The parts of a `put` message that are needed to reject its object. A newer operator may send more than the schema allows. */
@@ -71,10 +74,17 @@ export class StreamSession {
   #acking: Promise<void> | undefined;
   /** `sentMs` of the last heartbeat. */
   #heartbeatMs: number | undefined;
+  readonly #settled: SettledReports;
 
   constructor(connection: OperatorConnection, parts: SessionParts) {
     this.#connection = connection;
     this.#parts = parts;
+    this.#settled = new SettledReports({
+      connection,
+      logger: parts.logger,
+      settle: parts.settle,
+      signal: this.#end.signal,
+    });
   }
 
   /** Never resolves. Rejects with the reason why the session ended. */
@@ -130,6 +140,9 @@ export class StreamSession {
         return;
       case 'refusals':
         void this.#reportRefusals(message);
+        return;
+      case 'settle':
+        this.#settled.ask(message);
         return;
       case 'begin':
         this.#isSkipping = this.#mustSkip(message);

@@ -539,6 +539,19 @@ describe('the spool of an earlier process', () => {
     expect(sink.rows).toHaveLength(5);
   });
 
+  test('counts as delivered when its rows are in the log, although its last segment stays', async () => {
+    const { dir, sink } = await leave(2);
+    const { promise: works, resolve } = Promise.withResolvers<undefined>();
+    sink.onInsert = () => works;
+    const { delivery } = await startOn(dir, sink);
+    await expect.poll(() => sink.attempts).toHaveLength(1);
+    expect(delivery.hasDelivered(delivery.lastFile)).toBe(false);
+    resolve(undefined);
+    await expect.poll(() => delivery.hasDelivered(delivery.lastFile)).toBe(true);
+    expect(sink.rows).toHaveLength(2);
+    expect(oldestReceivedMs(delivery)).toBe(-Infinity);
+  });
+
   test('is reported when it is fully delivered, until a report is accepted', async () => {
     const { dir, folder, sink, file } = await leave(2);
     const longAgo = new Date(Date.now() - 3_600_000);

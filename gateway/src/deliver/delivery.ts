@@ -50,9 +50,13 @@ export class Delivery {
   #hasCompacted = false;
   /** The segment that was taken from the spool but is not delivered yet. */
   #next: SealedSegment | undefined;
+  #isHurried = false;
+  /** The earliest time for the next hurried delivery (of `performance.now()`). */
+  #hurryAtMs = 0;
   #isStopping = false;
   #running: Promise<void> | undefined;
   #woken: PromiseWithResolvers<void> = Promise.withResolvers();
+  #onStep: () => void = () => undefined;
 
   constructor(options: DeliveryOptions) {
     const { sink, spool, logger, quietMs, onDrained } = options;
@@ -105,6 +109,38 @@ export class Delivery {
     spool.addOldest(to);
   }
 
+  /** The last file that may have records now. `hasDelivered` takes it later. */
+  get lastFile(): string {
+    return this.#options.spool.lastFile;
+  }
+
+  /**
+   * Whether ClickHouse has every exchange that was recorded up to this file, and those of earlier processes. Requests in quarantine count
+   * as delivered.
+   */
+  hasDelivered(lastFile: string): boolean {
+    if (!this.#isPrepared || this.#orphans.hasUndelivered || this.#inserter.hasGivenUp.aborted) return false;
+    const firstFile = this.#next?.file ?? this.#options.spool.firstFile;
+    return firstFile === undefined || firstFile > lastFile;
+  }
+
+  /** See `FolderDrain.hasUnshown`. */
+  hasUnshown(projectUid: string | undefined, lastFile: string): boolean {
+    return this.#own.hasUnshown(projectUid, lastFile);
+  }
+
+  /** Delivers the records in the open segment without waiting for others. The next call waits as long as the delivery took. */
+  hurry(): void {
+    if (this.#options.spool.openSinceMs === undefined) return;
+    this.#isHurried = true;
+    this.#woken.resolve();
+  }
+
+  /** Sets the callback for each step, after which `hasDelivered` may return something else. */
+  onStep(callback: () => void): void {
+    this.#onStep = callback;
+  }
+
   get damagedRecords(): number {
     return this.#own.damagedRecords + this.#orphans.damagedRecords;
   }
@@ -147,6 +183,7 @@ export class Delivery {
       try {
         if (!this.#isPrepared) await this.#prepare();
         else if (await this.#step()) return;
+        this.#onStep();
       } catch (error) {
         this.#options.logger.error({ err: error }, 'delivery failed, retrying');
         await delay(PAUSE_AFTER_ERROR_MS, undefined, { signal: hasGivenUp }).catch(() => undefined);
@@ -169,21 +206,27 @@ export class Delivery {
     if (this.#hasCompacted) return false;
     this.#next ??= spool.takeSealed();
     if (this.#next !== undefined) {
-      const { file, bytes, oldest, shares } = this.#next;
-      if ((await this.#own.deliver(file, { acknowledgedBytes: bytes, oldest, shares })) === 0) shares.free();
+      const startedMs = performance.now();
+      const { file, bytes, oldest, shares, sinceMs } = this.#next;
+      if ((await this.#own.deliver(file, { acknowledgedBytes: bytes, oldest, shares, sinceMs })) === 0) shares.free();
       this.#next = undefined;
+      this.#hurryAtMs = 2 * performance.now() - startedMs;
     } else if (this.#isStopping) {
       // Requests that were interrupted by the shutdown become rows without a response.
       return this.#own.finish();
-    } else if (this.#flushInMs() <= 0) await spool.seal();
-    else if (!(await this.#deliverOrphan())) await this.#rest();
+    } else if (this.#flushInMs() <= 0) {
+      this.#isHurried = false;
+      await spool.seal();
+    } else if (!(await this.#deliverOrphan())) await this.#rest();
     return false;
   }
 
   /** Returns how many milliseconds the rows in the open segment may still wait. Infinity if the segment is empty. */
   #flushInMs(): number {
     const { openSinceMs } = this.#options.spool;
-    return openSinceMs === undefined ? Infinity : openSinceMs + FLUSH_INTERVAL_MS - performance.now();
+    if (openSinceMs === undefined) return Infinity;
+    const flushAtMs = openSinceMs + FLUSH_INTERVAL_MS;
+    return (this.#isHurried ? Math.min(flushAtMs, this.#hurryAtMs) : flushAtMs) - performance.now();
   }
 
   /** Delivers one segment of another process. Returns false if there is no such segment at the moment. */

@@ -3,7 +3,6 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
-import type { LogRow } from '@standin/contract';
 import { LOG_COLUMNS } from '@standin/logstore';
 import { replaceFile } from '@standin/process/replace-file';
 import type { Logger } from 'pino';
@@ -35,19 +34,14 @@ export interface FolderDrainOptions {
   readonly onMoved?: (id: string) => void;
 }
 
-interface HeldRequest extends RequestRecord {
-  /** Known after the first compaction. */
-  readonly projectUid?: string | undefined;
-}
-
 interface DeliveredSegment {
   readonly shares: SegmentShares;
   /** Whether the segment's writer may still be alive. If so, the file stays. */
   readonly mayGrow: boolean;
   /** The segment's requests whose responses have not been found. */
-  readonly requests: Map<string, HeldRequest>;
-  /** The number of these requests by the uid of their project, after the first compaction. */
-  readonly counts: Map<string | undefined, number>;
+  readonly requests: Map<string, RequestRecord>;
+  /** The number of these requests by the uid of their project. */
+  readonly counts: Map<string, number>;
   /** What these requests take of the segment. */
   requestBytes: number;
   /** Whether the log shows these requests as in progress. */
@@ -63,16 +57,19 @@ interface DeliverOptions {
   readonly mayGrow?: boolean;
   /** How much of the file was written successfully, if known. A failed write may have left more, which no response depends on. */
   readonly acknowledgedBytes?: number;
-  /** The segment's requests. With them, the segment is compacted if it must stay for long. */
+  /** The segment's requests, and when the first one was recorded. With them, the segment is compacted if it must stay for long. */
   readonly oldest?: OldestRequests | undefined;
+  readonly sinceMs?: number | undefined;
 }
 
 const READ_AGAIN_MS = 1_000;
 /**
  * Most requests have a response by then, and their segment is simply removed. The others are shown in the log as in progress, and only
- * they stay in the segment.
+ * they stay in the segment. Less than two seconds after the first record, because settled reads wait for it.
  */
-const COMPACT_AFTER_MS = 2_000;
+const COMPACT_AFTER_MS = 1_750;
+/** Their responses may be in the next segments, which follow soon, also after an outage. */
+const COMPACT_AFTER_DELIVERY_MS = 1_000;
 /** The largest buffer that is kept for the next segment. */
 const SPARE_BYTES_MAX = 16 * 1024 * 1024;
 
@@ -92,7 +89,7 @@ export class FolderDrain {
    * stay in their segment and are written again to another one.
    */
   readonly #segmentsByRequest = new Map<string, string[]>();
-  /** When the next attempt is due to compact or remove a segment, in the order of these times (of `performance.now()`). */
+  /** When the next attempt is due to compact or remove a segment (a time of `performance.now()`). */
   readonly #compactAtMs = new Map<string, number>();
   #spare: Buffer | undefined;
 
@@ -109,7 +106,7 @@ export class FolderDrain {
    */
   async deliver(
     file: string,
-    { shares, mayGrow = false, acknowledgedBytes, oldest }: DeliverOptions,
+    { shares, mayGrow = false, acknowledgedBytes, oldest, sinceMs }: DeliverOptions,
   ): Promise<number | undefined> {
     const content = await this.#read(file);
     if (content === 'gone') return 0;
@@ -124,7 +121,7 @@ export class FolderDrain {
     // After a failed attempt, the memory is not reused, because the attempt may still be reading it.
     const isUnread = failedAttempts === this.#options.inserter.failedAttempts;
     this.#spare = isUnread ? reusable(content) : undefined;
-    this.#hold(file, content.requests, { shares, mayGrow, oldest });
+    this.#hold(file, content.requests, { shares, mayGrow, oldest, sinceMs });
     for (const idKey of content.respondedKeys) await this.#responded(idKey);
     await this.#removeIfDone(file);
     return content.bytes;
@@ -132,8 +129,7 @@ export class FolderDrain {
 
   /** When `compact` has something to do. Infinity if it has nothing to do. */
   get compactAtMs(): number {
-    const [first = Infinity] = this.#compactAtMs.values();
-    return first;
+    return Math.min(...this.#compactAtMs.values());
   }
 
   /** Adds the requests that the next process would deliver from the segments that are still on disk. */
@@ -141,13 +137,23 @@ export class FolderDrain {
     for (const { oldest } of this.#held.values()) to.addAll(oldest);
   }
 
+  /** Whether a delivered file up to `lastFile` has a request of the project (or of any) that is in the log in no version yet. */
+  hasUnshown(projectUid: string | undefined, lastFile: string): boolean {
+    for (const [file, { isShown, requests, counts }] of this.#held) {
+      const count = projectUid === undefined ? requests.size : (counts.get(projectUid) ?? 0);
+      if (!isShown && count > 0 && file <= lastFile) return true;
+    }
+    return false;
+  }
+
   /**
    * Shows the requests without a response of one delivered segment in the log, and replaces the segment by a file that contains only
    * them. Returns false if no segment has waited long enough.
    */
   async compact(): Promise<boolean> {
-    if (this.compactAtMs > performance.now()) return false;
-    const [file = ''] = this.#compactAtMs.keys();
+    const { compactAtMs } = this;
+    if (compactAtMs > performance.now()) return false;
+    const [file = ''] = [...this.#compactAtMs].find(([, atMs]) => atMs === compactAtMs) ?? [];
     this.#compactAtMs.delete(file);
     const held = this.#held.get(file);
     if (held === undefined) return true;
@@ -177,12 +183,10 @@ export class FolderDrain {
     await replaceFile(file, content, { mode: 0o600, isDurable: this.#options.isDurable ?? true });
     this.#held.set(file, {
       ...held,
-      requests: new Map(
-        requests.map((request, index) => [request.idKey, { ...request, projectUid: rows[index]?.projectUid }]),
-      ),
-      counts: countProjects(rows),
+      requests: new Map(requests.map((request) => [request.idKey, request])),
+      counts: countProjects(requests),
       requestBytes: sumBytes(requests),
-      oldest: held.oldest.of(new Set(rows.map(({ projectUid }) => projectUid))),
+      oldest: held.oldest.of(new Set(requests.map(({ projectUid }) => projectUid))),
     });
     for (const { id } of rows) this.#options.onMoved?.(id);
     held.shares.replace(content);
@@ -194,9 +198,9 @@ export class FolderDrain {
     return this.#options.inserter.insert({ ...batch, token });
   }
 
-  #compactLater(file: string): void {
-    this.#compactAtMs.delete(file);
-    this.#compactAtMs.set(file, performance.now() + COMPACT_AFTER_MS);
+  #compactLater(file: string, recordedMs = performance.now()): void {
+    const atMs = Math.max(recordedMs + COMPACT_AFTER_MS, performance.now() + COMPACT_AFTER_DELIVERY_MS);
+    this.#compactAtMs.set(file, atMs);
   }
 
   /**
@@ -253,18 +257,23 @@ export class FolderDrain {
   #hold(
     file: string,
     requests: readonly RequestRecord[],
-    { shares, mayGrow, oldest }: Pick<DeliveredSegment, 'shares' | 'mayGrow'> & Pick<DeliverOptions, 'oldest'>,
+    {
+      shares,
+      mayGrow,
+      oldest,
+      sinceMs,
+    }: Pick<DeliveredSegment, 'shares' | 'mayGrow'> & Pick<DeliverOptions, 'oldest' | 'sinceMs'>,
   ): void {
     this.#held.set(file, {
       shares,
       mayGrow,
       requests: new Map(requests.map((request) => [request.idKey, request])),
-      counts: new Map(),
+      counts: countProjects(requests),
       requestBytes: sumBytes(requests),
       isShown: false,
       oldest: oldest ?? new OldestRequests(),
     });
-    if (oldest !== undefined) this.#compactLater(file);
+    if (oldest !== undefined) this.#compactLater(file, sinceMs);
     for (const { idKey } of requests)
       this.#segmentsByRequest.set(idKey, [...(this.#segmentsByRequest.get(idKey) ?? []), file]);
   }
@@ -322,10 +331,10 @@ export class FolderDrain {
   }
 }
 
-const countProjects = (rows: readonly Pick<LogRow, 'projectUid'>[]): Map<string, number> =>
+const countProjects = (requests: readonly RequestRecord[]): Map<string, number> =>
   new Map(
     Array.from(
-      Map.groupBy(rows, ({ projectUid }) => projectUid),
+      Map.groupBy(requests, ({ projectUid }) => projectUid),
       ([uid, { length }]) => [uid, length],
     ),
   );

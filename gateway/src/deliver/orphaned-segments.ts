@@ -29,6 +29,8 @@ export class Orphans {
   readonly #options: OrphansOptions;
   /** The files in each folder that exists. */
   readonly #folders = new Map<string, Map<string, SegmentShares>>();
+  /** The folders whose records are all in ClickHouse or in quarantine. They stay until it is certain that nothing is added. */
+  readonly #delivered = new Set<string>();
   damagedRecords = 0;
   /** The number of folders that the last pass left to their owners, or to other processes that drain them. */
   inUse = 0;
@@ -47,6 +49,11 @@ export class Orphans {
   /** Whether other incarnations may have records that are not delivered. */
   get mayHaveRecords(): boolean {
     return this.#folders.size > 0;
+  }
+
+  /** Whether other incarnations have records that may never have been delivered. */
+  get hasUndelivered(): boolean {
+    return [...this.#folders.keys()].some((folder) => !this.#delivered.has(folder));
   }
 
   /** Finds the folders and measures their segments. */
@@ -88,6 +95,7 @@ export class Orphans {
   #forget(folder: string): void {
     for (const shares of this.#folders.get(folder)?.values() ?? []) shares.free();
     this.#folders.delete(folder);
+    this.#delivered.delete(folder);
   }
 
   /**
@@ -149,6 +157,7 @@ export class Orphans {
       taken.set(name, bytes);
     }
     if (!(await drain.finish())) return;
+    this.#delivered.add(folder);
     for (const name of names.filter(isDraftName)) await rm(path.join(folder, name), { force: true });
     this.damagedRecords += drain.damagedRecords;
     for (const [name, bytes] of taken) await this.#settle(folder, name, bytes);

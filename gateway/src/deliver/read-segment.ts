@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isMissingFile, type LogRow } from '@standin/contract';
-import { decodeRow, encodeRow, LOG_COLUMNS, RowBinaryReader } from '@standin/logstore';
+import { decodeRow, encodeRow, LOG_COLUMNS, projectUidAt, RowBinaryReader } from '@standin/logstore';
 import type { RowBatch } from '../record/spool/row-buffer.ts';
 import { decodeHeader, FRAME_HEAD_BYTES, HEADER_BYTES, idKeyAt, readParts } from '../record/spool/segment-format.ts';
 
@@ -9,6 +9,7 @@ import { decodeHeader, FRAME_HEAD_BYTES, HEADER_BYTES, idKeyAt, readParts } from
 export interface RequestRecord {
   /** The bytes of the id (see `idKeyAt`). */
   readonly idKey: string;
+  readonly projectUid: string;
   /** The position of the request's row in the segment. */
   readonly start: number;
   readonly end: number;
@@ -45,6 +46,17 @@ export interface SegmentContent {
 const BYTES_PER_TURN = 1024 * 1024;
 /** The number of rows to decode or encode before yielding to other work. */
 const ROWS_PER_TURN = 50;
+
+const requestAt = (
+  segment: Buffer,
+  { start, end, mayHaveText }: Omit<RequestRecord, 'idKey' | 'projectUid'>,
+): RequestRecord => ({
+  idKey: idKeyAt(segment, start),
+  projectUid: projectUidAt(segment, start),
+  start,
+  end,
+  mayHaveText,
+});
 
 /** Returns undefined if the file does not exist. */
 const readWhole = async (file: string, spare: Buffer | undefined): Promise<Buffer | undefined> => {
@@ -96,8 +108,7 @@ export const readSegment = async (file: string, spare?: Buffer): Promise<Segment
     const { start, end } = part;
     if (part.kind !== 'record')
       damage.push({ kind: part.kind, offset: start, bytes: Buffer.from(segment.subarray(start, end)) });
-    else if (part.type === 'request')
-      requests.push({ idKey: idKeyAt(segment, start), start, end, mayHaveText: part.mayHaveText });
+    else if (part.type === 'request') requests.push(requestAt(segment, part));
     else {
       if (part.mayHaveText) withText.push(ends.length);
       if (part.type === 'response') respondedKeys.push(idKeyAt(segment, start));
@@ -137,10 +148,8 @@ const findRequests = async (
   let turnEnd = BYTES_PER_TURN;
   for (const part of readParts(segment, header)) {
     const { start, end } = part;
-    if (part.kind === 'record' && part.type === 'request') {
-      const idKey = idKeyAt(segment, start);
-      if (wanted.has(idKey)) requests.push({ idKey, start, end, mayHaveText: part.mayHaveText });
-    }
+    if (part.kind === 'record' && part.type === 'request' && wanted.has(idKeyAt(segment, start)))
+      requests.push(requestAt(segment, part));
     if (end < turnEnd) continue;
     turnEnd = end + BYTES_PER_TURN;
     await nextTurn();

@@ -1,5 +1,5 @@
 /** How far the microsecond clock may deviate from the wall clock before it is set to the wall clock. */
-const STEP_MS = 2;
+export const CLOCK_STEP_MS = 2;
 
 let wallMs = Date.now();
 let monotonicMs = performance.now();
@@ -11,7 +11,7 @@ let monotonicMs = performance.now();
 export const wallClockUs = (nowMs: number): number => {
   const estimateMs = wallMs + (nowMs - monotonicMs);
   const clockMs = Date.now();
-  if (Math.abs(estimateMs - clockMs) > STEP_MS) {
+  if (Math.abs(estimateMs - clockMs) > CLOCK_STEP_MS) {
     wallMs = clockMs;
     monotonicMs = nowMs;
     return clockMs * 1000;

@@ -73,6 +73,8 @@ export class Exchange {
   project: Pick<ProjectConfig, 'uid' | 'namespace'> | undefined;
   /** What pages of other origins may do in the project whose URI the target contains. Undefined if CORS is not configured. */
   cors: CorsConfig | undefined;
+  /** Whether the request is recorded, so that it was accepted. */
+  isRecorded = false;
   /** The position among the running requests. */
   runningIndex = -1;
   readonly timeoutMs: number;

@@ -12,6 +12,7 @@ import { LIMITS } from './limits.ts';
  *                                                body: one `Ack`; the response is 204
  *   POST /v1/permits, /v1/usage, /v1/drained     blocks of a quota's permits: see quota.ts
  *   POST /v1/refusals, GET /v1/refusals          counts of refused requests: see refusals.ts
+ *   POST /v1/settled, GET /v1/settled            whether the log is complete: see settled.ts
  *   DELETE /v1/gateways/NAME?instance=UUID&undelivered=true
  *                                                goodbye message from a gateway that is shutting down; the response is 204.
  *                                                `undelivered` means that its disk has requests that are not in ClickHouse
@@ -45,7 +46,7 @@ import { LIMITS } from './limits.ts';
 /**
  * The name in the operator's certificate. Gateways dial addresses, not names, so they verify this name (TLS servername)
  * regardless of the address. A gateway's certificate has the common name `STREAM_CLIENT_NAME`. The dashboard's has
- * `STREAM_DASHBOARD_NAME`, with which it can only read refused requests.
+ * `STREAM_DASHBOARD_NAME`, with which it can only ask questions.
  */
 export const STREAM_SERVER_NAME = 'standin-operator';
 export const STREAM_CLIENT_NAME = 'standin-gateway';
@@ -102,6 +103,12 @@ export const streamMessageSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('recall'), account: z.string() }),
   /** Asks for a report of the project's refused requests (see refusals.ts). */
   z.strictObject({ type: z.literal('refusals'), ask: z.string().min(1).max(64), project: z.string() }),
+  /** Asks for a report of each project as soon as the log has what the gateway has accepted (see settled.ts). */
+  z.strictObject({
+    type: z.literal('settle'),
+    ask: z.string().min(1).max(64),
+    projects: z.array(z.string().min(1).max(64)).max(LIMITS.settlesMax),
+  }),
 ]);
 export type StreamMessage = z.infer<typeof streamMessageSchema>;
 

@@ -31,6 +31,7 @@ export * from './rejections.ts';
 export * from './request-target.ts';
 export * from './resource-source.ts';
 export * from './settings.ts';
+export * from './settled.ts';
 export * from './shared-pool.ts';
 export * from './source-error.ts';
 export * from './table.ts';

@@ -329,6 +329,18 @@ export const LIMITS = {
   /** Reads of refused requests that run at the same time. Each asks all gateways. */
   refusalReadsMax: 20,
 
+  // ── settled reads ──
+  /** How long the operator waits for the log to be complete. Longer than a gateway waits before it shows a request in progress. */
+  settleWaitMs: 4_000,
+  /** The shortest time between two questions to the gateways. Calls in between share the next one. */
+  settleIntervalMs: 25,
+  /** Calls that wait for the log to be complete, of which each namespace has a share. */
+  settlesMax: 1_000,
+  /** The maximum number of projects in one report of a gateway. */
+  settledReportedMax: 1_000,
+  /** A gateway whose clock differs by more than this does not know what it received before a time of the operator. */
+  clockSkewMsMax: 1_000,
+
   // ── log ──
   /**
    * The time within which a row should be in ClickHouse. A gateway collects rows for half of this time and leaves the other half

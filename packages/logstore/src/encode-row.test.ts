@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decodeRow, decodeRowStart } from './codecs.generated.ts';
 import { selection } from './columns.ts';
-import { encodeRow, NAMESPACE_END_MAX, namespaceAt } from './encode-row.ts';
+import { encodeRow, NAMESPACE_END_MAX, namespaceAt, projectUidAt } from './encode-row.ts';
 import { latin1Size, putLatin1, putText, putUint64, putUuid, putVarint, textSize, varintSize } from './row-binary.ts';
 import { RowBinaryReader } from './row-binary-reader.ts';
 
@@ -63,6 +63,14 @@ describe('encodeRow', () => {
         const bytes = encodeRow({ ...row, namespace });
         expect(namespaceAt(Buffer.concat([Buffer.alloc(3), bytes]), 3)).toBe(namespace);
         expect(encodeRow({ ...row, namespace: '' }).length).toBeGreaterThan(NAMESPACE_END_MAX);
+      }),
+    );
+  });
+
+  test('the uid of the project is found without decoding the row', () => {
+    fc.assert(
+      fc.property(anyLogRow, (row) => {
+        expect(projectUidAt(Buffer.concat([Buffer.alloc(3), encodeRow(row)]), 3)).toBe(row.projectUid);
       }),
     );
   });

@@ -16,7 +16,7 @@ export type { HistogramBucket, HistogramRange, StatusClass } from './count-log.t
 export type { PermitFilter, SpentPermits } from './count-permits.ts';
 export type { DayUsage, EndpointUsage, Usage, UsageRange } from './count-usage.ts';
 export type { DistinctField, DistinctOptions } from './distinct-values.ts';
-export { encodeRow, NAMESPACE_END_MAX, namespaceAt } from './encode-row.ts';
+export { encodeRow, NAMESPACE_END_MAX, namespaceAt, projectUidAt } from './encode-row.ts';
 export type { FollowOptions, InsertFeed } from './follow-inserts.ts';
 export { EVERY_PROJECT, LIST_LIMIT_MAX, LogFilterError } from './log-filter.ts';
 export type { CountFilter, LogCursor, LogFilter, StatusRange } from './log-filter.ts';

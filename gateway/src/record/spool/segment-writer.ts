@@ -38,6 +38,8 @@ export interface SegmentWriterOptions {
   readonly onFailure: (error: unknown) => void;
   /** Called when the open segment gets its first record. */
   readonly onBegun: () => void;
+  /** Called when records are acknowledged. */
+  readonly onKept: () => void;
 }
 
 /** Where the row of a record is. */
@@ -51,6 +53,8 @@ export interface RecordPlace {
 export interface SealedSegment {
   readonly file: string;
   readonly bytes: number;
+  /** The `performance.now()` time of the first record. */
+  readonly sinceMs: number;
   readonly oldest: OldestRequests;
   readonly shares: SegmentShares;
 }
@@ -119,6 +123,19 @@ export class SegmentWriter {
     to.addAll(this.#oldest);
     for (const segment of [...this.#sealed, this.#sealing, this.#segment])
       if (segment !== undefined) to.addAll(segment.oldest);
+  }
+
+  /** The last file that may have acknowledged records. Files are in the order of their names. */
+  get lastFile(): string {
+    const isEmpty = this.#segment !== undefined && this.#segment.sinceMs === undefined;
+    return this.#file(isEmpty ? this.#segmentNumber - 1 : this.#segmentNumber);
+  }
+
+  /** The first file with acknowledged records that `takeSealed` has not returned yet. Undefined if there is none. */
+  get firstFile(): string | undefined {
+    const [sealed] = this.#sealed;
+    const begun = [this.#sealing, this.#segment].find((segment) => segment?.sinceMs !== undefined);
+    return sealed?.file ?? begun?.path;
   }
 
   takeSealed(): SealedSegment | undefined {
@@ -248,6 +265,7 @@ export class SegmentWriter {
         this.isRefusing = false;
         this.#options.onWaiting(-batch.rows.length);
         batch.settle(file, start);
+        this.#options.onKept();
         if (attempt === 0) this.#queue.recycle(batch);
         return;
       } catch (error) {
@@ -306,10 +324,14 @@ export class SegmentWriter {
     return !isFull && Math.abs(Date.now() - segment.writtenAtMs) < idleMsMax;
   }
 
+  #file(number: number): string {
+    return path.join(this.#options.folder, segmentName(number));
+  }
+
   async #open(): Promise<OpenSegment> {
-    const { folder, disk, isDurable, onWritten, newShares } = this.#options;
+    const { disk, isDurable, onWritten, newShares } = this.#options;
     this.#segmentNumber++;
-    const file = path.join(folder, segmentName(this.#segmentNumber));
+    const file = this.#file(this.#segmentNumber);
     const handle = await disk.create(file, { isDurable });
     const empty = { bytes: 0, writtenAtMs: Date.now(), sinceMs: undefined, oldest: new OldestRequests() };
     const segment: OpenSegment = { path: file, file: handle, shares: newShares(HEADER_BYTES), ...empty };
@@ -330,9 +352,9 @@ export class SegmentWriter {
     await segment.file.close().catch(onFailure);
     this.#sealing = undefined;
     if (segment.sinceMs !== undefined || !isClean) {
-      const { path: file, bytes, oldest, shares } = segment;
+      const { path: file, bytes, sinceMs = performance.now(), oldest, shares } = segment;
       shares.complete();
-      this.#sealed.push({ file, bytes, oldest, shares });
+      this.#sealed.push({ file, bytes, sinceMs, oldest, shares });
     } else {
       await disk.remove(segment.path).catch(onFailure);
       segment.shares.free();

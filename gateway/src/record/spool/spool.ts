@@ -87,6 +87,7 @@ export class Spool implements Recorder {
   #endedWrites = 0;
   #stalledIntervals = 0;
   #onBegun: () => void = () => undefined;
+  #onKept: () => void = () => undefined;
 
   private constructor(
     { folder, lock }: { readonly folder: string; readonly lock: FolderLock },
@@ -112,6 +113,7 @@ export class Spool implements Recorder {
       newShares: (bytes) => new SegmentShares(this.guard.pool, bytes),
       onFailure: (error) => this.#failed(error),
       onBegun: () => this.#onBegun(),
+      onKept: () => this.#onKept(),
     });
     this.#timer = setInterval(() => void this.checkDisk(), CHECK_INTERVAL_MS).unref();
   }
@@ -215,6 +217,11 @@ export class Spool implements Recorder {
     this.#onBegun = callback;
   }
 
+  /** Sets the callback for the records of each write, which are now kept. */
+  onKept(callback: () => void): void {
+    this.#onKept = callback;
+  }
+
   /** The `performance.now()` time of the first record in the open segment, or undefined if it is empty. */
   get openSinceMs(): number | undefined {
     return this.#writer.openSinceMs;
@@ -223,6 +230,16 @@ export class Spool implements Recorder {
   /** Adds the requests of the records that `takeSealed` has not returned yet. */
   addOldest(to: OldestRequests): void {
     this.#writer.addOldest(to);
+  }
+
+  /** See `SegmentWriter.lastFile`. */
+  get lastFile(): string {
+    return this.#writer.lastFile;
+  }
+
+  /** See `SegmentWriter.firstFile`. */
+  get firstFile(): string | undefined {
+    return this.#writer.firstFile;
   }
 
   /** Seals the open segment, unless it is empty. */

@@ -1,0 +1,83 @@
+import type { SettledProject } from '@standin/contract';
+import { CLOCK_STEP_MS, wallClockUs } from '../request/clock.ts';
+import { OldestRequests } from '../request/oldest-requests.ts';
+import type { Delivery } from './delivery.ts';
+
+export interface SettlementOptions {
+  readonly delivery: Pick<Delivery, 'lastFile' | 'hasDelivered' | 'hasUnshown' | 'onStep' | 'quarantinedProjects'>;
+  readonly pipeline: { addUnrecorded(to: OldestRequests): void };
+}
+
+/** A question about some projects. */
+interface Waiting {
+  /** The projects that are not delivered yet, and the `untilUs` to report. */
+  readonly projects: Map<string, number>;
+  readonly askedUs: number;
+  readonly lastFile: string;
+  readonly tell: (settled: readonly SettledProject[]) => void;
+}
+
+/** Stands for all projects. */
+export const ALL_PROJECTS = '';
+
+/** Finds out when ClickHouse has what the gateway has accepted (docs/internals/adr/045-settled-reads.md). */
+export class Settlement {
+  readonly #options: SettlementOptions;
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(options: SettlementOptions) {
+    this.#options = options;
+    options.delivery.onStep(() => this.#check());
+  }
+
+  /**
+   * Calls `tell` with each of these projects once, when ClickHouse has all of its requests that are accepted now, in any version. This
+   * can happen within the call. Without projects, calls `tell` when ClickHouse has all exchanges that are recorded now. Returns a function
+   * that ends the wait.
+   */
+  wait(projects: readonly string[], tell: Waiting['tell']): () => void {
+    const { delivery, pipeline } = this.#options;
+    const nowMs = performance.now();
+    const askedUs = wallClockUs(nowMs);
+    const unrecorded = new OldestRequests();
+    pipeline.addUnrecorded(unrecorded);
+    const untilUs = (project: string): number =>
+      Math.floor(askedUs - (nowMs - Math.min(nowMs, oldestMs(unrecorded, project)) + CLOCK_STEP_MS) * 1_000);
+    const waiting: Waiting = {
+      projects: new Map(projects.map((project) => [project, untilUs(project)])),
+      askedUs,
+      lastFile: delivery.lastFile,
+      tell,
+    };
+    this.#waiting.add(waiting);
+    this.#checkOne(waiting);
+    return () => this.#waiting.delete(waiting);
+  }
+
+  #check(): void {
+    for (const waiting of this.#waiting) this.#checkOne(waiting);
+  }
+
+  #checkOne(waiting: Waiting): void {
+    const { delivery } = this.#options;
+    const { projects, askedUs, lastFile, tell } = waiting;
+    if (!delivery.hasDelivered(lastFile)) return;
+    const settled: SettledProject[] = [];
+    for (const [project, untilUs] of projects) {
+      if (delivery.hasUnshown(project === ALL_PROJECTS ? undefined : project, lastFile)) continue;
+      projects.delete(project);
+      settled.push({ project, askedUs, untilUs, hasQuarantine: hasQuarantine(delivery.quarantinedProjects, project) });
+    }
+    const isOver = projects.size === 0;
+    if (isOver) this.#waiting.delete(waiting);
+    if (isOver || settled.length > 0) tell(settled);
+  }
+}
+
+const oldestMs = ({ ofAnyProject, byProject }: OldestRequests, project: string): number => {
+  const own = project === ALL_PROJECTS ? [...byProject.values()] : [byProject.get(project)];
+  return Math.min(ofAnyProject, ...own.map((oldest) => oldest?.receivedMs ?? Infinity));
+};
+
+const hasQuarantine = (quarantined: ReadonlyMap<string | undefined, string>, project: string): boolean =>
+  project === ALL_PROJECTS ? quarantined.size > 0 : quarantined.has(undefined) || quarantined.has(project);
