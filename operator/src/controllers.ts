@@ -5,6 +5,7 @@ import type { Controller } from './controller.ts';
 import { ControllerManager } from './controller-manager.ts';
 import { VolumeController } from './drain/volume-controller.ts';
 import { GatewayController } from './gateways/gateway-controller.ts';
+import { GatewaySettlement, type GatewaySettlementOptions } from './gateways/settlement.ts';
 import { AccountKeyController } from './keys/account-key-controller.ts';
 import { keyRegenerationController } from './keys/key-regeneration-controller.ts';
 import { KeyChanges } from './keys/key-changes.ts';
@@ -68,6 +69,8 @@ export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: C
     onUsage: (uid) => statuses.usageChanged(uid),
   });
   const refusals = new RefusalGatherer({ gateways, log });
+  const undeliveredAt: GatewaySettlementOptions['undelivered'] = (wanted) => undelivered(gateways, volumes, wanted);
+  const settlement = new GatewaySettlement({ gateways, log, undelivered: undeliveredAt });
   const lastRequests = new LastRequests({ logStore, logger, onChange: (uid) => statuses.enqueue(uid) });
   const statuses = new StatusController({
     ...context,
@@ -109,7 +112,7 @@ export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: C
     // The claims of all objects include the claims to their keys.
     claims,
     endpointSecrets,
-    new ConfigPublisher({ ...context, log, server, gateways, quota, refusals }),
+    new ConfigPublisher({ ...context, log, server, gateways, quota, refusals, settlement }),
     new KeyChanges({ ...context, gateways }),
     statuses,
     lastRequests,
@@ -133,7 +136,7 @@ export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: C
       prepareStore,
       replays,
       acceptedFinding: (uid) => translator.verdict(uid)?.accepted,
-      undelivered: (wanted) => undelivered(gateways, volumes, wanted),
+      undelivered: undeliveredAt,
       askForReports: () => log.askForAcks(),
     }),
     endedOperationsController({ ...context, objects }),

@@ -58,6 +58,7 @@ beforeEach(async () => {
       },
       report: () => undefined,
     },
+    settlement: {} as Publication['settlement'],
     holdsIdentity: (claimed) => isDeepStrictEqual(claimed, { kind: 'Project', ...PROJECT }),
   });
   await writePair(certificates.dashboard);

@@ -3,6 +3,8 @@ import type { Logger } from 'pino';
 import { GatewayController } from '../../operator/src/gateways/gateway-controller.ts';
 import { noGatewayMemory } from '../../operator/src/gateways/gateway-memory.ts';
 import { noGatewayPods } from '../../operator/src/gateways/gateway-pods.ts';
+import { GatewaySettlement } from '../../operator/src/gateways/settlement.ts';
+import { undelivered } from '../../operator/src/purge/undelivered.ts';
 import { planCertificates, serverCertificate } from '../../operator/src/publish/certificates.ts';
 import { ConfigLog } from '../../operator/src/publish/config-log.ts';
 import { StreamServer, type Publication } from '../../operator/src/publish/stream-server.ts';
@@ -47,7 +49,12 @@ export const startConfigStream = async (logger: Logger): Promise<ConfigStream> =
     gather: () => Promise.reject(new Error('not expected')),
     report: () => undefined,
   };
-  server.lead({ log, gateways, quota, refusals, holdsIdentity: () => true });
+  const settlement = new GatewaySettlement({
+    gateways,
+    log,
+    undelivered: (wanted) => undelivered(gateways, undefined, wanted),
+  });
+  server.lead({ log, gateways, quota, refusals, settlement, holdsIdentity: () => true });
   const publish = (put: readonly ConfigObject[], remove: readonly ConfigKey[] = []) => log.append({ put, remove });
   return {
     url: `https://127.0.0.1:${server.port}`,

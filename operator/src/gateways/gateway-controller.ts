@@ -99,6 +99,10 @@ export class GatewayController implements Controller {
     return this.#states.known;
   }
 
+  get processes(): GatewayStates['processes'] {
+    return this.#states.processes;
+  }
+
   /** Returns whether this gateway is connected, known, remembered, lost or expired. */
   has(name: string): boolean {
     return this.#states.members.some((member) => member.name === name);

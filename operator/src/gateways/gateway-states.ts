@@ -128,6 +128,13 @@ export class GatewayStates {
     return this.#lost.has(name) || this.#expired.has(name);
   }
 
+  /** All processes that may have accepted requests and are neither lost nor expired, and whether they have an open stream. */
+  get processes(): readonly (Pick<Process, 'name' | 'instance'> & { readonly isConnected: boolean })[] {
+    return Array.from(this.#processes.values(), ({ name, instance, streams }) => {
+      return { name, instance, isConnected: streams.size > 0 };
+    });
+  }
+
   /** Returns whether this gateway process has an open stream. */
   isConnected(name: string, instance: string): boolean {
     return (this.#processes.get(processKey(name, instance))?.streams.size ?? 0) > 0;

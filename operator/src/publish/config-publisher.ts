@@ -22,13 +22,14 @@ export class ConfigPublisher implements Controller {
 
   /** Publishes the first revision, which contains everything. */
   start(): void {
-    const { translator, server, log, gateways, quota, refusals, cache } = this.#options;
+    const { translator, server, log, gateways, quota, refusals, settlement, cache } = this.#options;
     log.append({ put: [...translator.objects()], remove: [] });
     server.lead({
       log,
       gateways,
       quota,
       refusals,
+      settlement,
       holdsIdentity: ({ uid, ...ref }) => isDeepStrictEqual(aboutObject(cache, uid), ref),
     });
   }

@@ -13,6 +13,7 @@ import {
   type ConfigObject,
   type GatheredRefusals,
   type RefusalReport,
+  type SettledReport,
   type UsageReport,
 } from '@standin/contract';
 import { systemClock } from '@standin/kube';
@@ -29,6 +30,7 @@ let publication: Publication;
 let gateways: GatewayController;
 let reports: UsageReport[];
 let refusalReports: RefusalReport[];
+let settledReports: SettledReport[];
 const GATHERED: GatheredRefusals = { counts: [], omitted: 1, unknownProject: 2, missing: ['gateway-1'] };
 /** The gateway memory waits for this promise before each write. */
 let storing: Promise<void>;
@@ -54,6 +56,7 @@ beforeEach(async () => {
   await listen();
   reports = [];
   refusalReports = [];
+  settledReports = [];
   storing = Promise.resolve();
   gateways = new GatewayController({
     epoch: 1,
@@ -69,6 +72,10 @@ beforeEach(async () => {
     log: new ConfigLog(1),
     gateways,
     refusals: { gather: () => Promise.resolve(GATHERED), report: (report) => refusalReports.push(report) },
+    settlement: {
+      complete: ({ uid }) => Promise.resolve({ settled: false, reasons: [`gateway a, asked about ${uid}`] }),
+      report: (report) => settledReports.push(report),
+    },
     holdsIdentity: ({ uid }) => uid === 'u',
     quota: {
       report: (report) => reports.push(report),
@@ -397,7 +404,18 @@ test('the refused requests of an identity that no project has are not read', asy
   expect([answer.statusCode, await json(answer)]).toEqual([404, { error: 'not_found' }]);
 });
 
-test('the certificate of the dashboard reads refused requests and identities, and nothing else', async () => {
+test('a report of settled logs counts only from a connected gateway', async () => {
+  server.lead(publication);
+  const project = { ask: 'a', project: 'u', askedUs: 2, untilUs: 1, hasQuarantine: false };
+  const body = { gateway: 'gateway-0', instance: 'i', settled: [project] };
+  expect((await call('POST', '/v1/settled', { body })).statusCode).toBe(409);
+  const { next } = await follow('gateway-0', 'i');
+  await next();
+  expect((await call('POST', '/v1/settled', { body })).statusCode).toBe(204);
+  expect(settledReports).toEqual([body]);
+});
+
+test('the certificate of the dashboard only asks questions', async () => {
   server.lead(publication);
   const asDashboard = { ...certificates.dashboard };
   const read = await call('GET', '/v1/refusals?namespace=a&name=shop&uid=u', asDashboard);
@@ -405,15 +423,24 @@ test('the certificate of the dashboard reads refused requests and identities, an
   const claimed = ['u', 'other'].map((uid) => ({ kind: 'Project', namespace: 'a', name: 'shop', uid }));
   const identities = await call('POST', '/v1/identities', { ...asDashboard, body: { claimed } });
   expect([identities.statusCode, await json(identities)]).toEqual([200, { held: [true, false] }]);
+  const settled = await call('GET', '/v1/settled?namespace=a&name=shop&uid=u', asDashboard);
+  expect([settled.statusCode, await json(settled)]).toEqual([
+    200,
+    { settled: false, reasons: ['gateway a, asked about u'] },
+  ]);
+  const other = await call('GET', '/v1/settled?namespace=a&name=shop&uid=other', asDashboard);
+  expect([other.statusCode, await json(other)]).toEqual([404, { error: 'not_found' }]);
   const paths = [
     ['GET', '/v1/config?gateway=g&instance=i'],
     ['POST', '/v1/acks'],
     ['POST', '/v1/permits'],
     ['POST', '/v1/refusals'],
+    ['POST', '/v1/settled'],
     ['DELETE', '/v1/gateways/gateway-0?instance=i'],
     ['GET', '/v1/unknown'],
   ] as const;
   for (const [method, path] of paths) expect((await call(method, path, asDashboard)).statusCode).toBe(403);
   expect((await call('GET', '/v1/refusals?namespace=a&name=shop&uid=u')).statusCode).toBe(403);
+  expect((await call('GET', '/v1/settled?namespace=a&name=shop&uid=u')).statusCode).toBe(403);
   expect((await call('POST', '/v1/identities', { body: { claimed } })).statusCode).toBe(403);
 });

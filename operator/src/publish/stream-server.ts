@@ -15,18 +15,21 @@ import {
   parseRevision,
   permitRequestSchema,
   refusalReportSchema,
+  settledReportSchema,
   SourceError,
   STREAM_CLIENT_NAME,
   STREAM_DASHBOARD_NAME,
   type ClaimedIdentity,
   type IdentityAnswer,
   type NotLeader,
+  type Settled,
   usageReportSchema,
 } from '@standin/contract';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
+import type { GatewaySettlement } from '../gateways/settlement.ts';
 import type { QuotaController } from '../quota/quota-controller.ts';
 import type { RefusalGatherer } from '../refusals/gather-refusals.ts';
 import type { ServerCertificate } from './certificates.ts';
@@ -46,6 +49,7 @@ export interface Publication {
   /** Grants permits from quotas. */
   readonly quota: Pick<QuotaController, 'request' | 'report' | 'drained'>;
   readonly refusals: Pick<RefusalGatherer, 'gather' | 'report'>;
+  readonly settlement: Pick<GatewaySettlement, 'complete' | 'report'>;
   /** Returns whether the object with this kind, namespace and name has this identity. */
   readonly holdsIdentity: (claimed: ClaimedIdentity) => boolean;
 }
@@ -91,7 +95,7 @@ const gatewayName = z
   .regex(/^[\x21-\x7e]+$/, 'must be visible ASCII characters without spaces');
 const instanceQuery = z.object({ instance: z.string().min(1).max(64) });
 const goodbyeQuery = instanceQuery.extend({ undelivered: z.literal('true').optional() });
-const refusalsQuery = claimedIdentitySchema.omit({ kind: true });
+const projectQuery = claimedIdentitySchema.omit({ kind: true });
 /** Marks the routes that only the dashboard's certificate may use. It may use no others. */
 const FOR_DASHBOARD = { isForDashboard: true };
 const streamQuery = instanceQuery.extend({
@@ -214,6 +218,13 @@ export class StreamServer {
       if (isConnected) refusals.report(report);
       await reply.code(isConnected ? 204 : 409).send();
     });
+    this.#app.post('/v1/settled', async (request, reply) => {
+      const report = settledReportSchema.parse(request.body);
+      const { gateways, settlement } = this.#require();
+      const isConnected = gateways.isConnected(report.gateway, report.instance);
+      if (isConnected) settlement.report(report);
+      await reply.code(isConnected ? 204 : 409).send();
+    });
     this.#app.post('/v1/drained', async (request, reply) => {
       await this.#require().quota.drained(drainedReportSchema.parse(request.body).instance);
       await reply.code(204).send();
@@ -244,10 +255,25 @@ export class StreamServer {
 
   #addDashboardRoutes(): void {
     this.#app.get('/v1/refusals', { config: FOR_DASHBOARD }, async (request, reply) => {
-      const project = refusalsQuery.parse(request.query);
+      const project = projectQuery.parse(request.query);
       const { holdsIdentity, refusals } = this.#require();
       if (holdsIdentity({ kind: 'Project', ...project })) await reply.send(await refusals.gather(project.uid));
       else await reply.code(404).send({ error: 'not_found' });
+    });
+    this.#app.get('/v1/settled', { config: FOR_DASHBOARD }, async (request, reply) => {
+      const project = projectQuery.parse(request.query);
+      const { holdsIdentity, settlement } = this.#require();
+      if (!holdsIdentity({ kind: 'Project', ...project })) {
+        await reply.code(404).send({ error: 'not_found' });
+        return;
+      }
+      const closed = new AbortController();
+      reply.raw.on('close', () => closed.abort());
+      try {
+        await reply.send((await settlement.complete(project, closed.signal)) satisfies Settled);
+      } catch (error) {
+        if (!closed.signal.aborted) throw error;
+      }
     });
     this.#app.post('/v1/identities', { config: FOR_DASHBOARD }, async (request, reply) => {
       const { claimed } = identityQuestionSchema.parse(request.body);
