@@ -117,6 +117,9 @@ const audited = (log: ProjectLog, record: (read: Read) => void): ProjectLog => {
     });
   return {
     projectUid: log.projectUid,
+    // Returns nothing. The read that follows is recorded.
+    settle: (signal) => log.settle(signal),
+    ...(log.next && { next: log.next }),
     // The summaries come from `summaries`, which has recorded the read.
     entries: (summaries) => log.entries(summaries),
     follow: (options) => {

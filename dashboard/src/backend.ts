@@ -110,6 +110,16 @@ export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | '
    * filter by namespace and name.
    */
   readonly projectUid: string;
+  /**
+   * Resolves when this log has everything that was accepted before the call, in any version. Rejects with `SourceError` (`Unavailable`)
+   * and a message for users within a few seconds if that cannot be known.
+   */
+  settle(signal: AbortSignal): Promise<void>;
+  /**
+   * Available only in local mode. Resolves when the log may have further requests, which are inserted as soon as they are accepted. Rejects
+   * with the signal's reason when it aborts.
+   */
+  next?(signal: AbortSignal): Promise<void>;
   /** Like `LogStore.follow`, for this project. */
   follow(options: Pick<FollowOptions, 'pollIntervalMs'>): InsertFeed;
   readonly replays: ProjectReplays;

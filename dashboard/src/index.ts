@@ -10,6 +10,7 @@ export type {
   Resources,
 } from './backend.ts';
 export { DashboardBuildError, ensureDashboardBuild } from './dashboard-build.ts';
+export { checkSettled } from './check-settled.ts';
 export { checkExpected } from './expected-version.ts';
 export { projectLog } from './project-log.ts';
 export { runDashboard, type Dashboard, type DashboardOptions } from './run-dashboard.ts';

@@ -6,8 +6,9 @@ import type { ProjectIdentity, ProjectLog } from './backend.ts';
  * come from a status, which users may be able to edit. The namespace and the name must therefore also match (ADR 024).
  */
 export const projectLog = (
-  store: Pick<LogStore, Exclude<keyof ProjectLog, 'projectUid'>>,
+  store: Pick<LogStore, keyof ProjectLog & keyof LogStore>,
   { uid: projectUid, namespace, name: project }: ProjectIdentity,
+  settle: ProjectLog['settle'],
 ): ProjectLog => {
   const scope = { projectUid, namespace, project };
   const isOwn = (row: typeof scope): boolean =>
@@ -16,6 +17,7 @@ export const projectLog = (
     row !== undefined && isOwn(row) ? row : undefined;
   return {
     projectUid,
+    settle,
     summaries: (filter) => store.summaries({ ...filter, ...scope }),
     follow: (options) => store.follow({ ...options, ...scope }),
     entries: (summaries) => store.entries(summaries.filter(isOwn)),

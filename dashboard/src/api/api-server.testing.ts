@@ -80,6 +80,7 @@ const quietFeed = (): InsertFeed => {
 
 const EMPTY_LOG: ProjectLog = {
   projectUid: 'u',
+  settle: () => Promise.resolve(),
   summaries: () => Promise.resolve([]),
   follow: quietFeed,
   entries: async function* () {

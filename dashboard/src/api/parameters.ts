@@ -7,8 +7,8 @@ import { ApiProblem } from './problems.ts';
 export const API_LIMITS = {
   listDefault: 100,
   waitCountMax: 1_000,
-  /** Shorter than the timeouts of common load balancers. */
-  waitMsMax: 55_000,
+  /** Shorter than the timeouts of common load balancers, even if a settled read follows. */
+  waitMsMax: 50_000,
   /**
    * Maximum number of concurrent waits and streams. While requests arrive, each wait or stream queries ClickHouse several times a
    * second.
@@ -95,10 +95,28 @@ export const limit = z.coerce
 export const waitCount = z.coerce
   .number()
   .int()
-  .min(1)
+  .min(0)
   .max(API_LIMITS.waitCountMax)
-  .default(1)
-  .describe('Wait for this number of requests.');
+  .optional()
+  .describe('Wait for this number of requests. Default: 1, or 0 if `max` is 0.');
+
+export const waitMax = z.coerce
+  .number()
+  .int()
+  .min(0)
+  .max(API_LIMITS.waitCountMax)
+  .optional()
+  .describe(
+    'Wait until the timeout, and fail if there are more requests than this. With `max=0`, no request may match.',
+  );
+
+export const settled = z
+  .enum(['true', 'false'])
+  .default('true')
+  .transform((text) => text === 'true')
+  .describe(
+    'true: everything that the gateways accepted before the request for this read is counted, which takes up to two seconds. false: only what is in the log already.',
+  );
 
 export const waitTimeout = z
   .string()

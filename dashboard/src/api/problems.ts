@@ -96,6 +96,11 @@ export const API_PROBLEMS = {
     title: 'Timed out waiting for requests',
     hint: '`items` contains the requests captured so far.',
   },
+  wait_exceeded: {
+    status: 409,
+    title: 'More requests than the maximum',
+    hint: '`items` contains the requests captured so far.',
+  },
   conflict: {
     status: 409,
     title: 'Object already exists or was changed',
@@ -151,6 +156,12 @@ export const API_PROBLEMS = {
     status: 503,
     title: 'Log unavailable',
     hint: 'ClickHouse is unavailable. Try again later.',
+    retryAfterS: 2,
+  },
+  log_unsettled: {
+    status: 503,
+    title: 'Log may not be complete',
+    hint: 'A gateway cannot say what it has accepted. Try again later, or read what is in the log with `settled=false`.',
     retryAfterS: 2,
   },
   resources_unavailable: {

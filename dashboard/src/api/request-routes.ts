@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { openLog } from '../projects/projects.ts';
 import { explainRequest } from '../requests/explain-request.ts';
 import { foundRequest } from '../requests/found-request.ts';
-import { waitForRequests } from '../requests/wait-for-requests.ts';
+import { listOldest, waitForRequests } from '../requests/wait-for-requests.ts';
 import {
   cursor,
   filterParams,
@@ -11,14 +11,17 @@ import {
   order,
   projectParams,
   searchFilter,
+  settled,
   view,
   waitCount,
+  waitMax,
   waitTimeout,
 } from './parameters.ts';
 import { API_PROBLEMS, ApiProblem, problemBody } from './problems.ts';
 import { requestViews } from './request-views.ts';
 import { defineRoute, writeItems, writeJson } from './route.ts';
 import { countSchema, explanationSchema, requestListSchema, requestSchema, summarySchema } from './schemas.ts';
+import { settleLog } from './settle-log.ts';
 import { streamRequests } from './stream-requests.ts';
 
 const REQUESTS = '/namespaces/{namespace}/projects/{project}/requests';
@@ -97,14 +100,40 @@ const countRequests = defineRoute({
   tag: 'Requests',
   summary: 'Count matching requests',
   params: projectParams,
-  query: z.strictObject(filterParams),
+  query: z.strictObject({ ...filterParams, settled }),
   answers: { 200: { description: 'The number of matching requests.', content: { 'application/json': countSchema } } },
-  problems: SEARCHES,
+  problems: [...SEARCHES, 'log_unsettled'],
   handle: async (call) => {
+    const { settled: isSettled, ...filter } = call.query;
+    const range = parseRange(filter);
     const log = await openLog(call.backend, call.params);
-    return { kind: 'json', body: { count: await log.count(parseRange(call.query)) } };
+    if (isSettled) await settleLog(log, call.signal);
+    return { kind: 'json', body: { count: await log.count(range) } };
   },
 });
+
+/** Throws an `ApiProblem` if no number of requests can satisfy both. */
+const parseCount = (count: number | undefined, max: number | undefined): number => {
+  const least = count ?? Math.min(1, max ?? 1);
+  const invalid = (name: string, message: string) =>
+    new ApiProblem('parameter_invalid', `${name}: ${message}`, { errors: [{ name, message }] });
+  if (max === undefined && least === 0) throw invalid('count', 'must be at least 1 without max');
+  if (max !== undefined && max < least) throw invalid('max', 'must not be less than count');
+  return least;
+};
+
+interface Waited {
+  readonly count: number;
+  readonly max: number | undefined;
+  readonly timeoutMs: number;
+}
+
+const waitProblem = (found: number, { count, max, timeoutMs }: Waited): ApiProblem | undefined => {
+  if (max !== undefined && found > max)
+    return new ApiProblem('wait_exceeded', `More than ${max} requests were captured.`);
+  if (found >= count) return undefined;
+  return new ApiProblem('wait_timeout', `${found} of ${count} requests were captured within ${timeoutMs} ms.`);
+};
 
 const awaitRequests = defineRoute({
   method: 'GET',
@@ -113,46 +142,48 @@ const awaitRequests = defineRoute({
   tag: 'Requests',
   summary: 'Wait for matching requests',
   description:
-    'For test suites. Requests that are already captured also count. Exclude them with `after`, `from`, or a search for a value that only this test sends.',
+    'For test suites. Requests that are already captured also count. Exclude them with `after`, `from`, or a search for a value that only this test sends. With `max`, the wait lasts until the timeout, and everything that was accepted until then counts.',
   params: projectParams,
   query: z.strictObject({
     q: filterParams.q,
     from: filterParams.from,
     after: z.string().max(64).optional().describe('Id of a captured request. Only requests received after it count.'),
     count: waitCount,
+    max: waitMax,
+    settled: settled.describe('Only with `max`. As in `requests:count`.'),
     timeout: waitTimeout,
     view: view('entry'),
   }),
   answers: {
     200: {
-      description: 'The first `count` matching requests, oldest first.',
+      description: 'The first `count` matching requests, oldest first. With `max`, all of them.',
       content: { 'application/json': requestListSchema },
     },
   },
-  problems: [...SEARCHES, 'request_not_found', 'wait_timeout', 'too_many_readers'],
+  problems: [...SEARCHES, 'request_not_found', 'wait_timeout', 'wait_exceeded', 'log_unsettled', 'too_many_readers'],
   handle: async (call) => {
-    const { after, count, timeout, view: shown, ...filter } = call.query;
+    const { after, max, timeout: timeoutMs, view: shown, settled: isSettled, ...filter } = call.query;
+    const count = parseCount(filter.count, max);
+    const range = parseRange(filter);
     const log = await openLog(call.backend, call.params);
     // Without its bodies, because it is in memory during the whole wait.
     const behind = after === undefined ? undefined : (await foundRequest(log.preview(after, 0))).entry;
-    const found = await waitForRequests(
-      log,
-      { ...parseRange(filter), after: behind, count, timeoutMs: timeout },
-      call.signal,
-    );
-    const isEnough = found.length >= count;
-    const problem = new ApiProblem(
-      'wait_timeout',
-      `${found.length} of ${count} requests were captured within ${timeout} ms.`,
-    );
+    const wanted = { ...range, after: behind, count: max === undefined ? count : max + 1 };
+    let found = await waitForRequests(log, { ...wanted, timeoutMs }, call.signal);
+    if (max !== undefined && found.length <= max && isSettled) {
+      await settleLog(log, call.signal);
+      found = await listOldest(log, wanted);
+    }
+    const problem = waitProblem(found.length, { count, max, timeoutMs });
     // Reads a few exchanges at a time while it sends them, because the bodies of a thousand exchanges can take 20 GiB.
     return {
       kind: 'stream',
-      status: isEnough ? 200 : API_PROBLEMS.wait_timeout.status,
-      headers: { 'content-type': isEnough ? 'application/json' : 'application/problem+json' },
+      status: problem === undefined ? 200 : API_PROBLEMS[problem.code].status,
+      headers: { 'content-type': problem === undefined ? 'application/json' : 'application/problem+json' },
       run: (write) =>
         writeItems(write, requestViews(log, found, shown), {
-          before: isEnough ? '{"items":[' : `${JSON.stringify(problemBody(problem)).slice(0, -1)},"items":[`,
+          before:
+            problem === undefined ? '{"items":[' : `${JSON.stringify(problemBody(problem)).slice(0, -1)},"items":[`,
           after: ']}\n',
         }),
     };

@@ -1,8 +1,8 @@
-import { FairQueue, SourceError } from '@standin/contract';
+import { FairQueue, SourceError, type Settled } from '@standin/contract';
 import type { SharedConnectionConfig } from '@standin/kube';
 import type { LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
-import type { Backend } from '../backend.ts';
+import type { Backend, ProjectIdentity } from '../backend.ts';
 import type { Pools } from '../pools.ts';
 import type { Sender } from '../sender.ts';
 import type { LinkedRequests } from '../shares/public-shares.ts';
@@ -70,17 +70,38 @@ export const clusterBackends = ({
   });
   pools?.set('operator_connections', operatorCalls.running).set('operator_calls', operatorCalls.calls);
   const readsFor = fairReads(store, pools);
+  /** The questions that wait for their turn. */
+  const waiting = new Map<string, Promise<Settled>>();
+  /** Joins a question of the same user about the same project that is not asked yet. */
+  const settle = (holder: string, project: ProjectIdentity): Promise<Settled> => {
+    const key = JSON.stringify([holder, project.namespace, project.name, project.uid]);
+    const known = waiting.get(key);
+    if (known !== undefined) return known;
+    const ask = (): Promise<Settled> => {
+      waiting.delete(key);
+      return operator.settle(project);
+    };
+    const asked = operatorCalls.run(holder, ask).finally(() => {
+      if (waiting.get(key) === asked) waiting.delete(key);
+    });
+    waiting.set(key, asked);
+    return asked;
+  };
   return {
     as: (token, sender) => {
       const user = users.as(token, sender);
       const refusals: OperatorClient['refusals'] = async (project) =>
         operatorCalls.run(await user.findHolder(), () => operator.refusals(project), user.signal);
+      const inTurn = {
+        refusals,
+        settle: async (project: ProjectIdentity) => settle(await user.findHolder(), project),
+      };
       return {
         mode: 'cluster',
         gatewayUrl,
         sendUrl,
         resources: clusterResources({ user, reviews, index, readable, changes, identities }),
-        logs: clusterLogs({ user, reviews, store: readsFor(user), identities, operator: { refusals } }),
+        logs: clusterLogs({ user, reviews, store: readsFor(user), identities, operator: inTurn }),
       };
     },
     user: (token, sender) => users.as(token, sender),

@@ -1,4 +1,5 @@
 import { RESOURCES, SourceError } from '@standin/contract';
+import { checkSettled } from '../check-settled.ts';
 import type { EndpointUsage } from '@standin/logstore';
 import type { Logs, ProjectIdentity } from '../backend.ts';
 import { projectLog } from '../project-log.ts';
@@ -15,7 +16,7 @@ export interface LogsParts {
   readonly store: LogReads;
   readonly identities: Identities;
   /** Asks the operator in the user's turn. */
-  readonly operator: Pick<OperatorClient, 'refusals'>;
+  readonly operator: Pick<OperatorClient, 'refusals' | 'settle'>;
 }
 
 /**
@@ -67,7 +68,7 @@ export const clusterLogs = ({ user, reviews, store, identities, operator }: Logs
     },
     open: async (project) => {
       await checkReadable(project);
-      const log = projectLog(store, project);
+      const log = projectLog(store, project, async () => checkSettled(await operator.settle(project)));
       return {
         ...log,
         // A stream or an export reads page after page, and can last longer than the user's token or permission.

@@ -10,7 +10,10 @@ import {
   SourceError,
   STREAM_SERVER_NAME,
   type ClaimedIdentity,
+  LIMITS,
+  settledSchema,
   type GatheredRefusals,
+  type Settled,
 } from '@standin/contract';
 import type { LogOwner } from '@standin/logstore';
 import type { Logger } from 'pino';
@@ -28,12 +31,14 @@ export interface OperatorParts {
 export interface OperatorClient {
   /** Resolves with the refused requests of a project. */
   refusals(project: LogOwner): Promise<GatheredRefusals>;
+  /** Resolves with whether the log of a project has everything that the gateways have accepted. */
+  settle(project: LogOwner): Promise<Settled>;
   /** Resolves with whether each object has the identity, for at most `LIMITS.identitiesAskedMax` objects. */
   holdIdentities(claimed: readonly ClaimedIdentity[]): Promise<readonly boolean[]>;
 }
 
-/** Longer than `LIMITS.refusalsWaitMs`. */
-const TIMEOUT_MS = 4_000;
+/** What a call takes beside the operator's wait for the gateways. */
+const OVERHEAD_MS = 2_500;
 /** More operators than anyone runs. Bounds the addresses that are tried. */
 const ADDRESSES_MAX = 16;
 /** Far longer than `LIMITS.refusalsReportedMax` counts. */
@@ -58,17 +63,20 @@ interface Call<T> {
   /** Sent as JSON with POST. If undefined, the method is GET. */
   readonly body?: unknown;
   readonly schema: z.ZodType<T>;
+  /** How long the operator may wait for the gateways. */
+  readonly waitMs: number;
 }
 
 export const operatorClient = ({ urls, tlsDir, logger }: OperatorParts): OperatorClient => {
-  const call = async <T>({ what, target, body, schema }: Call<T>): Promise<T> => {
+  const call = async <T>({ what, target, body, schema, waitMs }: Call<T>): Promise<T> => {
     try {
       const [ca, cert, key] = await Promise.all(
         ['ca.crt', 'tls.crt', 'tls.key'].map((file) => readFile(path.join(tlsDir, file))),
       );
       const tls = { ca, cert, key, servername: STREAM_SERVER_NAME, minVersion: 'TLSv1.3' } as const;
       const text = body === undefined ? undefined : JSON.stringify(body);
-      return schema.parse(await askLeader(urls, (operator) => send(operator, { path: target, body: text }, tls)));
+      const sent = { path: target, body: text, timeoutMs: waitMs + OVERHEAD_MS };
+      return schema.parse(await askLeader(urls, (operator) => send(operator, sent, tls)));
     } catch (error) {
       // The message may contain addresses and paths.
       logger.warn({ err: error, path: target.split('?')[0] }, 'operator could not be asked');
@@ -82,6 +90,14 @@ export const operatorClient = ({ urls, tlsDir, logger }: OperatorParts): Operato
         what: 'the refused requests',
         target: `/v1/refusals?${new URLSearchParams({ namespace, name, uid }).toString()}`,
         schema: gatheredRefusalsSchema,
+        waitMs: LIMITS.refusalsWaitMs,
+      }),
+    settle: ({ namespace, name, uid }) =>
+      call({
+        what: 'whether the log is complete',
+        target: `/v1/settled?${new URLSearchParams({ namespace, name, uid }).toString()}`,
+        schema: settledSchema,
+        waitMs: LIMITS.settleWaitMs,
       }),
     holdIdentities: async (claimed) => {
       const { held } = await call({
@@ -89,6 +105,7 @@ export const operatorClient = ({ urls, tlsDir, logger }: OperatorParts): Operato
         target: '/v1/identities',
         body: { claimed },
         schema: identityAnswerSchema,
+        waitMs: 0,
       });
       return held;
     },
@@ -126,11 +143,15 @@ const resolveTargets = async (text: string): Promise<Target[]> => {
 
 const send = (
   { url, address }: Target,
-  { path: target, body }: { readonly path: string; readonly body: string | undefined },
+  {
+    path: target,
+    body,
+    timeoutMs,
+  }: { readonly path: string; readonly body: string | undefined; readonly timeoutMs: number },
   tls: RequestOptions,
 ): Promise<Response> =>
   new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const signal = AbortSignal.timeout(timeoutMs);
     const method = body === undefined ? 'GET' : 'POST';
     const headers = { host: url.host, ...(body !== undefined && { 'content-type': 'application/json' }) };
     const port = url.port === '' ? 443 : url.port;

@@ -1,17 +1,27 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LogSummary } from '@standin/exchange';
 import { tailSummaries, type LogCursor } from '@standin/logstore';
 import type { Filter } from '@standin/exchange/search';
 import type { ProjectLog } from '../backend.ts';
 
-export interface WaitOptions {
+interface Wanted {
   readonly search?: Filter | undefined;
   /** In microseconds since the epoch. */
   readonly sinceUs?: number | undefined;
   /** Only requests received after this one count. */
   readonly after?: LogCursor | undefined;
   readonly count: number;
+}
+
+export interface WaitOptions extends Wanted {
   readonly timeoutMs: number;
 }
+
+/** Resolves with the `count` oldest matching requests in the log, or with fewer if there are fewer. */
+export const listOldest = (
+  log: ProjectLog,
+  { search, sinceUs, after, count }: Wanted,
+): Promise<readonly LogSummary[]> => log.summaries({ search, sinceUs, after, order: 'oldest-first', limit: count });
 
 /**
  * Resolves with the `count` oldest matching requests as soon as there are that many, or with fewer on timeout or when `signal`
@@ -23,11 +33,12 @@ export const waitForRequests = async (
   signal: AbortSignal,
 ): Promise<readonly LogSummary[]> => {
   const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  if (log.next !== undefined) return waitInProcess(log, { search, sinceUs, after, count }, over);
   // Following finds the rows that ClickHouse has inserted since it inserted the newest request, by its own clock. Listing finds
   // earlier rows.
   const [newest] = await log.summaries({ limit: 1 });
   const found = new Map<string, LogSummary>();
-  const listed = await log.summaries({ search, sinceUs, after, order: 'oldest-first', limit: count });
+  const listed = await listOldest(log, { search, sinceUs, after, count });
   for (const summary of listed) found.set(summary.id, summary);
   if (found.size < count) {
     const filter = {
@@ -42,6 +53,24 @@ export const waitForRequests = async (
     }
   }
   return [...found.values()].sort(byTime);
+};
+
+/** Another process may also insert rows into this log. */
+const OTHERS_MS = 1_000;
+
+/** Reads the log each time when this process has inserted rows. */
+const waitInProcess = async (log: ProjectLog, wanted: Wanted, over: AbortSignal): Promise<readonly LogSummary[]> => {
+  for (;;) {
+    const startedMs = performance.now();
+    const next = log.next?.(AbortSignal.any([over, AbortSignal.timeout(OTHERS_MS)])).catch(() => undefined);
+    const found = await listOldest(log, wanted);
+    if (found.length >= wanted.count || over.aborted) return found;
+    const tookMs = performance.now() - startedMs;
+    await next;
+    // While requests arrive, reads take at most half of the time.
+    const restMs = startedMs + 2 * tookMs - performance.now();
+    if (restMs > 0) await delay(restMs, undefined, { signal: over }).catch(() => undefined);
+  }
 };
 
 /** Compares times as text, because they all are RFC 3339 in UTC with microseconds. */
