@@ -23,6 +23,10 @@ const isOpened = async (namespace: string, name: string, projectWithRows?: strin
     inOrigin: String,
     store: store as LogStore,
     gatewayUrl: 'http://localhost:8080',
+    gateway: {
+      settle: () => Promise.reject(new Error('not expected')),
+      nextDelivery: () => Promise.reject(new Error('not expected')),
+    },
     gatherRefusals: () => Promise.reject(new Error('not expected')),
   });
   return (await logs.openByName?.({ namespace, name })) !== undefined;

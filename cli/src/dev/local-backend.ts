@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import {
   API_KEY_DATA_KEY,
+  LIMITS,
   objectRef,
   type DesiredObject,
   type GatheredRefusals,
@@ -13,14 +14,17 @@ import {
 import type { Problem } from '@standin/crds';
 import {
   checkExpected,
+  checkSettled,
   projectLog,
   ShareIndex,
   type Backend,
   type ExpectedVersion,
+  type ProjectIdentity,
   type ProjectLog,
   type PublicSharesSource,
   type Resources,
 } from '@standin/dashboard';
+import type { Gateway } from '@standin/gateway';
 import { EVERY_PROJECT, type LogFilter, type LogStore } from '@standin/logstore';
 import type { CachedObjects, LocatingObjects, TranslateSettings } from '@standin/operator';
 import { checkDesired } from './check-desired.ts';
@@ -41,6 +45,7 @@ export interface LocalBackendOptions {
   readonly store: LogStore;
   /** URL of the gateway. */
   readonly gatewayUrl: string;
+  readonly gateway: Pick<Gateway, 'settle' | 'nextDelivery'>;
   /** Asks the gateway which requests to a project it refused. */
   readonly gatherRefusals: (projectUid: string) => Promise<GatheredRefusals>;
 }
@@ -53,24 +58,46 @@ export const localBackend = (options: LocalBackendOptions): Backend => ({
   resources: localResources(options),
   logs: {
     requestsByHour: (projects, hours) => options.store.requestsByHour(projects, hours),
-    open: (project) => Promise.resolve(projectLog(options.store, project)),
+    open: (project) => Promise.resolve(openLocal(options, project)),
     refusals: ({ uid }) => options.gatherRefusals(uid),
     openByName: (project) => openByName(options, project),
     usage: (account, range) => options.store.usage(account, range),
   },
 });
 
+const openLocal = ({ store, gateway }: LocalBackendOptions, project: ProjectIdentity): ProjectLog => ({
+  ...projectLog(store, project, (signal) => settle(gateway, project.uid, signal)),
+  next: (signal) => gateway.nextDelivery(signal),
+});
+
+/** Stands for all projects in `Gateway.settle`. */
+const ALL_PROJECTS = '';
+
+/** Rejects with a `SourceError` if the log is not complete in time, or cannot be. */
+const settle = async (gateway: LocalBackendOptions['gateway'], uid: string, signal: AbortSignal): Promise<void> => {
+  const inTime = AbortSignal.timeout(LIMITS.settleWaitMs);
+  const late = (why: string): void => checkSettled({ settled: false, reasons: [`the gateway, which ${why}`] });
+  try {
+    const { hasQuarantine } = await gateway.settle(uid, AbortSignal.any([signal, inTime]));
+    if (hasQuarantine) late('has files in quarantine');
+  } catch (error) {
+    if (inTime.aborted) late('has not inserted its requests into ClickHouse yet');
+    throw error;
+  }
+};
+
 /**
  * Opens a log by name, where `-` stands for any namespace or project. Resolves with undefined if there is neither a project with
  * this name nor a request from a former one.
  */
 const openByName = async (
-  { cache, store }: LocalBackendOptions,
+  options: LocalBackendOptions,
   { namespace, name }: { readonly namespace: string; readonly name: string },
 ): Promise<ProjectLog | undefined> => {
+  const { cache } = options;
   const named = (text: string): string | undefined => (text === ANY_NAME ? undefined : text);
   const scope = { projectUid: EVERY_PROJECT, namespace: named(namespace), project: named(name) } as const;
-  const log = namedLog(store, scope);
+  const log = namedLog(options, scope);
   if (scope.project === undefined) return log;
   const exists = [...cache.ofKind('Project')].some(
     ({ metadata }) => metadata.name === name && (scope.namespace === undefined || metadata.namespace === namespace),
@@ -82,16 +109,18 @@ const ANY_NAME = '-';
 const NO_UID = '-';
 
 const namedLog = (
-  store: LogStore,
+  options: LocalBackendOptions,
   scope: Pick<LogFilter, 'namespace' | 'project'> & { readonly projectUid: typeof EVERY_PROJECT },
 ): ProjectLog => {
+  const { store, gateway } = options;
   const ifNamed = <T extends Pick<LogRow, 'namespace' | 'project'>>(found: T | undefined): T | undefined =>
     [found?.namespace, undefined].includes(scope.namespace) && [found?.project, undefined].includes(scope.project)
       ? found
       : undefined;
   return {
     // Histograms, distinct values, previews and replay results are empty, because they require a project that exists.
-    ...projectLog(store, { namespace: '', name: '', uid: NO_UID }),
+    ...openLocal(options, { namespace: '', name: '', uid: NO_UID }),
+    settle: (signal) => settle(gateway, ALL_PROJECTS, signal),
     summaries: (filter) => store.summaries({ ...filter, ...scope }),
     count: (filter) => store.count({ ...filter, ...scope }),
     follow: (options) => store.follow({ ...options, ...scope }),

@@ -161,6 +161,7 @@ export const startStandin = async (options: StandinOptions): Promise<RunningStan
       gatewayUrl: url,
       whereIs: (ref) => inOrigin(where(ref, '')),
       settings: translateSettings(operatorConfig),
+      gateway,
       gatherRefusals: (uid) => operator.gatherRefusals(uid),
       keySecret: (accountUid) => operator.translator.verdict(accountUid)?.keySecret?.secretName,
     }),

@@ -13,7 +13,10 @@ export const purgeClient = (api: ApiClient) => ({
   /** Rejects with a `ServerError` if the log cannot be read, or is too slow. */
   count: async (project: string, choice: ProjectChoice, { filter }: PurgeRequest): Promise<number> => {
     const { search: q, from, to } = filter;
-    const counting = api.ask({ path: `${project}/requests:count`, query: { q, from, to } }, countSchema);
+    const counting = api.ask(
+      { path: `${project}/requests:count`, query: { q, from, to, settled: 'false' } },
+      countSchema,
+    );
     return (await withProjectNames(api, choice, counting)).count;
   },
   /** Creates the Purge. A repeated call with the same name has no effect. */

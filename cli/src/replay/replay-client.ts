@@ -44,7 +44,7 @@ export const replayClient = (api: ApiClient) => ({
     const path = `${projectPath(project.namespace, project.name)}/requests`;
     const q = search && formatFilter(search);
     const filter = { q, from, to };
-    const counting = api.ask({ path: `${path}:count`, query: filter }, countSchema);
+    const counting = api.ask({ path: `${path}:count`, query: { ...filter, settled: 'false' } }, countSchema);
     const { count } = await withProjectNames(api, { namespace: project.namespace, project: project.name }, counting);
     const query = { ...filter, order: 'oldest-first', limit: FIRST, view: 'summary' };
     return { count, first: (await api.ask({ path, query }, summaryListSchema)).items };

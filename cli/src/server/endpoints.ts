@@ -31,6 +31,6 @@ export const checkEndpoint = async (
   const missing = missingObject('endpoint', known, { namespace, name: endpoint });
   if (missing === undefined) return;
   const q = formatFilter({ kind: 'matches', field: 'endpoint', pattern: [endpoint] });
-  const { count } = await api.ask({ path: `${requests}:count`, query: { q } }, countSchema);
+  const { count } = await api.ask({ path: `${requests}:count`, query: { q, settled: 'false' } }, countSchema);
   if (count === 0) throw missing;
 };
