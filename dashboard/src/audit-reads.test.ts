@@ -133,8 +133,9 @@ const ALL_READS = [...Object.entries(READS), ...Object.entries(REPLAY_READS)].ma
 
 it('every read of a log is in the table below', async () => {
   const { log } = await opened();
-  expect(Object.keys(log)).toEqual(expect.arrayContaining([...Object.keys(READS), 'projectUid', 'replays']));
-  expect(Object.keys(log)).toHaveLength(Object.keys(READS).length + 2);
+  // To settle a log returns nothing of it.
+  const others = ['projectUid', 'replays', 'settle'];
+  expect(Object.keys(log).sort()).toEqual([...Object.keys(READS), ...others].sort());
   expect(new Set(Object.keys(log.replays))).toEqual(new Set(Object.keys(REPLAY_READS)));
 });
 

@@ -330,3 +330,64 @@ it('a wait for requests after another one does not hold its bodies', async () =>
   expect(body).toMatchObject({ code: 'request_not_found' });
   expect(previews).toEqual([[SUMMARY.id, 0]]);
 });
+
+describe('a settled read', () => {
+  /** Returns a log that has one more request after each `settle`, and `lost` of them may be missing. */
+  const settlingLog = (reason?: string) => {
+    const state = { settled: 0 };
+    const rows = () => Array.from({ length: state.settled }, (_, n) => ({ ...SUMMARY, id: `request-${n}` }));
+    const log: Partial<ProjectLog> = {
+      settle: () => {
+        if (reason !== undefined) return Promise.reject(new SourceError('Unavailable', reason));
+        state.settled += 1;
+        return Promise.resolve();
+      },
+      count: () => Promise.resolve(state.settled),
+      summaries: ({ limit }) => Promise.resolve(rows().slice(0, limit)),
+    };
+    return log;
+  };
+  const read = async (path: string, reason?: string) => {
+    await using api = await startApiServer(() => Promise.resolve(backendWith(settlingLog(reason))));
+    const response = await fetch(`${api.shop}/${path}`);
+    const body = (await response.json()) as { count?: number; code?: string; detail?: string };
+    return { status: response.status, retryAfter: response.headers.get('retry-after'), ...body };
+  };
+
+  it('is the default of a count', async () => {
+    expect(await read('requests:count')).toMatchObject({ status: 200, count: 1 });
+    expect(await read('requests:count?settled=true')).toMatchObject({ status: 200, count: 1 });
+    expect(await read('requests:count?settled=false', 'not expected')).toMatchObject({ status: 200, count: 0 });
+  });
+
+  it.each(['requests:count', 'requests:wait?count=0&max=0&timeout=0s'])(
+    'fails if the log may not be complete: %s',
+    async (path) => {
+      expect(await read(path, 'the log may not be complete, because of gateway a')).toMatchObject({
+        status: 503,
+        code: 'log_unsettled',
+        detail: 'The log may not be complete, because of gateway a.',
+        retryAfter: '2',
+      });
+    },
+  );
+
+  it.each([
+    ['max=0', 409, 'wait_exceeded'],
+    ['max=1', 200, undefined],
+    ['count=0&max=2', 200, undefined],
+    ['count=2&max=2', 408, 'wait_timeout'],
+    ['count=0&max=0&settled=false', 200, undefined],
+    ['max=1&settled=false', 408, 'wait_timeout'],
+    ['count=2&max=1', 400, 'parameter_invalid'],
+    ['count=0', 400, 'parameter_invalid'],
+    ['max=-1', 400, 'parameter_invalid'],
+    ['max=1&settled=no', 400, 'parameter_invalid'],
+  ])('ends a wait with a maximum: %s', async (query, status, code) => {
+    expect(await read(`requests:wait?${query}&timeout=0s`)).toMatchObject({ status, ...(code && { code }) });
+  });
+
+  it('of a wait without a maximum does not happen, because the wait ends when there are enough requests', async () => {
+    expect(await read('requests:wait?timeout=0s', 'not expected')).toMatchObject({ status: 408, code: 'wait_timeout' });
+  });
+});
