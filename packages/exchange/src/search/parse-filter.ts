@@ -7,7 +7,18 @@ import { FilterSyntaxError } from './problem.ts';
 import type { FilterProblem } from './problem.ts';
 
 export type ParseResult =
-  { readonly kind: 'parsed'; readonly filter: Filter } | { readonly kind: 'invalid'; readonly problem: FilterProblem };
+  | {
+      readonly kind: 'parsed';
+      readonly filter: Filter;
+      /** The ranges of the terms in the text, in the order in which they occur in the tree. Includes a minus directly before a term. */
+      readonly terms: readonly TextRange[];
+    }
+  | { readonly kind: 'invalid'; readonly problem: FilterProblem };
+
+interface TextRange {
+  readonly from: number;
+  readonly to: number;
+}
 
 /**
  * Parses a search (docs/reference/search.md describes the grammar). Never throws. An empty search matches everything. Groups of one, and
@@ -15,20 +26,20 @@ export type ParseResult =
  */
 export const parseFilter = (text: string): ParseResult => {
   try {
-    return { kind: 'parsed', filter: parse(text) };
+    return { kind: 'parsed', ...parse(text) };
   } catch (error) {
     if (error instanceof FilterSyntaxError) return { kind: 'invalid', problem: error.problem };
     throw error;
   }
 };
 
-const parse = (text: string): Filter => {
+const parse = (text: string): { readonly filter: Filter; readonly terms: readonly TextRange[] } => {
   if (text.length > FILTER_LIMITS.textLengthMax) {
     const from = FILTER_LIMITS.textLengthMax;
     throw new FilterSyntaxError(`A search can have at most ${from} characters.`, { from, to: text.length });
   }
   const parser = new Parser(text, tokenize(text));
-  return parser.parse();
+  return { filter: parser.parse(), terms: parser.terms };
 };
 
 /**
@@ -40,7 +51,7 @@ class Parser {
   readonly #tokens: readonly Token[];
   #at = 0;
   #depth = 0;
-  #terms = 0;
+  readonly terms: TextRange[] = [];
 
   constructor(text: string, tokens: readonly Token[]) {
     this.#text = text;
@@ -90,7 +101,10 @@ class Parser {
   }
 
   #term(token: Extract<Token, { kind: 'term' }>): Condition {
-    if (++this.#terms > FILTER_LIMITS.termsMax) {
+    const before = this.#tokens[this.#at - 2];
+    const isNegated = before?.kind === 'not' && before.to === token.from;
+    this.terms.push({ from: isNegated ? before.from : token.from, to: token.to });
+    if (this.terms.length > FILTER_LIMITS.termsMax) {
       throw new FilterSyntaxError(`A search can have at most ${FILTER_LIMITS.termsMax} conditions.`, token);
     }
     return parseTerm(token, this.#text);
