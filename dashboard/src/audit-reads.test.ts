@@ -120,6 +120,7 @@ const READS: ReadCall<Omit<ProjectLog, 'projectUid' | 'replays'>> = {
   get: [(log) => log.get(ID), { read: 'request', requests: [ID] }],
   row: [(log) => log.row(ID), { read: 'request', requests: [ID] }],
   preview: [(log) => log.preview(ID, 1), { read: 'request', requests: [ID] }],
+  previews: [(log) => log.previews([{ id: ID } as LogSummary], 1), { read: 'bodies', requests: [ID] }],
 };
 const REPLAY_READS: ReadCall<ProjectLog['replays']> = {
   exchange: [(log) => log.replays.exchange('uid-2', ID), { read: 'replays', replay: 'uid-2', requests: [ID] }],

@@ -158,6 +158,10 @@ const audited = (log: ProjectLog, record: (read: Read) => void): ProjectLog => {
       request(id);
       return log.preview(id, bodyBytesMax);
     },
+    previews: (summaries, bodyBytesMax) => {
+      record({ read: 'bodies', requests: summaries.map(({ id }) => bounded(id)) });
+      return log.previews(summaries, bodyBytesMax);
+    },
     replays: {
       exchange: (replay, id) => {
         replays(replay, id);

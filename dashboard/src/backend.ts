@@ -104,7 +104,7 @@ export type ProjectIdentity = LogOwner;
 type AccountIdentity = LogOwner;
 
 /** Reads the log of a single project. */
-export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | 'preview'> {
+export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | 'preview' | 'previews'> {
   /**
    * For functions such as `tailLog`, whose filter must contain a uid. They read this log only through its methods, which also
    * filter by namespace and name.

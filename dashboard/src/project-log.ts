@@ -27,6 +27,8 @@ export const projectLog = (
       const preview = await store.preview(id, bodyBytesMax);
       return preview !== undefined && isOwn(preview.entry) ? preview : undefined;
     },
+    previews: async (summaries, bodyBytesMax) =>
+      (await store.previews(summaries.filter(isOwn), bodyBytesMax)).filter(({ entry }) => isOwn(entry)),
     requestBodies: (keys, bodyBytesMax) => store.requestBodies({ ...scope, keys }, bodyBytesMax),
     count: (filter) => store.count({ ...filter, ...scope }),
     histogram: (filter, range) => store.histogram({ ...filter, ...scope }, range),

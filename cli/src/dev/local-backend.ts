@@ -118,13 +118,13 @@ const namedLog = (
       ? found
       : undefined;
   return {
-    // Histograms, distinct values, previews and replay results are empty, because they require a project that exists.
-    ...openLocal(options, { namespace: '', name: '', uid: NO_UID }),
-    settle: (signal) => settle(gateway, ALL_PROJECTS, signal),
+    // Histograms, distinct values, single previews and replay results are empty, because they require a project that exists.
+    ...projectLog(store, { namespace: '', name: '', uid: NO_UID }),
     summaries: (filter) => store.summaries({ ...filter, ...scope }),
     count: (filter) => store.count({ ...filter, ...scope }),
     follow: (options) => store.follow({ ...options, ...scope }),
     entries: (summaries) => store.entries(summaries),
+    previews: (summaries, bodyBytesMax) => store.previews(summaries, bodyBytesMax),
     get: async (id) => ifNamed(await store.get(id)),
     row: async (id) => ifNamed(await store.row(id)),
   };

@@ -90,6 +90,7 @@ const EMPTY_LOG: ProjectLog = {
   get: () => Promise.resolve(undefined),
   row: () => Promise.resolve(undefined),
   preview: () => Promise.resolve(undefined),
+  previews: () => Promise.resolve([]),
   requestBodies: () => Promise.resolve(new Map()),
   count: () => Promise.resolve(0),
   histogram: () => Promise.resolve([]),

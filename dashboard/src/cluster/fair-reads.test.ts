@@ -158,6 +158,7 @@ it('rejects like an unavailable log if the user has no memory left, so that page
     get: () => Promise.resolve({}),
     row: () => Promise.resolve({}),
     preview: () => Promise.resolve({}),
+    previews: () => Promise.resolve([]),
     requestBodies: () => Promise.resolve(new Map()),
     entries: async function* () {
       yield await Promise.resolve({});
@@ -168,6 +169,7 @@ it('rejects like an unavailable log if the user has no memory left, so that page
     reads.get('a'),
     reads.row('a'),
     reads.preview('a', 1),
+    reads.previews([], 1),
     reads.requestBodies({} as never, 1),
     reads.replays.exchange({ projectUid: 'u', replay: 'r', id: 'a' } as never),
     reads.entries([])[Symbol.asyncIterator]().next(),

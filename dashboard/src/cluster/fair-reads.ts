@@ -67,6 +67,7 @@ export const fairReads = (
       row: (id) => held(() => store.row(id)),
       version: (id) => inTurn(() => store.version(id)),
       preview: (id, bodyBytesMax) => held(() => store.preview(id, bodyBytesMax)),
+      previews: (wanted, bodyBytesMax) => held(() => store.previews(wanted, bodyBytesMax)),
       requestBodies: (keys, bodyBytesMax) => held(() => store.requestBodies(keys, bodyBytesMax)),
       count: (filter) => inTurn(() => store.count(filter)),
       histogram: (filter, range) => inTurn(() => store.histogram(filter, range)),

@@ -46,8 +46,8 @@ export interface LogFilter {
   readonly limit: number;
 }
 
-/** Selects entries without an order or a limit. */
-export type CountFilter = Omit<LogFilter, 'insertedSince' | 'insertedAt' | 'order' | 'after' | 'limit'>;
+/** Selects entries without an order or a limit. With `after`, only entries that were received after that one. */
+export type CountFilter = Omit<LogFilter, 'insertedSince' | 'insertedAt' | 'order' | 'limit'>;
 
 export const LIST_LIMIT_MAX = 10_000;
 
@@ -132,7 +132,7 @@ export const filterConditions = (filter: LogFilter | CountFilter, { expired = fa
     Object.assign(where.params, params);
     for (const { sql, frozen } of conditions) (frozen ? where.frozen : where.final).push(sql);
   }
-  if ('limit' in filter) addPosition(where, filter);
+  addPosition(where, 'limit' in filter ? filter : { after: filter.after, order: 'oldest-first' });
   return where;
 };
 
@@ -144,8 +144,11 @@ const addProject = (where: ReturnType<typeof collectConditions>, projectUid: Log
   where.add('project_uid = {projectUid:String}', { projectUid });
 };
 
-/** Adds the conditions that only lists have: the times of inserts, and the position after a cursor. */
-const addPosition = (where: ReturnType<typeof collectConditions>, filter: LogFilter): void => {
+/** Adds the times of inserts, and the position after a cursor. */
+const addPosition = (
+  where: ReturnType<typeof collectConditions>,
+  filter: Pick<LogFilter, 'insertedSince' | 'insertedAt' | 'after' | 'order'>,
+): void => {
   if (filter.insertedSince) {
     const insertedSince = checkedTime(filter.insertedSince.getTime(), 'insertedSince');
     where.addFinal(`inserted_at >= fromUnixTimestamp64Milli({insertedSince:Int64}, 'UTC')`, { insertedSince });

@@ -18,7 +18,15 @@ import type { CountFilter, LogFilter } from './log-filter.ts';
 import { migrate } from './migrate.ts';
 import { countMatching, purgeReplayResults, purgeRequests, type PurgeFilter, type PurgeStep } from './purge.ts';
 import { readInserts } from './read-inserts.ts';
-import { readEntries, readEntry, readPreview, readRequestBodies, readRow, readVersion } from './read-log.ts';
+import {
+  readEntries,
+  readEntry,
+  readPreview,
+  readPreviews,
+  readRequestBodies,
+  readRow,
+  readVersion,
+} from './read-log.ts';
 import type { BodyStart, RequestKeys } from './read-log.ts';
 import { readSummaries } from './read-summaries.ts';
 import { serverClock } from './server-clock.ts';
@@ -107,6 +115,8 @@ export interface LogStore {
    * MiB as fast as a short body. Adds the same number of bytes of the texts of encoded bodies.
    */
   preview(id: string, bodyBytesMax: number): Promise<EntryPreview | undefined>;
+  /** Returns the previews of at most 100 summaries, in their order. Leaves out entries that have expired or been purged. */
+  previews(summaries: readonly LogSummary[], bodyBytesMax: number): Promise<EntryPreview[]>;
   /**
    * Returns the beginnings of request bodies or their texts, by id, with at most this many bytes each. Leaves out requests that do not
    * exist or have expired.
@@ -273,6 +283,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     row: (id) => readRow(clickhouse, id),
     version: (id) => readVersion(clickhouse, id),
     preview: (id, bodyBytesMax) => readPreview(clickhouse, id, bodyBytesMax),
+    previews: (wanted, bodyBytesMax) => readPreviews(clickhouse, wanted, bodyBytesMax),
     requestBodies: (keys, bodyBytesMax) => readRequestBodies(clickhouse, keys, bodyBytesMax),
     requestsByHour: (projects, hours) => countByHour(clickhouse, projects, hours),
     lastRequests: (insertedWithinMs) => findLastRequests(clickhouse, insertedWithinMs),

@@ -21,16 +21,27 @@ const FETCH_BYTES_MAX = 32 * 1024 * 1024;
  */
 const ID_TIME_SLACK_MS = 3_600_000;
 
+/** The columns that a query for entries selects, the values of its parameters, and how a row is read. */
+interface Shape<T> extends Selection<T> {
+  readonly params?: Readonly<Record<string, unknown>>;
+}
+
 const WHOLE_ROW: Selection<LogRow> = { sql: LOG_COLUMNS.join(', '), decode: decodeRow };
 const ROW_VERSION = selection(LOG_TABLE, ['projectUid', 'namespace', 'project', 'version']);
 
-const fetchByKey = async (clickhouse: ClickHouse, keys: readonly LogSummary[]): Promise<Map<string, LogRow>> => {
-  const sql = `SELECT ${WHOLE_ROW.sql} FROM log
+const fetchByKey = async <T>(
+  clickhouse: ClickHouse,
+  keys: readonly LogSummary[],
+  shape: Shape<T>,
+): Promise<readonly T[]> => {
+  if (keys.length === 0) return [];
+  const sql = `SELECT ${shape.sql} FROM log
     WHERE expires_at > now() AND (project_uid, received_at, id) IN {keys:Array(Tuple(String, DateTime64(6, 'UTC'), UUID))}
     ORDER BY id, version DESC LIMIT 1 BY id FORMAT RowBinary`;
-  const params = { keys: keys.map((key) => new TupleParam([key.projectUid, timeText(key.receivedAt), key.id])) };
+  const tuples = keys.map((key) => new TupleParam([key.projectUid, timeText(key.receivedAt), key.id]));
+  const params = { ...shape.params, keys: tuples };
   const answer = await clickhouse.run('read log entries', { sql, params, settings: READ_SETTINGS });
-  return new Map(decodeAll(answer, WHOLE_ROW.decode).map((row) => [row.id, row]));
+  return decodeAll(answer, shape.decode);
 };
 
 const chunk = function* (summaries: readonly LogSummary[]): Generator<LogSummary[]> {
@@ -51,7 +62,7 @@ const chunk = function* (summaries: readonly LogSummary[]): Generator<LogSummary
 /** See `LogStore.entries`. */
 export async function* readEntries(clickhouse: ClickHouse, summaries: readonly LogSummary[]): AsyncGenerator<LogEntry> {
   for (const part of chunk(summaries)) {
-    const found = await fetchByKey(clickhouse, part);
+    const found = new Map((await fetchByKey(clickhouse, part, WHOLE_ROW)).map((row) => [row.id, row]));
     for (const { id, namespace, project } of part) {
       const row = found.get(id);
       if (row?.namespace !== namespace || row.project !== project) continue;
@@ -106,11 +117,6 @@ export const readRequestBodies = async (
 /** Returns the milliseconds since the epoch if the id is a UUIDv7. */
 const idTime = (id: string): number | undefined =>
   id[14] === '7' ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
-
-/** The columns that a query for one entry selects, the values of its parameters, and how its row is read. */
-interface Shape<T> extends Selection<T> {
-  readonly params?: Readonly<Record<string, unknown>>;
-}
 
 const findById = async <T>(
   clickhouse: ClickHouse,
@@ -169,31 +175,42 @@ const readTextStart = (reader: RowBinaryReader): TextStart | undefined => {
   return bytesWhole === 0 || bodyEncoding !== 'utf8' ? undefined : { text, isCut: bytes.length < bytesWhole };
 };
 
+const decodePreview = (reader: RowBinaryReader): EntryPreview => {
+  const row = decodeRow(reader);
+  const [requestBodyBytes, responseBodyBytes] = [reader.int64(), reader.int64()];
+  const requestBody = cutCharacter(row.requestBody, requestBodyBytes);
+  const responseBody = cutCharacter(row.responseBody, responseBodyBytes);
+  return {
+    entry: toLogEntry({ ...row, requestBody, responseBody }),
+    requestBodyBytes,
+    responseBodyBytes,
+    requestBodyBytesShown: requestBody.length,
+    responseBodyBytesShown: responseBody.length,
+    requestText: readTextStart(reader),
+    responseText: readTextStart(reader),
+  };
+};
+
 /** See `LogStore.preview`. */
 export const readPreview = (
   clickhouse: ClickHouse,
   id: string,
   bodyBytesMax: number,
 ): Promise<EntryPreview | undefined> =>
-  find(clickhouse, id, {
-    sql: previewColumns,
-    params: { bodyBytesMax },
-    decode: (reader) => {
-      const row = decodeRow(reader);
-      const [requestBodyBytes, responseBodyBytes] = [reader.int64(), reader.int64()];
-      const requestBody = cutCharacter(row.requestBody, requestBodyBytes);
-      const responseBody = cutCharacter(row.responseBody, responseBodyBytes);
-      return {
-        entry: toLogEntry({ ...row, requestBody, responseBody }),
-        requestBodyBytes,
-        responseBodyBytes,
-        requestBodyBytesShown: requestBody.length,
-        responseBodyBytesShown: responseBody.length,
-        requestText: readTextStart(reader),
-        responseText: readTextStart(reader),
-      };
-    },
-  });
+  find(clickhouse, id, { sql: previewColumns, params: { bodyBytesMax }, decode: decodePreview });
+
+/** See `LogStore.previews`. */
+export const readPreviews = async (
+  clickhouse: ClickHouse,
+  summaries: readonly LogSummary[],
+  bodyBytesMax: number,
+): Promise<EntryPreview[]> => {
+  if (summaries.length > FETCH_ROWS_MAX) throw new LogFilterError(`at most ${FETCH_ROWS_MAX} entries can be read`);
+  const shape: Shape<EntryPreview> = { sql: previewColumns, params: { bodyBytesMax }, decode: decodePreview };
+  const found = await fetchByKey(clickhouse, summaries, shape);
+  const previews = new Map(found.map((preview) => [preview.entry.id, preview]));
+  return summaries.flatMap(({ id }) => previews.get(id) ?? []);
+};
 
 /** The length of the longest UTF-8 character. */
 const CHARACTER_BYTES_MAX = 4;

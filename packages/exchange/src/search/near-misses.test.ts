@@ -86,7 +86,7 @@ describe('matchSearch', () => {
   });
 });
 
-test('the nearest misses fail the fewest terms, and are not matches', () => {
+test('the nearest misses fail the fewest terms, and are not matches', async () => {
   const requests = [
     preview({ path: '/far', method: 'GET' }),
     preview({ path: '/v1/orders', method: 'PUT' }),
@@ -94,8 +94,8 @@ test('the nearest misses fail the fewest terms, and are not matches', () => {
     preview({ path: '/v1/refunds' }),
   ];
   const search = parsed('path:/v1/orders method:POST');
-  const found = nearMisses(search, requests, 2).map(({ request, unmet }) => [request.entry.path, texts(unmet)]);
-  expect(found).toEqual([
+  const found = await nearMisses(search, requests, 2);
+  expect(found.map(({ request, unmet }) => [request.entry.path, texts(unmet)])).toEqual([
     ['/v1/orders', 'method:POST'],
     ['/v1/refunds', 'path:/v1/orders'],
   ]);

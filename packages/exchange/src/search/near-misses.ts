@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { HeaderPair } from '@standin/contract';
 import { bodyAsBuffer, type EntryPreview, type TextStart } from '../log-entry.ts';
 import type { Condition, ContainsField, Pattern, PatternField, Term } from './filter.ts';
@@ -27,15 +28,22 @@ export interface NearMiss extends SearchMatch {
 }
 
 /**
- * Returns the requests that fail the fewest terms, at most `max` of them. Requests that match are left out. Among equal ones, the
- * order is kept.
+ * Resolves with the requests that fail the fewest terms, at most `max` of them. Requests that match are left out. Among equal ones, the
+ * order is kept. Other tasks run in between, because reading the bodies of a request can take some milliseconds.
  */
-export const nearMisses = (search: ParsedSearch, requests: readonly EntryPreview[], max: number): readonly NearMiss[] =>
-  requests
-    .map((request): NearMiss => ({ request, ...matchSearch(search, request) }))
-    .filter(({ unmet, unknown }) => unmet.length + unknown.length > 0)
-    .sort((a, b) => a.unmet.length - b.unmet.length || b.met.length - a.met.length)
-    .slice(0, max);
+export const nearMisses = async (
+  search: ParsedSearch,
+  requests: readonly EntryPreview[],
+  max: number,
+): Promise<readonly NearMiss[]> => {
+  const misses: NearMiss[] = [];
+  for (const request of requests) {
+    await nextTurn();
+    const match = matchSearch(search, request);
+    if (match.unmet.length + match.unknown.length > 0) misses.push({ request, ...match });
+  }
+  return misses.sort((a, b) => a.unmet.length - b.unmet.length || b.met.length - a.met.length).slice(0, max);
+};
 
 /**
  * Returns which terms of a search a request meets. ClickHouse decides which requests match (`compileFilter` in `logstore`). This
@@ -106,7 +114,7 @@ const searchedBytes = (request: EntryPreview): SearchedBytes => {
   return {
     request,
     text: {
-      query: { bytes: lowerAscii(entry.query), isCut: false },
+      query: { bytes: lowerBytes(Buffer.from(entry.query, 'latin1')), isCut: false },
       body: searchedText(entry.request, request.requestText, request.requestBodyBytes - request.requestBodyBytesShown),
       'resp.body': searchedText(
         entry.response,
@@ -114,7 +122,7 @@ const searchedBytes = (request: EntryPreview): SearchedBytes => {
         request.responseBodyBytes - request.responseBodyBytesShown,
       ),
     },
-    head: lowerAscii(head),
+    head: lowerBytes(Buffer.from(head, 'latin1')),
   };
 };
 
@@ -122,11 +130,20 @@ type Message = EntryPreview['entry']['request' | 'response'];
 
 /** Returns what a search in a body reads: its text without content codings, or the body itself. */
 const searchedText = (message: Message, text: TextStart | undefined, bytesMissing: number): Partial<SearchedText> => {
-  if (text !== undefined) return { bytes: lowerAscii(utf8(text.text)), isCut: text.isCut };
+  if (text !== undefined) return { bytes: lowerBytes(Buffer.from(text.text)), isCut: text.isCut };
   // A text that is not UTF-8 is missing in a preview.
   const isEncoded = message.headers.some(([name]) => name.toLowerCase() === 'content-encoding');
   if (isEncoded && message.body !== '') return {};
-  return { bytes: lowerAscii(bodyAsBuffer(message).toString('latin1')), isCut: bytesMissing > 0 };
+  return { bytes: lowerBytes(bodyAsBuffer(message)), isCut: bytesMissing > 0 };
+};
+
+/** Returns the bytes with ASCII letters in lower case, one character per byte. Changes the buffer. */
+const lowerBytes = (bytes: Buffer): string => {
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte >= 0x41 && byte <= 0x5a) bytes[at] = byte + 0x20;
+  }
+  return bytes.toString('latin1');
 };
 
 const utf8 = (text: string): string => latin1(Buffer.from(text));
