@@ -117,6 +117,7 @@ const READS: ReadCall<Omit<ProjectLog, 'projectUid' | 'replays'>> = {
     { read: 'values', field: 'endpoint', ...SELECTED },
   ],
   requestBodies: [(log) => log.requestBodies([{ id: ID, receivedAt: '' }], 1), { read: 'bodies', requests: [ID] }],
+  settle: [(log) => log.settle(AbortSignal.abort()), undefined],
   get: [(log) => log.get(ID), { read: 'request', requests: [ID] }],
   row: [(log) => log.row(ID), { read: 'request', requests: [ID] }],
   preview: [(log) => log.preview(ID, 1), { read: 'request', requests: [ID] }],

@@ -162,6 +162,7 @@ const audited = (log: ProjectLog, record: (read: Read) => void): ProjectLog => {
       record({ read: 'bodies', requests: summaries.map(({ id }) => bounded(id)) });
       return log.previews(summaries, bodyBytesMax);
     },
+    settle: (signal) => log.settle(signal),
     replays: {
       exchange: (replay, id) => {
         replays(replay, id);
