@@ -9,6 +9,7 @@ import type { ReadBody } from '../request-bodies.ts';
 import type { RequestTurns } from '../request-turns.ts';
 import type { UnreceivedBytes } from '../unreceived-bytes.ts';
 import { accountRoutes } from './account-routes.ts';
+import { assertionRoutes } from './assertion-routes.ts';
 import { keyRegenerationRoutes } from './key-regeneration-routes.ts';
 import { projectRoutes } from './project-routes.ts';
 import { refusalRoutes } from './refusal-routes.ts';
@@ -30,6 +31,7 @@ import type { WorkerPool } from '../workers/workers.ts';
 export const API_ROUTES: readonly ApiRoute[] = [
   ...projectRoutes,
   ...requestRoutes,
+  ...assertionRoutes,
   ...refusalRoutes,
   ...replayRoutes,
   ...purgeRoutes,

@@ -1,6 +1,6 @@
 import { LIMITS } from '@standin/contract';
 import { describe, expect, it } from 'vitest';
-import { cursor, formatCursor, lifetime, limit, waitTimeout } from './parameters.ts';
+import { cursor, formatCursor, lifetime, limit, timeout } from './parameters.ts';
 
 describe('the lifetime of a link', () => {
   it.each(['1ms', '1h', `${LIMITS.shareLifetimeMsMax}ms`])('can be %s', (text) => {
@@ -15,8 +15,9 @@ describe('the lifetime of a link', () => {
 });
 
 it('a wait can have no time, and has a limit', () => {
-  expect([waitTimeout.parse(undefined), waitTimeout.parse('0s')]).toEqual([10_000, 0]);
-  expect(waitTimeout.safeParse('1d').success).toBe(false);
+  const wait = timeout('10s', '');
+  expect([wait.parse(undefined), wait.parse('0s')]).toEqual([10_000, 0]);
+  expect(wait.safeParse('1d').success).toBe(false);
 });
 
 it('a limit is a positive integer', () => {

@@ -118,16 +118,39 @@ export const settled = z
     'true: everything that the gateways accepted before the request for this read is counted, which takes up to two seconds. false: only what is in the log already.',
   );
 
-export const waitTimeout = z
+/** The time that a route waits at most, in milliseconds. */
+export const timeout = (otherwise: string, what: string) =>
+  z
+    .string()
+    .default(otherwise)
+    .transform((text, context) => {
+      const ms = parseDuration(text);
+      if (ms !== undefined && ms <= API_LIMITS.waitMsMax) return ms;
+      context.addIssue(`must be a duration such as 500ms or 10s, at most ${API_LIMITS.waitMsMax / 1_000}s`);
+      return z.NEVER;
+    })
+    .describe(`${what} For example 500ms or 10s, at most ${API_LIMITS.waitMsMax / 1_000}s.`);
+
+export const after = z
   .string()
-  .default('10s')
-  .transform((text, context) => {
-    const ms = parseDuration(text);
-    if (ms !== undefined && ms <= API_LIMITS.waitMsMax) return ms;
-    context.addIssue(`must be a duration such as 500ms or 10s, at most ${API_LIMITS.waitMsMax / 1_000}s`);
-    return z.NEVER;
-  })
-  .describe(`Maximum time to wait, for example 500ms or 10s. At most ${API_LIMITS.waitMsMax / 1_000}s.`);
+  .max(64)
+  .optional()
+  .describe('Id of a captured request. Only requests received after it count.');
+
+interface TimeRange {
+  /** In microseconds since the epoch, as `to`. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
+/** Throws an `ApiProblem` if the range ends before it begins. */
+export const timeRange = ({ from, to }: TimeRange) => {
+  if (from !== undefined && to !== undefined && to < from) {
+    const errors = [{ name: 'to', message: 'must not be before from' }];
+    throw new ApiProblem('parameter_invalid', 'to: must not be before from', { errors });
+  }
+  return { sinceUs: from, untilUs: to };
+};
 
 export const lifetime = z
   .string()

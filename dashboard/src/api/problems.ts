@@ -1,3 +1,5 @@
+import type { ApiAssertionFailure } from './assertion-schema.ts';
+
 export interface ApiProblemKind {
   readonly status: 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 421 | 422 | 429 | 500 | 503;
   readonly title: string;
@@ -106,6 +108,11 @@ export const API_PROBLEMS = {
     title: 'Object already exists or was changed',
     hint: 'Read the object again, then retry.',
   },
+  assertion_failed: {
+    status: 409,
+    title: 'Assertion does not hold',
+    hint: '`detail` and `failures` say what was found instead, and which conditions the nearest requests do not meet.',
+  },
   body_too_large: { status: 413, title: 'Body too large', hint: 'Send less than 1 MiB.' },
   media_type_unsupported: {
     status: 415,
@@ -185,6 +192,7 @@ export interface ProblemMembers {
   readonly errors?: readonly PlacedError[];
   /** The range of the error in `q`. `to` is exclusive. */
   readonly position?: { readonly from: number; readonly to: number };
+  readonly failures?: readonly ApiAssertionFailure[];
 }
 
 /** An error thrown by handlers. The response is problem+json. */

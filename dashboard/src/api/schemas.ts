@@ -3,6 +3,7 @@ import { DEFINITIONS } from '@standin/crds';
 import type { LogEntry, LogSummary } from '@standin/exchange';
 import type { ReplaySummary } from '@standin/logstore';
 import { z } from 'zod';
+import { assertionFailureSchema } from './assertion-schema.ts';
 import { SHARE_STATES, type ShareView } from '../shares/list-shares.ts';
 
 export { explanationSchema } from './explanation-schema.ts';
@@ -344,6 +345,7 @@ export const problemSchema = named(
       .object({ from: whole(), to: whole() })
       .optional()
       .describe('search_invalid: the range of the error in `q`. `to` is exclusive.'),
+    failures: z.array(assertionFailureSchema).optional().describe('assertion_failed: what does not hold.'),
     items: z.array(z.unknown()).optional().describe('wait_timeout: the requests captured so far.'),
   }),
 );

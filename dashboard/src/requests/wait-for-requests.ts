@@ -77,4 +77,5 @@ const waitInProcess = async (log: ProjectLog, wanted: Wanted, over: AbortSignal)
 const byTime = (a: LogCursor, b: LogCursor): number =>
   a.receivedAt === b.receivedAt ? compare(a.id, b.id) : compare(a.receivedAt, b.receivedAt);
 const compare = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
-const isBehind = (summary: LogCursor, cursor: LogCursor): boolean => byTime(summary, cursor) > 0;
+/** Returns whether a request was received after another. */
+export const isBehind = (summary: LogCursor, cursor: LogCursor): boolean => byTime(summary, cursor) > 0;
