@@ -123,6 +123,15 @@ export const projectSchema = named(
 );
 export type ApiProject = z.output<typeof projectSchema>;
 
+export const createdProjectSchema = named(
+  'CreatedProject',
+  projectSchema.extend({
+    endpoints: z.array(z.string()).describe('Names of the endpoints.'),
+    isReady: z.boolean().describe('Whether all gateways serve the endpoints.'),
+    message: z.string().describe('Why not, otherwise empty.'),
+  }),
+);
+
 export const endpointSchema = named(
   'Endpoint',
   z.object({

@@ -1,13 +1,14 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   OPERATION_KINDS,
   CONFIG_KINDS,
   isConfigKind,
+  objectRef,
   SourceError,
+  TEMPORARY_LABEL,
   type DesiredObject,
   type Events,
-  type Kind,
   type ObjectRef,
   type ObjectVersion,
   type ResourceObject,
@@ -38,55 +39,71 @@ export const operationsFolder = (dataDir: string): ManifestFolder =>
   new ManifestFolder(join(dataDir, 'operations'), undefined);
 export const operationsRecords = (dataDir: string): string => join(dataDir, 'state', 'operations.json');
 
-/** The objects in a directory that users edit, and the one-time operations in the data folder. */
-class DirectoryObjects implements LocatingObjects {
-  readonly #manifests: FolderObjects;
-  readonly #operations: FolderObjects;
-  readonly #operationsPath: string;
+/** The parts of a directory source, in the order in which they are read. */
+interface Parts {
+  readonly manifests: FolderObjects;
+  /** Projects and Endpoints with the label `TEMPORARY_LABEL`, in the data folder. */
+  readonly temporary: FolderObjects;
+  readonly operations: FolderObjects;
+}
 
-  constructor(manifests: FolderObjects, operations: FolderObjects, operationsPath: string) {
-    this.#manifests = manifests;
-    this.#operations = operations;
-    this.#operationsPath = operationsPath;
+/** Folders in the data folder, which are created when they are first used. */
+interface OwnFolders {
+  readonly temporary: string;
+  readonly operations: string;
+}
+
+/** The objects in a directory that users edit, and in the data folder: temporary ones, and one-time operations. */
+class DirectoryObjects implements LocatingObjects {
+  readonly #parts: Parts;
+  readonly #folders: OwnFolders;
+  readonly #temporaryRecords: string;
+
+  constructor(parts: Parts, folders: OwnFolders, temporaryRecords: string) {
+    this.#parts = parts;
+    this.#folders = folders;
+    this.#temporaryRecords = temporaryRecords;
   }
 
   async start(listener: SourceListener, signal: AbortSignal): Promise<void> {
-    const problems: { manifests: readonly SourceProblem[]; operations: readonly SourceProblem[] } = {
-      manifests: [],
-      operations: [],
-    };
+    const problems: Record<keyof Parts, readonly SourceProblem[]> = { manifests: [], temporary: [], operations: [] };
     const part = (which: keyof typeof problems): SourceListener => ({
       put: (object) => listener.put(object),
       remove: (object) => listener.remove(object),
       problems: (found) => {
         problems[which] = found;
-        listener.problems([...problems.manifests, ...problems.operations]);
+        listener.problems(Object.values(problems).flat());
       },
       configMaps: listener.configMaps,
     });
-    await this.#manifests.start(part('manifests'), signal);
-    await this.#openOperations();
-    await this.#operations.start(part('operations'), signal);
+    await this.#parts.manifests.start(part('manifests'), signal);
+    // Those of an earlier process, whose tests have ended.
+    for (const old of [this.#folders.temporary, this.#temporaryRecords])
+      await rm(old, { recursive: true, force: true });
+    for (const which of ['temporary', 'operations'] as const) {
+      await this.#open(which);
+      await this.#parts[which].start(part(which), signal);
+    }
   }
 
   async get(ref: ObjectRef): Promise<ResourceObject | undefined> {
-    return (await this.#of(ref.kind)).get(ref);
+    return (await this.#of(ref)).get(ref);
   }
 
   whereIs(ref: ObjectRef): string | undefined {
-    return isConfigKind(ref.kind) ? this.#manifests.whereIs(ref) : undefined;
+    return isConfigKind(ref.kind) ? this.#parts.manifests.whereIs(ref) : undefined;
   }
 
   async objectText(ref: ObjectRef): Promise<string | undefined> {
-    return isConfigKind(ref.kind) ? this.#manifests.objectText(ref) : undefined;
+    return isConfigKind(ref.kind) ? this.#parts.manifests.objectText(ref) : undefined;
   }
 
   async apply(object: DesiredObject, text?: EditedText): Promise<ResourceObject> {
-    return (await this.#of(object.kind)).apply(object, text);
+    return (await this.#of(objectRef(object), object.metadata.labels)).apply(object, text);
   }
 
   async delete(ref: ObjectRef, version?: ObjectVersion): Promise<void> {
-    await (await this.#of(ref.kind)).delete(ref, version);
+    await (await this.#of(ref)).delete(ref, version);
   }
 
   async writeStatus(
@@ -94,17 +111,21 @@ class DirectoryObjects implements LocatingObjects {
     status: Readonly<Record<string, unknown>>,
     resourceVersion?: string,
   ): Promise<ResourceObject> {
-    return (await this.#of(ref.kind)).writeStatus(ref, status, resourceVersion);
+    return (await this.#of(ref)).writeStatus(ref, status, resourceVersion);
   }
 
-  async #of(kind: Kind): Promise<FolderObjects> {
-    if (isConfigKind(kind)) return this.#manifests;
-    await this.#openOperations();
-    return this.#operations;
+  /** Returns the part that contains an object, or that a new object with these labels belongs to. */
+  async #of(ref: ObjectRef, labels: DesiredObject['metadata']['labels'] = {}): Promise<FolderObjects> {
+    const { manifests, temporary } = this.#parts;
+    const isNewTemporary = TEMPORARY_LABEL in labels && manifests.whereIs(ref) === undefined;
+    if (isConfigKind(ref.kind) && !isNewTemporary && temporary.whereIs(ref) === undefined) return manifests;
+    const which = isConfigKind(ref.kind) ? 'temporary' : 'operations';
+    await this.#open(which);
+    return this.#parts[which];
   }
 
-  async #openOperations(): Promise<void> {
-    const path = this.#operationsPath;
+  async #open(which: keyof OwnFolders): Promise<void> {
+    const path = this.#folders[which];
     try {
       await mkdir(path, { recursive: true, mode: 0o700 });
     } catch (error) {
@@ -139,8 +160,17 @@ export const directorySource = ({ dir, dataDir, logger }: DirectorySourceOptions
   const folder = operationsFolder(dataDir);
   const records = operationsRecords(dataDir);
   const operations = new FolderObjects({ ...parts, folder, records, kinds: OPERATION_KINDS });
+  const temporaryFolder = new ManifestFolder(join(dataDir, 'temporary'), undefined);
+  const temporaryRecords = join(dataDir, 'state', 'temporary.json');
+  const temporary = new FolderObjects({
+    ...parts,
+    folder: temporaryFolder,
+    kinds: ['Project', 'Endpoint'],
+    records: temporaryRecords,
+  });
+  const folders = { temporary: temporaryFolder.path, operations: folder.path };
   return {
-    objects: new DirectoryObjects(manifests, operations, folder.path),
+    objects: new DirectoryObjects({ manifests, temporary, operations }, folders, temporaryRecords),
     secrets: new FolderSecrets(manifests, secrets),
     events: loggedEvents(logger),
   };

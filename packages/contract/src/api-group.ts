@@ -134,6 +134,12 @@ export const UPSTREAM_ORIGINS_ANNOTATION = `${API_GROUP}/upstream-origins`;
  */
 export const UPSTREAM_CA_LABEL = `${API_GROUP}/upstream-ca`;
 
+/**
+ * The label of Projects and Endpoints that exist only for a test. In `standin dev`, they are not written to the directory of manifests, and
+ * end with the process.
+ */
+export const TEMPORARY_LABEL = `${API_GROUP}/temporary`;
+
 export const PLANS = ['Free', 'Pro'] as const;
 export type Plan = (typeof PLANS)[number];
 
