@@ -1,6 +1,7 @@
 import process from 'node:process';
 
-const given = (name: string): string | undefined => process.env[name] || undefined;
-
 /** The address and the token of a dashboard, if the environment has them. */
-export const environment = () => ({ url: given('STANDIN_URL'), token: given('STANDIN_TOKEN') });
+export const environment = (): { readonly url: string | undefined; readonly token: string | undefined } => {
+  const { STANDIN_URL: url, STANDIN_TOKEN: token } = process.env;
+  return { url: url === '' ? undefined : url, token: token === '' ? undefined : token };
+};

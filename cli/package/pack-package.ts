@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -36,6 +36,7 @@ export const packPackage = async (outDir: string): Promise<string> => {
   try {
     const build = await ensureDashboardBuild();
     await bundle(folder, build);
+    await compileClient(path.join(folder, 'client'));
     await cp(path.join(build, 'client'), path.join(folder, 'build/client'), { recursive: true });
     // The pages are the only part that contains code of npm packages.
     await cp(path.join(build, 'client/third-party-licences.txt'), path.join(folder, 'THIRD-PARTY-LICENCES'));
@@ -62,6 +63,16 @@ const bundle = async (outDir: string, dashboardBuild: string): Promise<void> => 
   await run(process.execPath, [vite, 'build', '--config', config, '--outDir', outDir, '--logLevel', 'error'], {
     env: { ...process.env, NODE_ENV: 'production', STANDIN_DASHBOARD_BUILD_DIR: dashboardBuild },
   });
+};
+
+/**
+ * Compiles the client with its types. As CommonJS, so that jest can load it without flags, and because other tools load CommonJS in the same
+ * way as modules.
+ */
+const compileClient = async (outDir: string): Promise<void> => {
+  const tsc = createRequire(import.meta.url).resolve('typescript/lib/tsc.js');
+  await run(process.execPath, [tsc, '--project', path.join(CLI, 'client/tsconfig.json'), '--outDir', outDir]);
+  await writeFile(path.join(outDir, 'package.json'), '{ "type": "commonjs" }\n');
 };
 
 const USAGE = `Usage: npm run package -- [--out DIR]

@@ -74,6 +74,7 @@ const withPackageJson: Plugin = {
       license: root.license,
       type: 'module',
       engines: root.engines,
+      exports: { './client': './client/index.js', './package.json': './package.json' },
       bin: { standin: 'bin/standin.js', 'kubectl-standin': 'bin/kubectl-standin.js' },
       dependencies: used('dependencies'),
       optionalDependencies: used('optionalDependencies'),

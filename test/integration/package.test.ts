@@ -8,7 +8,7 @@ import { z } from 'zod';
 import packageJson from '../../cli/package.json' with { type: 'json' };
 import { packPackage } from '../../cli/package/pack-package.ts';
 import { runCommand, type CommandResult } from '../cluster/run-command.ts';
-import { endpoint } from '../e2e/dev-stand.ts';
+import { endpoint, ROOT } from '../e2e/dev-stand.ts';
 import { startClickHouse } from '../harness/clickhouse.ts';
 import { eventually } from '../harness/eventually.ts';
 import { createTempFolder } from '../harness/temp-folder.ts';
@@ -98,6 +98,7 @@ describe('the npm package', () => {
       'THIRD-PARTY-LICENCES',
       'bin',
       'build',
+      'client',
       'crds',
       'dist',
       'examples',
@@ -106,7 +107,9 @@ describe('the npm package', () => {
     expect([...new Set(names.map((name) => name.split('/')[1]))].sort()).toEqual([...top, 'package.json'].sort());
     const licences = await runCommand('tar', ['-xzOf', tarball, 'package/THIRD-PARTY-LICENCES']);
     expect(licences.stdout).toMatch(/^lucide-react \d/m);
-    expect(names.filter((name) => /\.(map|tsx?)$|\.test|testing|testdata/.test(name))).toEqual([]);
+    const sources = names.filter((name) => /\.(map|tsx?)$|\.test|testing|testdata/.test(name));
+    // The types of the client.
+    expect(sources.filter((name) => !/^package\/client\/[\w.]+\.d\.ts$/.test(name))).toEqual([]);
   });
 
   test('runs standin dev with example manifests, the log and the dashboard', async () => {
@@ -150,6 +153,32 @@ describe('the npm package', () => {
     expect(await post(ready, '/v1/orders')).toMatchObject({ status: 201 });
     expect(await captured(1, '--data', 'server')).toMatchObject([{ endpoint: 'create-order' }]);
     expect(await captured(1, ...server)).toMatchObject([{ endpoint: 'create-order' }]);
+  });
+
+  test('contains the client, which modules, CommonJS and TypeScript can load', async () => {
+    const use = `
+      const standin = await connect({ url: 'http://127.0.0.1:1' });
+      const error = await standin.project('default', 'shop').count('method:POST').catch((reason) => reason);
+      console.log(error.name, typeof matchers.toHaveReceived);`;
+    await writeFile(path.join(app, 'client.mjs'), `import { connect, matchers } from 'standin/client';${use}`);
+    const required = `const { connect, matchers } = require('standin/client');(async () => {${use}})();`;
+    await writeFile(path.join(app, 'client.cjs'), required);
+    for (const file of ['client.mjs', 'client.cjs'])
+      expect(await runCommand(process.execPath, [path.join(app, file)], { cwd: app, env })).toMatchObject({
+        code: 0,
+        stdout: 'StandinError function\n',
+      });
+    const typed = `import { connect, type CapturedRequest } from 'standin/client';
+      const shop = (await connect()).project('default', 'shop');
+      export const found: readonly CapturedRequest[] = await shop.requests('method:POST');
+      await shop.assert([{ q: 'method:POST', count: { max: 1 } }], { nothingElse: true });`;
+    await writeFile(path.join(app, 'client.mts'), typed);
+    const tsc = path.join(ROOT, 'node_modules/typescript/lib/tsc.js');
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', ''];
+    expect(await runCommand(process.execPath, [tsc, ...options, 'client.mts'], { cwd: app })).toMatchObject({
+      code: 0,
+      stdout: '',
+    });
   });
 
   test('is also a kubectl plugin', async () => {

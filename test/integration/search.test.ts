@@ -1,7 +1,8 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { LogRow } from '@standin/contract';
 import { encodeRow, openLogStore, tailSummaries, type LogStore } from '@standin/logstore';
-import { parseFilter, type Filter } from '@standin/exchange/search';
+import { matchSearch } from '@standin/exchange/near-misses';
+import { formatFilter, parseFilter, type Filter } from '@standin/exchange/search';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
@@ -102,7 +103,7 @@ describe('the search', () => {
   };
   const except = (some: string): string => letters.filter((letter) => !some.includes(letter)).join('');
 
-  test.each<[string, string]>([
+  const SEARCHES: readonly (readonly [string, string])[] = [
     ['', all],
     ['method:GET', 'b'],
     ['credential:signature', 'h'],
@@ -207,7 +208,8 @@ describe('the search', () => {
     ['(method:GET OR status:404) -endpoint:health', 'b'],
     ['-(method:GET OR status:404)', except('bc')],
     ['status:>=500 -outcome:forwarded', 'e'],
-  ])('finds the rows of %s', async (text, expected) => {
+  ];
+  test.each(SEARCHES)('finds the rows of %s', async (text, expected) => {
     expect(await found(text)).toBe(expected);
     expect(await store.count({ projectUid, search: search(text) })).toBe(expected.length);
   });
@@ -245,6 +247,33 @@ describe('the search', () => {
       ]);
       expect(filter.kind === 'everything' ? those : those + others).toBe(rows.length);
     }
+  });
+
+  const anyFilters = fc.sample(anyFilter, { numRuns: 150, seed: 11 });
+  test.each([
+    ['whole bodies', 1_000_000, true],
+    ['the beginnings of bodies', 3, false],
+  ])('agrees with the terms that a request meets by %s', async (_what, bodyBytesMax, isWhole) => {
+    const summaries = await store.summaries({ projectUid, limit: 100 });
+    const previews = await store.previews(summaries, bodyBytesMax);
+    expect(previews).toHaveLength(rows.length);
+    const decided: string[] = [];
+    for (const text of [...SEARCHES.map(([search]) => search), ...anyFilters.map(formatFilter)]) {
+      const parsed = parseFilter(text);
+      if (parsed.kind === 'invalid') throw new Error(text);
+      const expected = await found(text);
+      const verdicts = previews.map((preview) => {
+        const { unmet, unknown } = matchSearch(parsed, preview);
+        return unmet.length > 0 ? 'unmet' : unknown.length > 0 ? 'unknown' : 'met';
+      });
+      for (const [index, verdict] of verdicts.entries()) {
+        const letter = letters[index] ?? '';
+        if (verdict === 'unknown') expect(isWhole, `${text} of ${letter}`).toBe(false);
+        else expect([text, letter, verdict]).toEqual([text, letter, expected.includes(letter) ? 'met' : 'unmet']);
+        decided.push(verdict);
+      }
+    }
+    expect(new Set(decided)).toEqual(new Set(isWhole ? ['met', 'unmet'] : ['met', 'unmet', 'unknown']));
   });
 
   test('filters a tail', async () => {
