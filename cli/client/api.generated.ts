@@ -385,7 +385,7 @@ export interface paths {
     };
     /**
      * Wait for matching requests
-     * @description For test suites. Requests that are already captured also count. Exclude them with `after`, `from`, or a search for a value that only this test sends.
+     * @description For test suites. Requests that are already captured also count. Exclude them with `after`, `from`, or a search for a value that only this test sends. With `max`, the wait lasts until the timeout, and everything that was accepted until then counts.
      */
     get: operations['waitForRequests'];
     put?: never;
@@ -2470,7 +2470,7 @@ export interface operations {
            */
           temporary?: boolean;
           /**
-           * @description How long to wait for the gateways. For example 500ms or 10s, at most 55s.
+           * @description How long to wait for the gateways. For example 500ms or 10s, at most 50s.
            * @default 10s
            */
           timeout?: string;
@@ -3924,7 +3924,7 @@ export interface operations {
            */
           settled?: boolean;
           /**
-           * @description How long requests may still arrive. With a `max` or `nothingElse`, the response comes after this time. Otherwise, it comes as soon as the assertion holds. For example 500ms or 10s, at most 55s.
+           * @description How long requests may still arrive. With a `max` or `nothingElse`, the response comes after this time. Otherwise, it comes as soon as the assertion holds. For example 500ms or 10s, at most 50s.
            * @default 0s
            */
           timeout?: string;
@@ -4033,7 +4033,7 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'];
         };
       };
-      /** @description `resources_unavailable`: Resources unavailable. `too_many_bodies`: Too many request bodies. `log_unavailable`: Log unavailable. */
+      /** @description `resources_unavailable`: Resources unavailable. `too_many_bodies`: Too many request bodies. `log_unavailable`: Log unavailable. `log_unsettled`: Log may not be complete. */
       503: {
         headers: {
           [name: string]: unknown;
@@ -4051,6 +4051,8 @@ export interface operations {
         from?: string;
         /** @description A search such as `status:>=500 path:/hooks/*` (docs/reference/search.md). Default: all requests. */
         q?: string;
+        /** @description true: everything that the gateways accepted before the request for this read is counted, which takes up to two seconds. false: only what is in the log already. */
+        settled?: 'true' | 'false';
         /** @description Received before this time. An RFC 3339 time, or an age: 30s, 10m, 2h, 1d. */
         to?: string;
       };
@@ -4128,7 +4130,7 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'];
         };
       };
-      /** @description `resources_unavailable`: Resources unavailable. `log_unavailable`: Log unavailable. */
+      /** @description `resources_unavailable`: Resources unavailable. `log_unavailable`: Log unavailable. `log_unsettled`: Log may not be complete. */
       503: {
         headers: {
           [name: string]: unknown;
@@ -4248,13 +4250,17 @@ export interface operations {
       query?: {
         /** @description Id of a captured request. Only requests received after it count. */
         after?: string;
-        /** @description Wait for this number of requests. */
+        /** @description Wait for this number of requests. Default: 1, or 0 if `max` is 0. */
         count?: number;
         /** @description Received at this time or later. An RFC 3339 time, or an age: 30s, 10m, 2h, 1d. */
         from?: string;
+        /** @description Wait until the timeout, and fail if there are more requests than this. With `max=0`, no request may match. */
+        max?: number;
         /** @description A search such as `status:>=500 path:/hooks/*` (docs/reference/search.md). Default: all requests. */
         q?: string;
-        /** @description Maximum time to wait. For example 500ms or 10s, at most 55s. */
+        /** @description Only with `max`. As in `requests:count`. */
+        settled?: 'true' | 'false';
+        /** @description Maximum time to wait. For example 500ms or 10s, at most 50s. */
         timeout?: string;
         /** @description entry: the request and its response, with headers and bodies. summary: only the fields for a list, which is faster. */
         view?: 'entry' | 'summary';
@@ -4270,7 +4276,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description The first `count` matching requests, oldest first. */
+      /** @description The first `count` matching requests, oldest first. With `max`, all of them. */
       200: {
         headers: {
           [name: string]: unknown;
@@ -4324,6 +4330,15 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'];
         };
       };
+      /** @description `wait_exceeded`: More requests than the maximum. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
       /** @description `search_too_slow`: Search too slow. */
       422: {
         headers: {
@@ -4351,7 +4366,7 @@ export interface operations {
           'application/problem+json': components['schemas']['Problem'];
         };
       };
-      /** @description `resources_unavailable`: Resources unavailable. `log_unavailable`: Log unavailable. */
+      /** @description `resources_unavailable`: Resources unavailable. `log_unavailable`: Log unavailable. `log_unsettled`: Log may not be complete. */
       503: {
         headers: {
           [name: string]: unknown;

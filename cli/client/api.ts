@@ -50,7 +50,7 @@ export class Api {
 
   /** Resolves with the JSON of the response. Rejects with a `StandinError`. */
   async ask<T>(path: string, { method = 'GET', query = {}, body }: Call = {}): Promise<T> {
-    const given = Object.entries(query).flatMap(([name, value]) =>
+    const given = Object.entries(query).flatMap(([name, value]): [string, string][] =>
       value === undefined ? [] : [[name, String(value)]],
     );
     const search = given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`;

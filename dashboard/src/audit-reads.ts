@@ -162,7 +162,6 @@ const audited = (log: ProjectLog, record: (read: Read) => void): ProjectLog => {
       record({ read: 'bodies', requests: summaries.map(({ id }) => bounded(id)) });
       return log.previews(summaries, bodyBytesMax);
     },
-    settle: (signal) => log.settle(signal),
     replays: {
       exchange: (replay, id) => {
         replays(replay, id);

@@ -122,11 +122,6 @@ export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | '
   next?(signal: AbortSignal): Promise<void>;
   /** Like `LogStore.follow`, for this project. */
   follow(options: Pick<FollowOptions, 'pollIntervalMs'>): InsertFeed;
-  /**
-   * Resolves when everything that was accepted before the call can be read in this log. Rejects with `SourceError` (`Unavailable`) in
-   * bounded time.
-   */
-  settle(signal: AbortSignal): Promise<void>;
   readonly replays: ProjectReplays;
   summaries(filter: OfProject<LogFilter>): ReturnType<LogStore['summaries']>;
   requestBodies(keys: readonly LogCursor[], bodyBytesMax: number): ReturnType<LogStore['requestBodies']>;

@@ -6,7 +6,7 @@ import type { ProjectIdentity, ProjectLog } from './backend.ts';
  * come from a status, which users may be able to edit. The namespace and the name must therefore also match (ADR 024).
  */
 export const projectLog = (
-  store: Pick<LogStore, Exclude<keyof ProjectLog, 'projectUid' | 'settle'>>,
+  store: Pick<LogStore, keyof ProjectLog & keyof LogStore>,
   { uid: projectUid, namespace, name: project }: ProjectIdentity,
   settle: ProjectLog['settle'],
 ): ProjectLog => {
@@ -33,8 +33,6 @@ export const projectLog = (
     count: (filter) => store.count({ ...filter, ...scope }),
     histogram: (filter, range) => store.histogram({ ...filter, ...scope }, range),
     distinct: (field, filter, options) => store.distinct(field, { ...filter, ...scope }, options),
-    // Replaced by the branch with settled reads.
-    settle: () => Promise.resolve(),
     replays: {
       exchange: (replayUid, requestId) => store.replays.exchange({ ...scope, replayUid, requestId }),
       results: (replayUid, options) => store.replays.results({ ...options, ...scope, replayUid }),

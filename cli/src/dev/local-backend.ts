@@ -119,7 +119,8 @@ const namedLog = (
       : undefined;
   return {
     // Histograms, distinct values, single previews and replay results are empty, because they require a project that exists.
-    ...projectLog(store, { namespace: '', name: '', uid: NO_UID }),
+    ...openLocal(options, { namespace: '', name: '', uid: NO_UID }),
+    settle: (signal) => settle(gateway, ALL_PROJECTS, signal),
     summaries: (filter) => store.summaries({ ...filter, ...scope }),
     count: (filter) => store.count({ ...filter, ...scope }),
     follow: (options) => store.follow({ ...options, ...scope }),

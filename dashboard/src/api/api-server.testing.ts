@@ -95,7 +95,6 @@ const EMPTY_LOG: ProjectLog = {
   count: () => Promise.resolve(0),
   histogram: () => Promise.resolve([]),
   distinct: () => Promise.resolve([]),
-  settle: () => Promise.resolve(),
   replays: {
     exchange: () => Promise.resolve(undefined),
     results: () => Promise.resolve([]),

@@ -15,6 +15,7 @@ import { assertionSchema, type ApiAssertionFailure } from './assertion-schema.ts
 import { after, filterParams, projectParams, timeout, timeRange } from './parameters.ts';
 import { ApiProblem } from './problems.ts';
 import { defineRoute } from './route.ts';
+import { settleLog } from './settle-log.ts';
 
 /** More than a log can contain. */
 const COUNT_MAX = 1_000_000_000_000;
@@ -159,6 +160,7 @@ export const assertionRoutes = [
     problems: [
       'project_not_found',
       'log_unavailable',
+      'log_unsettled',
       'search_invalid',
       'search_too_slow',
       'request_not_found',
@@ -173,7 +175,8 @@ export const assertionRoutes = [
       const log = await openLog(backend, params);
       const behind = id === undefined ? undefined : (await foundRequest(log.preview(id, 0))).entry;
       const window = { ...range, after: behind };
-      const options = { expectations, inOrder, nothingElse, window, timeoutMs, settled };
+      const settle = settled ? () => settleLog(log, signal) : undefined;
+      const options = { expectations, inOrder, nothingElse, window, timeoutMs, settle };
       const { found, failures } = await assertRequests(log, options, signal);
       if (failures.length > 0) {
         const shown = failures.map((failure) => toApiFailure(failure, expectations));

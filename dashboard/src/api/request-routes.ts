@@ -12,10 +12,12 @@ import {
   order,
   projectParams,
   searchFilter,
+  settled,
   timeout,
   timeRange,
   view,
   waitCount,
+  waitMax,
 } from './parameters.ts';
 import { API_PROBLEMS, ApiProblem, problemBody } from './problems.ts';
 import { requestViews } from './request-views.ts';
@@ -138,6 +140,8 @@ const awaitRequests = defineRoute({
     from: filterParams.from,
     after,
     count: waitCount,
+    max: waitMax,
+    settled: settled.describe('Only with `max`. As in `requests:count`.'),
     timeout: timeout('10s', 'Maximum time to wait.'),
     view: view('entry'),
   }),
@@ -149,16 +153,19 @@ const awaitRequests = defineRoute({
   },
   problems: [...SEARCHES, 'request_not_found', 'wait_timeout', 'wait_exceeded', 'log_unsettled', 'too_many_readers'],
   handle: async (call) => {
-    const { after: id, count, timeout: timeoutMs, view: shown, ...filter } = call.query;
+    const { after: id, max, timeout: timeoutMs, view: shown, settled: isSettled, ...filter } = call.query;
+    const count = parseCount(filter.count, max);
+    const range = parseRange(filter);
     const log = await openLog(call.backend, call.params);
     // Without its bodies, because it is in memory during the whole wait.
     const behind = id === undefined ? undefined : (await foundRequest(log.preview(id, 0))).entry;
-    const found = await waitForRequests(log, { ...parseRange(filter), after: behind, count, timeoutMs }, call.signal);
-    const isEnough = found.length >= count;
-    const problem = new ApiProblem(
-      'wait_timeout',
-      `${found.length} of ${count} requests were captured within ${timeoutMs} ms.`,
-    );
+    const wanted = { ...range, after: behind, count: max === undefined ? count : max + 1 };
+    let found = await waitForRequests(log, { ...wanted, timeoutMs }, call.signal);
+    if (max !== undefined && found.length <= max && isSettled) {
+      await settleLog(log, call.signal);
+      found = await listOldest(log, wanted);
+    }
+    const problem = waitProblem(found.length, { count, max, timeoutMs });
     // Reads a few exchanges at a time while it sends them, because the bodies of a thousand exchanges can take 20 GiB.
     return {
       kind: 'stream',

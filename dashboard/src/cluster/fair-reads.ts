@@ -7,7 +7,7 @@ import type { LinkedRequests } from '../shares/public-shares.ts';
 import type { ClusterUser } from './cluster-user.ts';
 
 /** What the pages, programs and links of a user read from the log. */
-export type LogReads = Pick<LogStore, 'requestsByHour' | 'usage' | 'version' | Exclude<keyof ProjectLog, 'projectUid' | 'settle'>>;
+export type LogReads = Pick<LogStore, 'requestsByHour' | 'usage' | 'version' | (keyof ProjectLog & keyof LogStore)>;
 
 /** Maximum number of running and waiting queries. */
 const CALLS_MAX = 1_000;

@@ -3,8 +3,9 @@ import { parseInstant } from '@standin/contract';
 import type { LogSummary } from '@standin/exchange';
 import { nearMisses, type NearMiss } from '@standin/exchange/near-misses';
 import type { Condition, Filter, parseFilter } from '@standin/exchange/search';
-import type { CountFilter, InsertFeed, LogCursor } from '@standin/logstore';
+import type { CountFilter, LogCursor } from '@standin/logstore';
 import type { OfProject, ProjectLog } from '../backend.ts';
+import { readUntil } from './read-until.ts';
 import { isBehind } from './wait-for-requests.ts';
 
 export const ASSERT_LIMITS = {
@@ -20,8 +21,6 @@ export const ASSERT_LIMITS = {
   explainedMax: 5,
   /** The bytes of each body that are compared, as much as may be read without a worker. */
   bodyBytesMax: 8 * 1024,
-  /** The shortest interval between two checks. Each check takes one to three queries for each expectation. */
-  checkIntervalMs: 250,
 } as const;
 
 type ParsedSearch = Extract<ReturnType<typeof parseFilter>, { kind: 'parsed' }>;
@@ -40,7 +39,8 @@ export interface AssertOptions {
   readonly nothingElse: boolean;
   readonly window: Pick<OfProject<CountFilter>, 'sinceUs' | 'untilUs' | 'after'>;
   readonly timeoutMs: number;
-  readonly settled: boolean;
+  /** Resolves when the log has everything that was accepted before the call. Undefined to decide by what is in the log. */
+  readonly settle: (() => Promise<void>) | undefined;
 }
 
 /** How many requests match, and the first of them. */
@@ -74,35 +74,14 @@ export const assertRequests = async (
   const isOpen = options.nothingElse || options.expectations.some(({ max }) => max !== undefined);
   if (isOpen) await delay(options.timeoutMs, undefined, { signal });
   else {
-    const assertion = await awaitSuccess(log, options, signal);
-    if (assertion !== undefined) return assertion;
+    const over = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
+    const holds = ({ failures }: Assertion): boolean => failures.length === 0;
+    const assertion = await readUntil(log, () => check(log, options), holds, over);
+    if (holds(assertion)) return assertion;
+    signal.throwIfAborted();
   }
-  if (options.settled) await log.settle(signal);
+  await options.settle?.();
   return explain(log, options, await check(log, options));
-};
-
-/** Checks now, and after each insert. Resolves with undefined at the timeout. */
-const awaitSuccess = async (
-  log: ProjectLog,
-  options: AssertOptions,
-  signal: AbortSignal,
-): Promise<Assertion | undefined> => {
-  const over = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
-  const feed: InsertFeed = log.follow({ pollIntervalMs: ASSERT_LIMITS.checkIntervalMs });
-  const close = (): void => feed.close();
-  over.addEventListener('abort', close);
-  try {
-    do {
-      // The first call resolves before any insert. From then on, none is missed.
-      await feed.next();
-      const assertion = await check(log, options);
-      if (assertion.failures.length === 0) return assertion;
-    } while (!over.aborted && !feed.isClosed);
-    return undefined;
-  } finally {
-    over.removeEventListener('abort', close);
-    feed.close();
-  }
 };
 
 /** Counts and compares, without the nearest requests. */

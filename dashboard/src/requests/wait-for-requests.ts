@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { LogSummary } from '@standin/exchange';
 import { tailSummaries, type LogCursor } from '@standin/logstore';
 import type { Filter } from '@standin/exchange/search';
 import type { ProjectLog } from '../backend.ts';
+import { readUntil } from './read-until.ts';
 
 interface Wanted {
   readonly search?: Filter | undefined;
@@ -33,7 +33,10 @@ export const waitForRequests = async (
   signal: AbortSignal,
 ): Promise<readonly LogSummary[]> => {
   const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  if (log.next !== undefined) return waitInProcess(log, { search, sinceUs, after, count }, over);
+  if (log.next !== undefined) {
+    const read = () => listOldest(log, { search, sinceUs, after, count });
+    return readUntil(log, read, (found) => found.length >= count, over);
+  }
   // Following finds the rows that ClickHouse has inserted since it inserted the newest request, by its own clock. Listing finds
   // earlier rows.
   const [newest] = await log.summaries({ limit: 1 });
@@ -53,24 +56,6 @@ export const waitForRequests = async (
     }
   }
   return [...found.values()].sort(byTime);
-};
-
-/** Another process may also insert rows into this log. */
-const OTHERS_MS = 1_000;
-
-/** Reads the log each time when this process has inserted rows. */
-const waitInProcess = async (log: ProjectLog, wanted: Wanted, over: AbortSignal): Promise<readonly LogSummary[]> => {
-  for (;;) {
-    const startedMs = performance.now();
-    const next = log.next?.(AbortSignal.any([over, AbortSignal.timeout(OTHERS_MS)])).catch(() => undefined);
-    const found = await listOldest(log, wanted);
-    if (found.length >= wanted.count || over.aborted) return found;
-    const tookMs = performance.now() - startedMs;
-    await next;
-    // While requests arrive, reads take at most half of the time.
-    const restMs = startedMs + 2 * tookMs - performance.now();
-    if (restMs > 0) await delay(restMs, undefined, { signal: over }).catch(() => undefined);
-  }
 };
 
 /** Compares times as text, because they all are RFC 3339 in UTC with microseconds. */
