@@ -25,6 +25,7 @@ export { writeYaml } from './write-yaml.ts';
 export { yamlDocuments } from './yaml-documents.ts';
 export type { AccountSpec, AccountStatus } from './v1alpha1/account.ts';
 export type { EndpointSpec, EndpointStatus } from './v1alpha1/endpoint.ts';
+export type { ExpectationSpec, ExpectationStatus } from './v1alpha1/expectation.ts';
 export type { KeyRegenerationSpec, KeyRegenerationStatus } from './v1alpha1/key-regeneration.ts';
 export type { ProjectSpec, ProjectStatus } from './v1alpha1/project.ts';
 export type { PurgeSpec, PurgeStatus } from './v1alpha1/purge.ts';

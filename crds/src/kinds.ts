@@ -2,6 +2,7 @@ import type { Kind } from '@standin/contract';
 import type { AnyKindDefinition } from './definition.ts';
 import { account } from './v1alpha1/account.ts';
 import { endpoint } from './v1alpha1/endpoint.ts';
+import { expectation } from './v1alpha1/expectation.ts';
 import { keyRegeneration } from './v1alpha1/key-regeneration.ts';
 import { project } from './v1alpha1/project.ts';
 import { purge } from './v1alpha1/purge.ts';
@@ -16,4 +17,5 @@ export const DEFINITIONS = {
   Share: share,
   KeyRegeneration: keyRegeneration,
   Purge: purge,
+  Expectation: expectation,
 } satisfies Record<Kind, AnyKindDefinition>;

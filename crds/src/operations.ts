@@ -2,10 +2,10 @@ import { LIMITS, type ConditionType } from '@standin/contract';
 import type { PrinterColumn } from './definition.ts';
 import { integer } from './fields.ts';
 
-/** The parts that are common to all one-time operations: objects that run once and end, such as a Replay, a KeyRegeneration or a Purge. */
+/** The parts that are common to all one-time operations: objects that run once and end, such as a Replay or a Purge. */
 
 /** The conditions that describe the progress of an operation. An operation has exactly one of these conditions. */
-const PROGRESS: ReadonlySet<string> = new Set<ConditionType>(['Complete', 'Failed', 'Reconciling']);
+const PROGRESS: ReadonlySet<string> = new Set<ConditionType>(['Complete', 'Met', 'Failed', 'Reconciling']);
 
 /** The initial conditions of an operation. */
 export const OPERATION_CONDITIONS: readonly ConditionType[] = ['Accepted', 'Reconciling'];

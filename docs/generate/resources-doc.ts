@@ -42,6 +42,7 @@ const EXAMPLES: Readonly<Record<Kind, string>> = {
   Share: 'crds/examples/operations/share.yaml',
   KeyRegeneration: 'crds/examples/operations/regenerate-key.yaml',
   Purge: 'crds/examples/operations/purge.yaml',
+  Expectation: 'crds/examples/operations/expect-refund.yaml',
 };
 
 const FOLDER = 'docs/reference/resources';

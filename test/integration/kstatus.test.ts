@@ -45,6 +45,7 @@ const FILES: Readonly<Record<Kind, string>> = {
   Share: 'operations/share.yaml',
   KeyRegeneration: 'operations/regenerate-key.yaml',
   Purge: 'operations/purge.yaml',
+  Expectation: 'operations/expect-refund.yaml',
 };
 const KINDS_TESTED = Object.keys(FILES) as Kind[];
 type KStatus = 'InProgress' | 'Current' | 'Failed';

@@ -31,6 +31,7 @@ const SPECS: Record<Kind, object> = {
   Share: { projectRef: { name: 'a' }, requestId, tokenSha256: 'a'.repeat(64), expiresAt: '2030-01-01T00:00:00Z' },
   KeyRegeneration: { accountRef: { name: 'a' } },
   Purge: { projectRef: { name: 'a' }, filter: { to: '2026-11-21T09:00:00Z' }, requests: 'All', reason: 'a' },
+  Expectation: { projectRef: { name: 'a' }, count: { min: 1 }, deadline: '1m' },
 };
 const testObject = (kind: Kind, name: string) => ({
   apiVersion: GROUP_VERSION,

@@ -26,6 +26,7 @@ export const RESOURCES = {
     shortNames: ['mkr', 'keyregenerations'],
   },
   Purge: { plural: 'mockpurges', singular: 'purge', shortNames: ['mpu', 'purges'] },
+  Expectation: { plural: 'mockexpectations', singular: 'expectation', shortNames: ['mex', 'expectations'] },
 } as const;
 
 export type Kind = keyof typeof RESOURCES;
@@ -38,7 +39,13 @@ export type ConfigKind = (typeof CONFIG_KINDS)[number];
 /**
  * One-time operations, which are not part of the configuration. `standin dev` stores them in the data folder, not with the manifests.
  */
-export const OPERATION_KINDS = ['Replay', 'Share', 'KeyRegeneration', 'Purge'] as const satisfies readonly Kind[];
+export const OPERATION_KINDS = [
+  'Replay',
+  'Share',
+  'KeyRegeneration',
+  'Purge',
+  'Expectation',
+] as const satisfies readonly Kind[];
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 
 export const isConfigKind = (kind: Kind): kind is ConfigKind => (CONFIG_KINDS as readonly Kind[]).includes(kind);
@@ -68,6 +75,10 @@ export type RegenerationPhase = (typeof REGENERATION_PHASES)[number];
 /** The progress of a Purge. The last two phases are final. */
 export const PURGE_PHASES = ['Pending', 'Waiting', 'Running', 'Completed', 'Refused'] as const;
 export type PurgePhase = (typeof PURGE_PHASES)[number];
+
+/** The progress of an Expectation. The last three phases are final. */
+export const EXPECTATION_PHASES = ['Pending', 'Open', 'Met', 'Unmet', 'Undetermined'] as const;
+export type ExpectationPhase = (typeof EXPECTATION_PHASES)[number];
 
 /** Methods that an Endpoint can serve. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

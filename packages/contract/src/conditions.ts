@@ -14,12 +14,14 @@ export interface Condition {
  * `ResolvedRefs`: everything that the object refers to exists and is ready.
  * `Programmed`: all known gateways have acknowledged the object.
  * `Ready`: the three conditions above are True at this generation. For a Share: the link shows the request.
+ * `Decided`: the Expectation has ended, with `Met` or `Failed`.
  * `QuotaAvailable`: no requests of the account are rejected because of its quota.
  *
  * The other types are present only while they are True.
  * `QuotaMismatch`: the log has more requests than permits were granted, or two requests with the same permit.
  * `Complete`: the Replay, KeyRegeneration or Purge has succeeded. `Failed`: it has ended in any other way (as for a batch/v1 Job).
- * `Reconciling`: the Replay, KeyRegeneration or Purge has not ended, or the operator has not processed the new object yet.
+ * `Met`: the log has as many requests as the Expectation requires. If it has not, or if that is not known, `Failed` is True.
+ * `Reconciling`: the operation has not ended, or the operator has not processed the new object yet.
  * `Stalled`: only a change to an object can resolve the problem (kstatus).
  */
 export const CONDITION_TYPES = [
@@ -28,6 +30,8 @@ export const CONDITION_TYPES = [
   'Programmed',
   'Ready',
   'Complete',
+  'Decided',
+  'Met',
   'Failed',
   'QuotaAvailable',
   'QuotaMismatch',
@@ -84,6 +88,10 @@ export const CONDITION_REASONS = [
   'Succeeded',
   'Failed',
   'Cancelled',
+  // Decided, Met and Failed
+  'Met',
+  'Unmet',
+  'Undetermined',
   // QuotaAvailable
   'QuotaAvailable',
   'QuotaNearlyUsedUp',

@@ -248,6 +248,27 @@ export const LIMITS = {
   /** A Purge that has waited this long for its Project is refused. */
   purgeWaitMsMax: 24 * 60 * 60 * 1_000,
 
+  expectationSearchLengthMax: 4_096,
+  /** The highest number of requests that an Expectation can require. */
+  expectationCountMax: 1_000_000,
+  /** Creation times have a precision of seconds. */
+  expectationDeadlineMsMin: 1_000,
+  /**
+   * With the next two limits, an Expectation is decided less than a day after the beginning of its window. Captured requests are kept for
+   * at least a day, so none of them expires before that.
+   */
+  expectationDeadlineMsMax: 12 * 60 * 60 * 1_000,
+  /** How long before its creation the window of an Expectation can begin. */
+  expectationLeadMsMax: 6 * 60 * 60 * 1_000,
+  /** For how long after its deadline an Expectation stays open while it is not known whether all requests are in the log. */
+  expectationUndecidedMsMax: 60 * 60 * 1_000,
+  /** Matching requests, and requests that almost match, in the status of an Expectation. */
+  expectationRequestIdsMax: 10,
+  expectationNearMissesMax: 3,
+  /** Terms of the search in each of them, and their length. */
+  expectationFailedTermsMax: 8,
+  expectationFailedTermLengthMax: 256,
+
   // ── control plane ──
   /** Changes that arrive within this time after the first one are sent as one delta. */
   holdOffMs: 20,
