@@ -262,6 +262,8 @@ export const LIMITS = {
   expectationLeadMsMax: 6 * 60 * 60 * 1_000,
   /** For how long after its deadline an Expectation stays open while it is not known whether all requests are in the log. */
   expectationUndecidedMsMax: 60 * 60 * 1_000,
+  /** The maximum number of open Expectations in a namespace. Further ones wait. */
+  expectationsOpenPerNamespaceMax: 1_000,
   /** Matching requests, and requests that almost match, in the status of an Expectation. */
   expectationRequestIdsMax: 10,
   expectationNearMissesMax: 3,

@@ -37,7 +37,7 @@ const SAMPLED = `cityHash64(_part, intDiv(_part_offset, ${BLOCK_ROWS})) % {oneIn
 /** The time limit in seconds. A count that would take longer fails, and the user is asked to narrow the search. */
 const COUNT_EXECUTION_TIME_MAX = 10;
 
-const countSettings: ClickHouseSettings = {
+export const COUNT_SETTINGS: ClickHouseSettings = {
   max_execution_time: COUNT_EXECUTION_TIME_MAX,
   // Copies and versions of a row have the same partition key, so rows of different partitions need not be merged.
   do_not_merge_across_partitions_select_final: 1,
@@ -58,7 +58,7 @@ const selected = (filter: CountFilter, more: readonly string[] = []): { from: st
 export const countLog = async (clickhouse: ClickHouse, filter: CountFilter): Promise<number> => {
   const { from, params } = selected(filter);
   const sql = `SELECT count() ${from} FORMAT RowBinary`;
-  const answer = await clickhouse.run('count log entries', { sql, params: { ...params }, settings: countSettings });
+  const answer = await clickhouse.run('count log entries', { sql, params: { ...params }, settings: COUNT_SETTINGS });
   return decodeAll(answer, (reader) => reader.int64())[0] ?? 0;
 };
 
@@ -94,7 +94,7 @@ export const readHistogram = async (
   const answer = await clickhouse.run('count log entries over time', {
     sql,
     params: { ...params, oneIn, histogramFrom: fromUs, histogramTo: toUs, histogramWidth: widthUs },
-    settings: countSettings,
+    settings: COUNT_SETTINGS,
   });
   const buckets = Array.from({ length: range.buckets }, (_bucket, index) => ({
     start: new Date((fromUs + index * widthUs) / 1000),

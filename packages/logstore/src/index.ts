@@ -10,6 +10,7 @@ export {
   rowSize,
 } from './codecs.generated.ts';
 export { LOG_COLUMNS } from './columns.ts';
+export type { EachCount, EachFilter } from './count-each.ts';
 export type { HourlyCounts, LastRequest, LogOwner } from './count-requests.ts';
 export { HISTOGRAM_BUCKETS_MAX, STATUS_CLASSES } from './count-log.ts';
 export type { HistogramBucket, HistogramRange, StatusClass } from './count-log.ts';

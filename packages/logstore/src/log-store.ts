@@ -5,6 +5,7 @@ import { connectClickHouse } from './clickhouse.ts';
 import type { ClickHouse, ClickHouseAddress } from './clickhouse.ts';
 import { BODY_TEXT_COLUMNS, LOG_COLUMNS } from './columns.ts';
 import { countByHour, findLastRequests, type HourlyCounts, type LastRequest, type LogOwner } from './count-requests.ts';
+import { countEach, type EachCount, type EachFilter } from './count-each.ts';
 import { countLog, readHistogram } from './count-log.ts';
 import type { HistogramBucket, HistogramRange } from './count-log.ts';
 import { countPermits, countSpentPermits, type PermitFilter, type SpentPermits } from './count-permits.ts';
@@ -94,6 +95,11 @@ export interface LogStore {
   list(filter: LogFilter): Promise<LogEntry[]>;
   /** Returns the number of entries. Rejects with a `LogStoreError` with code 159 after 10 s. */
   count(filter: CountFilter): Promise<number>;
+  /**
+   * Counts the entries of several filters in one query, in their order, with at most `idsMax` ids for each. Has the same time limit as
+   * `count`, which all filters share.
+   */
+  countEach(filters: readonly EachFilter[], idsMax: number): Promise<EachCount[]>;
   /** Returns the number of entries by time and status class, including empty buckets. Has the same time limit as `count`. */
   histogram(filter: CountFilter, range: HistogramRange): Promise<HistogramBucket[]>;
   /**
@@ -276,6 +282,7 @@ export const openLogStore = (options: LogStoreOptions): LogStore => {
     },
 
     count: (filter) => countLog(clickhouse, filter),
+    countEach: (filters, idsMax) => countEach(clickhouse, filters, idsMax),
     histogram: (filter, range) => readHistogram(clickhouse, filter, range),
     distinct: (field, filter, distinctOptions) => distinctValues(clickhouse, field, filter, distinctOptions),
 
