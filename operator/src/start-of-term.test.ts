@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import type { Controller } from './controller.ts';
+import { expectationController } from './expectations/expectation-controller.ts';
 import { keyRegenerationController } from './keys/key-regeneration-controller.ts';
 import { MemorySource } from './memory-source.testing.ts';
 import { ObjectCache } from './object-cache.ts';
@@ -52,6 +53,13 @@ const purges = (): Controller =>
     askForReports: () => undefined,
     replays: { storing: () => [] },
   });
+const expectations = (): Controller =>
+  expectationController({
+    ...context(namespaceWith('Project', 'Expectation', (name) => ({ projectRef: { name } }))),
+    acceptedFinding: () => undefined,
+    settlement: { settle: () => Promise.reject(new Error('no gateways')) },
+    ended: { inc: () => undefined },
+  });
 const regenerations = (): Controller =>
   keyRegenerationController({
     ...context(namespaceWith('Account', 'KeyRegeneration', (name) => ({ accountRef: { name } }))),
@@ -65,6 +73,7 @@ test.each([
   ['Shares', shares],
   ['Purges', purges],
   ['KeyRegenerations', regenerations],
+  ['Expectations', expectations],
 ])(
   'a term starts quickly beside a namespace with thousands of %s',
   async (_kind, create) => {

@@ -19,7 +19,7 @@ const operationTtlSeconds = (operation: ResourceObject): number => {
 };
 
 /**
- * Deletes Replays and KeyRegenerations after their time to live, which begins when they end. Keeps those that GitOps tools or Helm
+ * Deletes Replays, KeyRegenerations and Expectations after their time to live, which begins when they end. Keeps those that GitOps tools or Helm
  * manage. Runs for one leader's term. Changes to the spec of an ended operation have no effect on its result, but the status reports the
  * new generation.
  */
@@ -28,7 +28,7 @@ export const endedOperationsController = (options: EndedOperationsControllerOpti
   return reconciler(options, {
     name: 'ended-operations',
     stage: 'operations',
-    kinds: ['Replay', 'KeyRegeneration'],
+    kinds: ['Replay', 'KeyRegeneration', 'Expectation'],
     concurrency: 3,
     backoff: { baseMs: 200, capMs: 30_000 },
     when: ({ object }) => endedOperation(object) !== undefined,

@@ -59,6 +59,7 @@ describe('the end of an operation', () => {
 
   it.each([
     ['Complete', 'True', 'Succeeded', ['Complete=True Succeeded']],
+    ['Met', 'True', 'Met', ['Met=True Met']],
     ['Failed', 'True', 'Cancelled', ['Failed=True Cancelled']],
   ])('is read from %s=%s %s', (type, status, reason, expected) => {
     const ended = readEnd(type, status, reason);
@@ -73,6 +74,7 @@ describe('the end of an operation', () => {
 
   it.each([
     ['Reconciling', 'True', 'Running'],
+    ['Decided', 'True', 'Met'],
     ['Ready', 'True', 'Ready'],
     ['Complete', 'False', 'Running'],
   ])('is not read from %s=%s %s', (type, status, reason) => {

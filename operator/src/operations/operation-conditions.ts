@@ -3,9 +3,9 @@ import { conditionsIn } from '@standin/crds';
 import { nextCondition, type ConditionContext } from '../status/conditions.ts';
 import type { Finding } from '../translate/index.ts';
 
-/** How far a Replay, KeyRegeneration or Purge has progressed: not ended, succeeded, or failed. Cancelled counts as failed. */
+/** How far an operation has progressed: not ended, succeeded, or failed. Cancelled counts as failed. */
 export interface Progress {
-  readonly type: Extract<ConditionType, 'Reconciling' | 'Complete' | 'Failed'>;
+  readonly type: Extract<ConditionType, 'Reconciling' | 'Complete' | 'Met' | 'Failed'>;
   readonly reason: ConditionReason;
   readonly message: string;
 }
@@ -36,7 +36,8 @@ export interface Ended {
   readonly endedAt: string;
 }
 
-const isEnd = ({ type, status }: Condition): boolean => (type === 'Complete' || type === 'Failed') && status === 'True';
+const ENDS: ReadonlySet<ConditionType> = new Set(['Complete', 'Met', 'Failed']);
+const isEnd = ({ type, status }: Condition): boolean => ENDS.has(type) && status === 'True';
 
 /** Returns how and when an operation ended, or undefined if the operation has not ended or the object is not an operation. */
 export const endedOperation = ({

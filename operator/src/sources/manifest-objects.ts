@@ -194,6 +194,7 @@ const OPERATION_COMMANDS: Readonly<Record<OperationKind, string>> = {
   Share: 'standin share',
   KeyRegeneration: 'standin key regenerate',
   Purge: 'standin purge',
+  Expectation: 'standin expect',
 };
 
 const misplaced = (kind: Kind): string =>

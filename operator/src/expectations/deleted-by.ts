@@ -1,0 +1,23 @@
+import { isRecord, parseInstant, type ResourceObject } from '@standin/contract';
+import type { TimeRange } from './plan-expectation.ts';
+
+/** Reads only a few fields, because a Project may have many thousands of Purges. */
+const purgeFilter = ({ spec }: ResourceObject): Readonly<Record<string, unknown>> =>
+  isRecord(spec) && isRecord(spec['filter']) ? spec['filter'] : {};
+
+const instantUs = (text: unknown): number | undefined => (typeof text === 'string' ? parseInstant(text) : undefined);
+
+/**
+ * Returns a sentence about a Purge that may have deleted requests of the time range, or undefined if there is none. A Purge writes its
+ * status before it deletes anything.
+ */
+export const deletedBy = (purges: Iterable<ResourceObject>, { fromUs, untilUs }: TimeRange): string | undefined => {
+  for (const purge of purges) {
+    const phase = isRecord(purge.status) ? purge.status['phase'] : undefined;
+    if (phase !== 'Running' && phase !== 'Completed') continue;
+    const { from, to } = purgeFilter(purge);
+    if ((instantUs(from) ?? -Infinity) < untilUs && (instantUs(to) ?? Infinity) > fromUs)
+      return `Purge ${purge.metadata.name} has deleted requests of the time range, which can no longer be counted.`;
+  }
+  return undefined;
+};
