@@ -28,7 +28,7 @@ export interface AccountRights {
 
 const plural = (kind: (typeof KINDS)[number]): string => RESOURCES[kind].plural;
 /** The kinds that the operator deletes after they end. */
-const DELETED = ['Replay', 'Share', 'KeyRegeneration'] as const;
+const DELETED = ['Replay', 'Share', 'KeyRegeneration', 'Expectation'] as const;
 /** The kinds that the operator reads without a cache before it changes a key. */
 const READ = ['Account', 'KeyRegeneration'] as const;
 const NAMESPACES: Right = { group: '', resource: 'namespaces', verbs: ['list', 'watch'] };
