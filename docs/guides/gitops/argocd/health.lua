@@ -30,8 +30,8 @@ for _, name in ipairs({ "Accepted", "ResolvedRefs" }) do
   end
 end
 
--- Of a Replay, KeyRegeneration or Purge.
-local progress = conditions["Reconciling"] or conditions["Failed"] or conditions["Complete"]
+-- Of a Replay, KeyRegeneration, Purge or Expectation.
+local progress = conditions["Reconciling"] or conditions["Failed"] or conditions["Complete"] or conditions["Met"]
 if progress ~= nil then
   if progress.reason == "Failed" then
     return health("Degraded", progress.message)
