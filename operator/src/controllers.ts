@@ -4,6 +4,7 @@ import { ClaimController } from './claims/claim-controller.ts';
 import type { Controller } from './controller.ts';
 import { ControllerManager } from './controller-manager.ts';
 import { VolumeController } from './drain/volume-controller.ts';
+import { expectationController } from './expectations/expectation-controller.ts';
 import { GatewayController } from './gateways/gateway-controller.ts';
 import { GatewaySettlement, type GatewaySettlementOptions } from './gateways/settlement.ts';
 import { AccountKeyController } from './keys/account-key-controller.ts';
@@ -105,6 +106,16 @@ export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: C
     secretValue: (id) => endpointSecrets.secretValue(id),
     remainingMs,
   });
+  const expectations = expectationController({
+    ...context,
+    objects,
+    events,
+    store,
+    prepareStore,
+    settlement,
+    acceptedFinding: (uid) => translator.verdict(uid)?.accepted,
+    ended: metrics.expectationsEnded,
+  });
   const volumes = parts.spoolVolumes && new VolumeController({ ...context, ...parts.spoolVolumes });
   const list: readonly (Controller | undefined)[] = [
     gateways,
@@ -139,6 +150,7 @@ export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: C
       undelivered: undeliveredAt,
       askForReports: () => log.askForAcks(),
     }),
+    expectations,
     endedOperationsController({ ...context, objects }),
     volumes,
     audit,
@@ -151,6 +163,7 @@ export const createControllers = ({ epoch, signal, remainingMs }: Term, parts: C
     gateways,
     quota,
     refusals,
+    expectations,
     statuses,
     volumes,
     start: async (): Promise<void> => {

@@ -10,6 +10,7 @@ const leader = {
   gateways: { known: [] },
   volumes: undefined,
   quota: { usage },
+  expectations: { openCount: 0 },
 };
 
 test('standin_quota_accepted does not fall below the number in this month’s status while gateways report to a new leader', async () => {

@@ -1,6 +1,7 @@
 import { FairSelection, LIMITS, type ObjectMeta, type ResourceObject } from '@standin/contract';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { VolumeController } from './drain/volume-controller.ts';
+import type { ExpectationController } from './expectations/expectation-controller.ts';
 import type { GatewayController } from './gateways/gateway-controller.ts';
 import type { ConfigLog } from './publish/config-log.ts';
 import type { QuotaController } from './quota/quota-controller.ts';
@@ -11,6 +12,7 @@ export interface OperatorMetrics {
   readonly programmedSeconds: Histogram;
   readonly statusWrites: Counter;
   readonly ledgerWrites: Counter;
+  readonly expectationsEnded: Counter;
 }
 
 /** State that is read on each scrape. */
@@ -23,6 +25,7 @@ export interface MetricsView {
         readonly gateways: Pick<GatewayController, 'known'>;
         readonly volumes: Pick<VolumeController, 'states'> | undefined;
         readonly quota: Pick<QuotaController, 'usage'>;
+        readonly expectations: Pick<ExpectationController, 'openCount'>;
       }
     | undefined;
 }
@@ -76,6 +79,14 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
       for (const state of view.leading()?.volumes?.states.values() ?? []) this.inc({ state });
     },
   });
+  new Gauge({
+    name: 'standin_expectations_open',
+    help: 'Number of Expectations whose requests are counted',
+    registers,
+    collect() {
+      this.set(view.leading()?.expectations.openCount ?? 0);
+    },
+  });
   usageGauges(registers, view);
   return {
     programmedSeconds: new Histogram({
@@ -88,6 +99,12 @@ export const operatorMetrics = (registry: Registry, view: MetricsView): Operator
     ledgerWrites: new Counter({
       name: 'standin_quota_ledger_writes_total',
       help: 'Number of quota ledger writes',
+      registers,
+    }),
+    expectationsEnded: new Counter({
+      name: 'standin_expectations_ended_total',
+      help: 'Number of Expectations that have ended, by result: met, unmet or undetermined',
+      labelNames: ['result'],
       registers,
     }),
   };
