@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { formatTime, LOG_TABLE, type LogRow, type Table } from '@standin/contract';
 import { bodyAsBuffer, type LogEntry } from '@standin/exchange';
+import { parseFilter, type Filter } from '@standin/exchange/search';
 import { EVERY_PROJECT, encodeRow, LOG_COLUMNS, openLogStore, tailLog, type LogStore } from '@standin/logstore';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { anyLogRow, newLogRow } from '../../packages/exchange/src/log-row.testing.ts';
+import { anyFilter } from '../../packages/exchange/src/search/filter.testing.ts';
 import { loadMigrations } from '../../packages/logstore/src/migrations.ts';
 import { startClickHouse, type TestClickHouse } from '../harness/clickhouse.ts';
 import { clickHouseQuery, type Query } from '../harness/clickhouse-query.ts';
@@ -456,5 +458,93 @@ describe('errors', () => {
     await expect(failed).rejects.toMatchObject({ kind: 'retryable', code: '241' });
     await other.close();
     server.close();
+  });
+});
+
+describe('countEach', () => {
+  const start = Date.UTC(2026, 10, 21, 7) * 1000;
+  const search = (text: string): Filter => {
+    const parsed = parseFilter(text);
+    if (parsed.kind === 'invalid') throw new Error(parsed.problem.message);
+    return parsed.filter;
+  };
+  const changes: Partial<LogRow>[] = [
+    {},
+    { method: 'GET' },
+    { status: 500 },
+    { version: 1, status: 0, outcome: 'response_unknown', responseBody: Buffer.alloc(0) },
+    { version: 0, status: 0, outcome: 'in_progress', responseBody: Buffer.alloc(0) },
+    { receivedAtUs: start + 100 },
+  ];
+  const [one, other] = [newProject(), newProject()];
+  const rows = [one, other].flatMap((project) =>
+    changes.map((change, index) =>
+      newLogRow({ ...project, requestBody: Buffer.from('{"id": "pr-1"}'), receivedAtUs: start + index, ...change }),
+    ),
+  );
+  const filter = (text: string | undefined, { projectUid = '' }: Partial<LogRow> = one) => ({
+    projectUid,
+    namespace: 'default',
+    project: 'shop',
+    sinceUs: start,
+    untilUs: start + 100,
+    search: text === undefined ? undefined : search(text),
+  });
+  const numbers = async (text: string | undefined): Promise<(readonly number[])[]> => {
+    const found = await store.countEach([filter(text), filter('method:DELETE'), filter(text, other)], 10);
+    return found.map(({ certain, withoutResponse, inProgress }) => [certain, withoutResponse, inProgress]);
+  };
+
+  beforeAll(async () => {
+    await insert(rows);
+    await insert(rows);
+  });
+
+  test.each<[string | undefined, readonly number[]]>([
+    [undefined, [5, 0, 0]],
+    ['method:POST', [4, 0, 0]],
+    ['method:POST body:"pr-1"', [4, 0, 0]],
+    ['body:"pr-2"', [0, 0, 0]],
+    ['status:500', [1, 0, 1]],
+    ['-status:500', [2, 1, 1]],
+    ['method:GET status:500', [0, 0, 0]],
+    ['"pr-1"', [3, 1, 1]],
+  ])('counts %s by what is in the log, each request once', async (text, expected) => {
+    expect(await numbers(text)).toEqual([expected, [0, 0, 0], expected]);
+  });
+
+  test('returns ids of the requests that it counts, up to a maximum', async () => {
+    const readIds = async (text: string | undefined, max: number) =>
+      (await store.countEach([filter(text)], max))[0]?.ids;
+    const ids = rows.map(({ id }) => id);
+    expect([...((await readIds(undefined, 10)) ?? [])].sort()).toEqual(ids.slice(0, 5).sort());
+    expect(await readIds('-status:500', 10)).not.toContain(ids[4]);
+    expect(await readIds(undefined, 2)).toHaveLength(2);
+    expect(await readIds('method:DELETE', 10)).toEqual([]);
+  });
+
+  test('agrees with count for any search on whole exchanges', async () => {
+    const project = newProject();
+    const whole = Array.from({ length: 30 }, (_, index) =>
+      newLogRow({ ...project, status: 200 + (index % 4) * 100, receivedAtUs: start + index }),
+    );
+    await insert(whole);
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyFilter, { minLength: 1, maxLength: 5 }), async (searches) => {
+        const filters = searches.map((one) => ({ ...filter(undefined, project), search: one }));
+        const counts = await store.countEach(filters, 1);
+        const each = await Promise.all(filters.map((wanted) => store.count(wanted)));
+        expect(counts.map(({ certain }) => certain)).toEqual(each);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  test('takes many filters', async () => {
+    const filters = Array.from({ length: 32 }, (_, index) =>
+      filter(`body:"pr-${index}" path:/v1/* -status:5xx text-${index}`),
+    );
+    expect(await store.countEach(filters, 10)).toHaveLength(32);
+    expect(await store.countEach([], 10)).toEqual([]);
   });
 });

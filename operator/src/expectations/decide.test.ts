@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decide, type Decision } from './decide.ts';
+import type { EachCount } from '@standin/logstore';
+import { decide, type Decision, type ExpectedCount } from './decide.ts';
 
 const count = (certain: number, withoutResponse = 0, inProgress = 0) => ({
   certain,
@@ -14,31 +15,35 @@ const NEVER = { min: 0, max: 0 };
 const BOTH = { min: 1, max: 2 };
 
 describe('decide', () => {
-  it.each<[string, typeof MIN, ReturnType<typeof count>, boolean, Decision['kind']]>([
-    ['a minimum that is not reached', MIN, count(1), false, 'open'],
-    ['a minimum that is reached before the deadline', MIN, count(2), false, 'met'],
-    ['a minimum that is exceeded before the deadline', MIN, count(3), false, 'met'],
-    ['a minimum that requests without a response may not keep', MIN, count(1, 1, 1), false, 'open'],
-    ['a minimum that is not reached in a complete log', MIN, count(1), true, 'unmet'],
-    ['a minimum that a request of a gateway that ended reaches', MIN, count(1, 1), true, 'met'],
-    ['a minimum that a request in progress may reach', MIN, count(1, 0, 1), true, 'open'],
-    ['a minimum that requests in progress cannot reach', MIN, count(0, 0, 1), true, 'unmet'],
-    ['a maximum before the deadline', MAX, count(2), false, 'open'],
-    ['a maximum that is exceeded before the deadline', MAX, count(3), false, 'unmet'],
-    ['a maximum in a complete log', MAX, count(2), true, 'met'],
-    ['a maximum that a request in progress may exceed', MAX, count(2, 0, 1), true, 'open'],
-    ['a maximum that a request of a gateway that ended exceeds', MAX, count(2, 1), true, 'unmet'],
-    ['no request before the deadline', NEVER, count(0), false, 'open'],
-    ['one request where there must be none', NEVER, count(1), false, 'unmet'],
-    ['no request in a complete log', NEVER, count(0), true, 'met'],
-    ['too few of a range before the deadline', BOTH, count(0), false, 'open'],
-    ['enough of a range before the deadline', BOTH, count(1), false, 'open'],
-    ['too many of a range before the deadline', BOTH, count(3), false, 'unmet'],
-    ['too few of a range in a complete log', BOTH, count(0), true, 'unmet'],
-    ['the lower end of a range in a complete log', BOTH, count(1), true, 'met'],
-    ['the upper end of a range in a complete log', BOTH, count(2), true, 'met'],
-    ['a million requests', BOTH, count(1_000_000), false, 'unmet'],
-  ])('with %s', (_name, expected, counted, isComplete, kind) => {
+  it.each(
+    (
+      [
+        ['a minimum that is not reached', MIN, count(1), false, 'open'],
+        ['a minimum that is reached before the deadline', MIN, count(2), false, 'met'],
+        ['a minimum that is exceeded before the deadline', MIN, count(3), false, 'met'],
+        ['a minimum that requests without a response may not keep', MIN, count(1, 1, 1), false, 'open'],
+        ['a minimum that is not reached in a complete log', MIN, count(1), true, 'unmet'],
+        ['a minimum that a request of a gateway that ended reaches', MIN, count(1, 1), true, 'met'],
+        ['a minimum that a request in progress may reach', MIN, count(1, 0, 1), true, 'open'],
+        ['a minimum that requests in progress cannot reach', MIN, count(0, 0, 1), true, 'unmet'],
+        ['a maximum before the deadline', MAX, count(2), false, 'open'],
+        ['a maximum that is exceeded before the deadline', MAX, count(3), false, 'unmet'],
+        ['a maximum in a complete log', MAX, count(2), true, 'met'],
+        ['a maximum that a request in progress may exceed', MAX, count(2, 0, 1), true, 'open'],
+        ['a maximum that a request of a gateway that ended exceeds', MAX, count(2, 1), true, 'unmet'],
+        ['no request before the deadline', NEVER, count(0), false, 'open'],
+        ['one request where there must be none', NEVER, count(1), false, 'unmet'],
+        ['no request in a complete log', NEVER, count(0), true, 'met'],
+        ['too few of a range before the deadline', BOTH, count(0), false, 'open'],
+        ['enough of a range before the deadline', BOTH, count(1), false, 'open'],
+        ['too many of a range before the deadline', BOTH, count(3), false, 'unmet'],
+        ['too few of a range in a complete log', BOTH, count(0), true, 'unmet'],
+        ['the lower end of a range in a complete log', BOTH, count(1), true, 'met'],
+        ['the upper end of a range in a complete log', BOTH, count(2), true, 'met'],
+        ['a million requests', BOTH, count(1_000_000), false, 'unmet'],
+      ] satisfies [string, ExpectedCount, EachCount, boolean, Decision['kind']][]
+    ).map(([name, expected, counted, isComplete, kind]) => ({ name, expected, counted, isComplete, kind })),
+  )('with $name', ({ expected, counted, isComplete, kind }) => {
     expect(decide(expected, counted, isComplete).kind).toBe(kind);
   });
 

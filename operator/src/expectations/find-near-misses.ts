@@ -49,4 +49,4 @@ const lastRequests = async (
   return previews.filter((preview) => preview !== undefined);
 };
 
-const truncated = (text: string): string => [...text].slice(0, LIMITS.expectationFailedTermLengthMax).join('');
+const truncated = (text: string): string => text.slice(0, LIMITS.expectationFailedTermLengthMax).toWellFormed();

@@ -1,6 +1,6 @@
 import type { ClickHouse } from './clickhouse.ts';
 import { COUNT_SETTINGS } from './count-log.ts';
-import { filterConditions, LogFilterError, type CountFilter } from './log-filter.ts';
+import { filterConditions, type CountFilter } from './log-filter.ts';
 import { decodeAll } from './run-query.ts';
 
 /** Selects the entries of one project in a time range. */
@@ -39,13 +39,13 @@ export const countEach = async (
   idsMax: number,
 ): Promise<EachCount[]> => {
   if (filters.length === 0) return [];
-  const params: Record<string, unknown> = {};
+  const params = new Map<string, unknown>(outerParams(filters));
   const matches: string[] = [];
   const counts: string[] = [];
   for (const [index, filter] of filters.entries()) {
     const { frozen, final, params: own } = filterConditions(filter);
     const prefix = `f${index}_`;
-    for (const [name, value] of Object.entries(own)) params[`${prefix}${name}`] = value;
+    for (const [name, value] of Object.entries(own)) params.set(`${prefix}${name}`, value);
     const all = (conditions: readonly string[]): string => renamed(conditions.join(' AND '), prefix);
     const [may, is] = [`may${index}`, `is${index}`];
     matches.push(`(${all(frozen)}) AS ${may}`, `(${[may, ...final.map((sql) => all([sql]))].join(' AND ')}) AS ${is}`);
@@ -57,7 +57,6 @@ export const countEach = async (
       `groupArrayIf(${idsMax})(id, ${is} AND version > ${isFrozen ? -1 : IN_PROGRESS})`,
     );
   }
-  Object.assign(params, outerParams(filters));
   // The outer conditions are on the primary key, so that only the time range of these projects is read.
   const sql = `SELECT ${counts.join(', ')} FROM (
       SELECT id, version, ${matches.join(', ')} FROM log FINAL
@@ -65,7 +64,11 @@ export const countEach = async (
         AND received_at >= fromUnixTimestamp64Micro({since:Int64}, 'UTC') AND received_at < fromUnixTimestamp64Micro({until:Int64}, 'UTC')
         AND (${filters.map((_filter, index) => `may${index}`).join(' OR ')}))
     FORMAT RowBinary`;
-  const answer = await clickhouse.run('count log entries', { sql, params, settings: COUNT_SETTINGS });
+  const answer = await clickhouse.run('count log entries', {
+    sql,
+    params: Object.fromEntries(params),
+    settings: COUNT_SETTINGS,
+  });
   const [all = []] = decodeAll(answer, (reader) =>
     filters.map((): EachCount => ({
       certain: reader.int64(),
@@ -77,12 +80,8 @@ export const countEach = async (
   return all;
 };
 
-const outerParams = (filters: readonly EachFilter[]) => {
-  const projects = filters.map(({ projectUid }) => projectUid);
-  if (projects.some((uid) => typeof uid !== 'string')) throw new LogFilterError('each filter needs a project');
-  return {
-    projects: [...new Set(projects)],
-    since: Math.min(...filters.map(({ sinceUs }) => sinceUs)),
-    until: Math.max(...filters.map(({ untilUs }) => untilUs)),
-  };
-};
+const outerParams = (filters: readonly EachFilter[]): readonly (readonly [string, unknown])[] => [
+  ['projects', [...new Set(filters.map(({ projectUid }) => projectUid))]],
+  ['since', Math.min(...filters.map(({ sinceUs }) => sinceUs))],
+  ['until', Math.max(...filters.map(({ untilUs }) => untilUs))],
+];
