@@ -25,6 +25,8 @@ export const SKIP_REASONS = {
   status: 'the mock has another status',
   mocked: 'no upstream responded',
   noMock: 'the endpoint has no valid mock',
+  tooComplex: 'checking it with the contract takes too long',
+  contract: 'the contract has a mistake',
 } as const;
 export type SkipReason = keyof typeof SKIP_REASONS;
 

@@ -80,11 +80,11 @@ class Case {
   /** A mock that never has a captured status is different. If it has some of them, the others are skipped. */
   finish(report: ReportBuilder, ignored: Ignored): void {
     for (const [change, { entry, count }] of this.#others)
-      report.add(entry, this.#byStatus.size === 0 ? different([change], mended(entry)) : skipped('status'), count);
+      report.add(entry, this.#byStatus.size === 0 ? different([change], mended(entry)) : skipped('status'), { count });
     for (const { captured, mock, first, newest, count } of this.#byStatus.values()) {
       const changes = captured.changesTo(mock, ignored);
       const result: Comparison = changes.length === 0 ? { kind: 'same' } : different(changes, mended(newest));
-      report.add(first, result, count);
+      report.add(first, result, { count });
     }
   }
 }

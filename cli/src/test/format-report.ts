@@ -3,7 +3,7 @@ import { wireText } from '@standin/exchange/formats';
 import { countText } from '../count-text.ts';
 import { formatJson, styled, type Line } from '../terminal.ts';
 import { SKIP_REASONS } from './compare-response.ts';
-import { skippedCount, type Difference, type Report, type TestCase } from './report.ts';
+import { isUnseen, skippedCount, type Difference, type Report, type TestCase } from './report.ts';
 
 /** The formats of a report. Each returns the same text for the same report. */
 export const REPORT_FORMATS = ['text', 'json', 'junit', 'markdown'] as const;
@@ -26,9 +26,9 @@ export const reportAsJson = ({ cases, ...totals }: Report): string => {
   return `${formatJson({ ...totals, cases: shown }, 2)}\n`;
 };
 
-/** One test case for each endpoint and response, in the format that CI systems read. */
+/** One test case for each endpoint and response, or for each operation, in the format that CI systems read. */
 export const reportAsJunit = (report: Report): string => {
-  const suites = [...Map.groupBy(report.cases, ({ namespace, project }) => `${namespace}/${project}`)];
+  const suites = [...Map.groupBy(report.cases, suiteName)];
   const lines = suites.flatMap(([name, cases]) => {
     const failures = cases.filter(({ different }) => different > 0).length;
     return [
@@ -48,9 +48,12 @@ export const reportAsJunit = (report: Report): string => {
 
 /** A summary for people, such as for `$GITHUB_STEP_SUMMARY`. */
 export const reportAsMarkdown = (report: Report): string => {
+  const [first] = report.cases;
+  const columns =
+    first !== undefined && 'contract' in first ? ['Contract', 'Operation'] : ['Project', 'Endpoint', 'Response'];
   const rows = report.cases.map(
     (one) =>
-      `| ${[`${one.namespace}/${one.project}`, one.endpoint, one.response].map(cell).join(' | ')} | ${one.same} | ${one.different} | ${skippedCount(one)} |`,
+      `| ${[suiteName(one), ...caseNames(one)].map(cell).join(' | ')} | ${one.same} | ${one.different} | ${skippedCount(one)} |`,
   );
   const details = report.cases.filter(({ different }) => different > 0).flatMap(markdownDetails);
   return [
@@ -59,8 +62,8 @@ export const reportAsMarkdown = (report: Report): string => {
     ...(rows.length === 0
       ? []
       : [
-          '| Project | Endpoint | Response | Same | Different | Skipped |',
-          '| --- | --- | --- | ---: | ---: | ---: |',
+          `| ${columns.join(' | ')} | Same | Different | Skipped |`,
+          `|${' --- |'.repeat(columns.length)} ---: | ---: | ---: |`,
           ...rows,
           '',
         ]),
@@ -68,13 +71,18 @@ export const reportAsMarkdown = (report: Report): string => {
   ].join('\n');
 };
 
-const title = ({ namespace, project, endpoint, response }: TestCase): string =>
-  `${namespace}/${project} ${endpoint} ${response}`;
+const suiteName = (one: TestCase): string => ('contract' in one ? one.contract : `${one.namespace}/${one.project}`);
+
+const caseNames = (one: TestCase): readonly string[] =>
+  'contract' in one ? [one.operation] : [one.endpoint, one.response];
+
+const title = (one: TestCase): string => [suiteName(one), ...caseNames(one)].join(' ');
 
 const isSkipped = ({ same, different }: TestCase): boolean => same + different === 0;
 
 const counts = (one: TestCase): string =>
   [
+    ...(isUnseen(one) ? ['no captured requests'] : []),
     ...(one.same > 0 ? [`${one.same} same`] : []),
     ...(one.different > 0 ? [`${one.different} different`] : []),
     ...[...one.skipped].map(([reason, count]) => `${count} skipped (${SKIP_REASONS[reason]})`),
@@ -104,10 +112,10 @@ const mendedLines = ({ mended = [] }: TestCase): readonly string[] =>
 const noteLines = (one: TestCase): readonly Line[] =>
   [...hidden(one), ...mendedLines(one)].map((text) => `    ${text}`);
 
-const summary = ({ requests, same, different, skipped }: Report): string =>
+const summary = ({ requests, same, different, skipped, unseen = 0 }: Report): string =>
   requests === 0
     ? 'No captured requests were found.'
-    : `${countText(requests, 'request')}: ${same} same, ${different} different, ${skipped} skipped`;
+    : `${countText(requests, 'request')}: ${same} same, ${different} different, ${skipped} skipped${unseen === 0 ? '' : `; ${countText(unseen, 'operation')} without captured requests`}`;
 
 const plainDetails = (one: TestCase): readonly string[] => [
   ...one.differences.flatMap((difference) => [
@@ -119,7 +127,7 @@ const plainDetails = (one: TestCase): readonly string[] => [
 ];
 
 const testCaseXml = (suite: string, one: TestCase): readonly string[] => {
-  const head = `    <testcase classname="${xml(suite)}" name="${xml(`${one.endpoint} ${one.response}`)}"`;
+  const head = `    <testcase classname="${xml(suite)}" name="${xml(caseNames(one).join(' '))}"`;
   if (one.different > 0)
     return [
       `${head}>`,

@@ -10,13 +10,26 @@ export interface Difference {
   readonly changes: readonly string[];
 }
 
-/** The requests to which one response of an endpoint responded. */
-export interface TestCase {
-  readonly namespace: string;
-  readonly project: string;
-  readonly endpoint: string;
-  /** The name of the response, `spec.json` or `spec.forward`. */
-  readonly response: string;
+/** The names of what is tested: one response of an endpoint, or an operation of a contract. */
+export type CaseKey =
+  | {
+      readonly namespace: string;
+      readonly project: string;
+      readonly endpoint: string;
+      /** The name of the response, `spec.json` or `spec.forward`. */
+      readonly response: string;
+    }
+  | {
+      /** The name of the file. */
+      readonly contract: string;
+      /** Such as `GET /orders/{id}`. */
+      readonly operation: string;
+    };
+
+/** The requests to what is tested. */
+export type TestCase = CaseKey & CaseResults;
+
+interface CaseResults {
   readonly same: number;
   readonly different: number;
   readonly skipped: ReadonlyMap<SkipReason, number>;
@@ -31,6 +44,8 @@ export interface Report {
   readonly same: number;
   readonly different: number;
   readonly skipped: number;
+  /** How many operations of the contract have no captured request. Absent without a contract. */
+  readonly unseen?: number;
   readonly cases: readonly TestCase[];
 }
 
@@ -49,9 +64,12 @@ interface Counted {
 export class ReportBuilder {
   readonly #cases = new Map<string, { readonly named: CaseKey; readonly counted: Counted }>();
 
-  /** @param count the number of requests with this result, of which `entry` is one */
-  add(entry: LogEntry, comparison: Comparison, count = 1): void {
-    const { counted } = this.#case(entry);
+  /**
+   * @param count the number of requests with this result, of which `entry` is one
+   * @param key what responded to the request, if it is not tested by its endpoint
+   */
+  add(entry: LogEntry, comparison: Comparison, { count = 1, key = caseKey(entry) } = {}): void {
+    const { counted } = this.#case(key);
     switch (comparison.kind) {
       case 'same':
         counted.same += count;
@@ -67,6 +85,11 @@ export class ReportBuilder {
     }
   }
 
+  /** Adds a case that may have no requests. */
+  expect(key: CaseKey): void {
+    this.#case(key);
+  }
+
   /** Returns the report, which does not depend on the order of requests to different endpoints. */
   report(): Report {
     const cases = [...this.#cases]
@@ -78,11 +101,16 @@ export class ReportBuilder {
       different: sum(({ different }) => different),
       skipped: sum(skippedCount),
     };
-    return { requests: totals.same + totals.different + totals.skipped, ...totals, cases };
+    const operations = cases.filter((one) => 'contract' in one);
+    return {
+      requests: totals.same + totals.different + totals.skipped,
+      ...totals,
+      ...(operations.length > 0 && { unseen: operations.filter(isUnseen).length }),
+      cases,
+    };
   }
 
-  #case(entry: LogEntry) {
-    const named = caseKey(entry);
+  #case(named: CaseKey) {
     const key = Object.values(named).join('\0');
     const known = this.#cases.get(key);
     if (known !== undefined) return known;
@@ -93,7 +121,7 @@ export class ReportBuilder {
   }
 }
 
-type CaseKey = Pick<TestCase, 'namespace' | 'project' | 'endpoint' | 'response'>;
+export const isUnseen = (one: TestCase): boolean => one.same + one.different + skippedCount(one) === 0;
 
 /** Returns the names of what responded to a request. */
 export const caseKey = ({ namespace, project, endpoint, responseName, action }: LogEntry): CaseKey => {

@@ -8,6 +8,7 @@ import { visitLog, type LogSource } from '../logs/read-log.ts';
 import { fileErrorText, PlainError } from '../plain-error.ts';
 import { formatLine, stderr, stdout } from '../terminal.ts';
 import { compareResponse, skipped, type SkipReason } from './compare-response.ts';
+import { ContractComparison } from './compare-contract.ts';
 import { ShapeComparison } from './compare-shapes.ts';
 import { reportAsJson, reportAsJunit, reportAsMarkdown, reportAsText, type ReportOutput } from './format-report.ts';
 import type { Ignored } from './ignored.ts';
@@ -22,31 +23,61 @@ export interface TestOptions extends LogSource {
   readonly shape: boolean;
   /** With `forwarded`, the mocks of endpoints are compared with the responses of their upstreams. */
   readonly against: 'captured' | 'forwarded';
+  /** The contract to check the requests and responses with, instead of the manifests. */
+  readonly openapi?: string | undefined;
   readonly output: readonly ReportOutput[];
   readonly colour: boolean;
 }
 
-/** Compares the captured responses with those of the manifests, and writes the reports. Rejects with a `PlainError`. */
+/** Compares the captured requests with the manifests or with a contract, and writes the reports. Rejects with a `PlainError`. */
 export const runTest = async (files: readonly string[], options: TestOptions): Promise<Report> => {
-  const { ignored, shape, against } = options;
-  const mocks = await ManifestMocks.load(files, { useMocks: against === 'forwarded' });
-  for (const warning of mocks.warnings) stderr.line(warning);
   const builder = new ReportBuilder();
-  const shapes = shape ? new ShapeComparison(ignored) : undefined;
-  const visit = (entry: LogEntry): void => {
-    const compare = (now: ManifestResponse) => compareResponse(entry, now, ignored);
-    const now = mocks.respond(entry, (one) => shape || compare(one).kind !== 'different');
-    const result = against === 'forwarded' ? whyNoDrift(entry, now) : undefined;
-    if (result !== undefined) builder.add(entry, skipped(result));
-    else if (shapes === undefined) builder.add(entry, compare(now));
-    else shapes.add(entry, now, builder);
-  };
+  const test =
+    options.openapi === undefined ? await manifestTest(files, options) : contractTest(options.openapi, options);
+  const visit = (entry: LogEntry): void => test.add(entry, builder);
   if (options.entries !== undefined) await visitFile(options.entries, visit);
   else if (!(await visitLog(options, visit))) throw new PlainError('stopped before all requests were compared');
-  shapes?.finish(builder);
+  for (const warning of test.finish(builder)) stderr.line(warning);
   const report = builder.report();
   for (const output of options.output) await write(report, output, options.colour);
   return report;
+};
+
+interface RunningTest {
+  add(entry: LogEntry, builder: ReportBuilder): void;
+  /** Adds what needs all requests. Returns warnings. */
+  finish(builder: ReportBuilder): readonly string[];
+}
+
+const contractTest = (name: string, { ignored }: TestOptions): RunningTest => {
+  const comparison = new ContractComparison(name, ignored);
+  return {
+    add: (entry, builder) => comparison.add(entry, builder),
+    finish: (builder) => comparison.finish(builder),
+  };
+};
+
+const manifestTest = async (
+  files: readonly string[],
+  { ignored, shape, against }: TestOptions,
+): Promise<RunningTest> => {
+  const mocks = await ManifestMocks.load(files, { useMocks: against === 'forwarded' });
+  for (const warning of mocks.warnings) stderr.line(warning);
+  const shapes = shape ? new ShapeComparison(ignored) : undefined;
+  return {
+    add: (entry, builder) => {
+      const compare = (now: ManifestResponse) => compareResponse(entry, now, ignored);
+      const now = mocks.respond(entry, (one) => shape || compare(one).kind !== 'different');
+      const result = against === 'forwarded' ? whyNoDrift(entry, now) : undefined;
+      if (result !== undefined) builder.add(entry, skipped(result));
+      else if (shapes === undefined) builder.add(entry, compare(now));
+      else shapes.add(entry, now, builder);
+    },
+    finish: (builder) => {
+      shapes?.finish(builder);
+      return [];
+    },
+  };
 };
 
 /** Returns why the mock cannot be compared with the response of the upstream. Undefined if it can be. */

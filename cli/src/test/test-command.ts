@@ -18,6 +18,7 @@ const optionsSchema = requestChoiceSchema.extend({
   ignore: z.instanceof(Ignored).optional(),
   shape: z.boolean().default(false),
   against: z.enum(AGAINST),
+  openapi: z.string().optional(),
   output: z.custom<readonly ReportOutput[]>().optional(),
   failIf: z.enum(FAIL_IF),
 });
@@ -32,7 +33,7 @@ export const addTestCommand = (program: Command, colour: boolean): void => {
     .description(
       'respond to captured requests from manifests, without a server, and compare with the captured responses; exit codes: 1 if a response is different, 2 if something cannot be read, 3 if nothing was compared',
     )
-    .argument('<FILE...>', 'manifest files or directories')
+    .argument('[FILE...]', 'manifest files or directories; none with --openapi')
     .addOption(
       new Option(
         '--entries <file>',
@@ -54,6 +55,12 @@ export const addTestCommand = (program: Command, colour: boolean): void => {
         .default('captured'),
     )
     .addOption(
+      new Option(
+        '--openapi <file>',
+        'check the captured requests and responses with this contract (OpenAPI 3, YAML or JSON) instead',
+      ).conflicts(['shape', 'against']),
+    )
+    .addOption(
       new Option('--fail-if <what>', 'when to exit with 1: if a response is different, or also if a request is skipped')
         .choices(FAIL_IF)
         .default('different'),
@@ -68,14 +75,21 @@ export const addTestCommand = (program: Command, colour: boolean): void => {
     command,
     ['Whether mocks still have the form of what their upstreams respond', 'test standin --against forwarded --shape'],
     ['Whether the manifests still respond to the requests of the last day in the same way', 'test standin --since 1d'],
+    ['Whether the requests and responses of the last day match a contract', 'test --openapi openapi.yaml --since 1d'],
     [
       'In CI, with requests from a file and a report for the CI system',
       'test standin --entries requests.ndjson -o text -o junit=report.xml',
     ],
   );
+  const checkFiles = (files: readonly string[], openapi: string | undefined): void => {
+    if (openapi === undefined && files.length === 0) command.error("error: missing required argument 'FILE'");
+    if (openapi !== undefined && files.length > 0)
+      command.error("error: option '--openapi <file>' cannot be used with argument 'FILE'");
+  };
   withServer(addLogServerOptions(withRequestChoice(command), 'read from a ClickHouse server')).action(
     async (files: string[], raw: unknown) => {
       const { since: sinceUs, output = [{ format: 'text', file: undefined }], ...options } = optionsSchema.parse(raw);
+      checkFiles(files, options.openapi);
       const { runTest } = await import('./run-test.ts');
       const ignored = options.ignore ?? new Ignored();
       const { requests, same, different, skipped } = await runTest(files, {

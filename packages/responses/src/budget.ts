@@ -11,7 +11,11 @@ export class BudgetExhausted extends Error {}
  * unit is about 10 ns. Work is charged before it is done, except by loops that charge as they run.
  */
 export class Budget {
-  #units: number = LIMITS.responseUnitsMax;
+  #units: number;
+
+  constructor(units: number = LIMITS.responseUnitsMax) {
+    this.#units = units;
+  }
 
   /** Throws `BudgetExhausted` if there are fewer units left. It then throws every time. */
   charge(units: number): void {

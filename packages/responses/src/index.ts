@@ -1,3 +1,4 @@
+export { Budget, BudgetExhausted } from './budget.ts';
 export { ExpressionError } from './cel/expression-error.ts';
 export { celToJson, celToText } from './cel/value-text.ts';
 export type { Expression } from './cel/compile-expression.ts';
