@@ -89,6 +89,30 @@ test('standin test compares captured responses with those of changed manifests, 
   const filtered = await standin(['test', changed, '--entries', '-', '--since', '1d']);
   expect(filtered.code).toBe(2);
   expect(filtered.stderr).toContain("option '--entries <file>' cannot be used with option '--since <time>'");
+  expect((await standin(['test'])).stderr).toContain("missing required argument 'FILE'");
+});
+
+test('standin test --openapi checks captured requests with a contract', async () => {
+  const contract = path.join(run.data, '../openapi.yaml');
+  const checked = async (operations: string, ...args: readonly string[]) => {
+    await writeFile(contract, `openapi: 3.1.0\npaths: {'/plans/{id}': {${operations}}}\n`);
+    const { code, stdout } = await standin(['test', '--openapi', contract, '--data', run.data, '-e', 'plan', ...args]);
+    return { code, stdout };
+  };
+  const operation = (type: string) =>
+    `get: {responses: {'200': {content: {application/json: {schema: {properties: {plan: {type: ${type}}}}}}}}}`;
+  expect(await checked(operation('string'))).toEqual({
+    code: 0,
+    stdout: '✓ openapi.yaml GET /plans/{id}: 1 same\n\n1 request: 1 same, 0 different, 0 skipped\n',
+  });
+  const { code, stdout } = await checked(operation('number'));
+  expect({ code, stdout }).toMatchObject({ code: 1 });
+  expect(stdout).toContain('      response body $.plan: must be a number, but is a string\n');
+  expect((await checked(operation('number'), '--fail-if', 'never')).code).toBe(0);
+  expect((await checked(operation('string'), '--since', '0s')).code).toBe(3);
+  expect((await checked('get: [')).code).toBe(2);
+  expect((await checked(operation('string'), run.manifests)).code).toBe(2);
+  expect((await checked(operation('string'), '--shape')).code).toBe(2);
 });
 
 describe('standin explain', () => {

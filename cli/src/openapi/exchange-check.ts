@@ -154,7 +154,7 @@ class MessageCheck {
       });
       return;
     }
-    const media = this.object({ file: declared.file, value: declared.value[range] }, 'a media type');
+    const media = this.object({ file: declared.file, value: ownMember(declared.value, range) }, 'a media type');
     const schema = member(media, 'schema');
     if (schema === undefined) return;
     const parsed = this.#parse(mediaType, type, schema);
@@ -185,7 +185,7 @@ class MessageCheck {
       );
       return { value: this.#form(parts, schema) };
     }
-    const text = decodeCharset(bytes, textEncoding(bytes, type, () => undefined) ?? 'utf-8');
+    const text = decodeCharset(bytes, textEncoding(bytes, type));
     if (isText) {
       const types = this.contract.schemas.types(schema);
       return text === undefined || types.has('object') || types.has('array')
@@ -269,7 +269,7 @@ const checkParameter = (
 ): void => {
   const { name, in: place, required } = parameter.value;
   if (typeof name !== 'string' || (place === 'header' && NO_PARAMETERS.has(name.toLowerCase()))) return;
-  const texts = parameterTexts(check, parameter, name, entry, inPath);
+  const texts = parameterTexts(check, { ...parameter, name }, entry, inPath);
   const where = `${String(place)} ${shortened(name)}`;
   if (texts === undefined) return;
   if (texts.length === 0) {
@@ -277,7 +277,7 @@ const checkParameter = (
     return;
   }
   if (texts.every((text) => text === '') && parameter.value['allowEmptyValue'] === true) return;
-  checkValue(check, parameter, texts, where);
+  checkValue(check, parameter, texts, { where });
 };
 
 /** Checks the value of a parameter or of a header. */
@@ -285,8 +285,7 @@ const checkValue = (
   check: MessageCheck,
   declared: ObjectPlace,
   texts: readonly string[],
-  where: string,
-  more: Pick<ContractChange, 'header'> = {},
+  { where, ...more }: Pick<ContractChange, 'header'> & { readonly where: string },
 ): void => {
   const { schemas } = check.contract;
   const note = ({ path, message }: Mismatch): void => check.note(`${where}${path.slice(1)}: ${message}`, more);
@@ -314,8 +313,7 @@ const checkValue = (
 /** Returns the texts of a parameter, none if it is absent. Undefined if it has no name of its own, so that nothing can be said. */
 const parameterTexts = (
   check: MessageCheck,
-  parameter: ObjectPlace,
-  name: string,
+  { name, ...parameter }: ObjectPlace & { readonly name: string },
   entry: LogEntry,
   inPath: ReadonlyMap<string, string>,
 ): readonly string[] | undefined => {
@@ -376,7 +374,7 @@ const checkHeaders = (check: MessageCheck, headers: Place | undefined): void => 
     const schema = member(header, 'schema');
     const isList = schema !== undefined && check.contract.schemas.types(schema).has('array');
     const texts = isList ? lines.flatMap((line) => line.split(',').map((text) => text.trim())) : lines.slice(0, 1);
-    if (texts.length > 0) checkValue(check, header, texts, where, more);
+    if (texts.length > 0) checkValue(check, header, texts, { where, ...more });
     else if (header.value['required'] === true) check.note(`${where}: is required, but is absent`, more);
   }
 };

@@ -88,7 +88,7 @@ export class SchemaCheck {
       if (!isRecord(value)) continue;
       yield { file, value };
       for (const name of ['allOf', 'anyOf', 'oneOf'])
-        for (const part of list(value[name]).slice(0, PARTS_MAX)) pending.push({ file, value: part });
+        for (const part of list(ownMember(value, name)).slice(0, PARTS_MAX)) pending.push({ file, value: part });
     }
   }
 
@@ -100,15 +100,16 @@ export class SchemaCheck {
     if (schema === false) return note(at, 'must be absent');
     if (!isRecord(schema)) throw new ContractError(`${this.#files.shown(place.file)}: a schema is not an object`);
     if (at.depth > DEPTH_MAX) throw new BudgetExhausted('the value or the schema is nested too deeply');
-    const inner = { ...at, depth: at.depth + 1 };
+    const hasUnevaluated = Object.hasOwn(schema, 'unevaluatedProperties') || Object.hasOwn(schema, 'unevaluatedItems');
+    const evaluated = hasUnevaluated ? newEvaluated() : at.evaluated;
+    const own = { ...at, depth: at.depth + 1, evaluated };
     const reference = ownMember(schema, '$ref');
     const isReferred =
-      typeof reference !== 'string' || this.#apply(this.#files.resolve(reference, place.file), value, inner);
+      typeof reference !== 'string' || this.#apply(this.#files.resolve(reference, place.file), value, own);
     if (typeof reference === 'string' && this.#isVersion30) return isReferred;
     if (value === null && ownMember(schema, 'nullable') === true) return isReferred;
-    const hasUnevaluated = 'unevaluatedProperties' in schema || 'unevaluatedItems' in schema;
-    const evaluated = hasUnevaluated ? newEvaluated() : at.evaluated;
-    const own = { ...inner, evaluated };
+    if (Object.hasOwn(schema, '$dynamicRef'))
+      this.#warn(`${this.#files.shown(place.file)}: what $dynamicRef refers to is not checked`);
     const results = [
       isReferred,
       this.#checkType(schema, value, own),
@@ -261,7 +262,7 @@ export class SchemaCheck {
       const member = inside(at, memberStep(name));
       const apply = (part: unknown): void => {
         at.evaluated?.properties.add(name);
-        if (!this.#apply({ file, value: part }, value[name], member)) isMatch = false;
+        if (!this.#apply({ file, value: part }, ownMember(value, name), member)) isMatch = false;
       };
       const declared = ownMember(properties, name);
       if (declared !== undefined) {
@@ -319,7 +320,7 @@ export class SchemaCheck {
   #checkUnevaluated(file: string, schema: Schema, value: unknown, at: At): boolean {
     const check = (keyword: string, key: string | number, inner: unknown, step: string): boolean => {
       if (!Object.hasOwn(schema, keyword)) return true;
-      const place = { file, value: schema[keyword] };
+      const place = { file, value: ownMember(schema, keyword) };
       const member = inside(at, step);
       if (typeof key === 'number') at.evaluated?.items.add(key);
       else at.evaluated?.properties.add(key);
@@ -451,7 +452,7 @@ const canonicalText = (value: unknown, budget: Budget, depth = 0): string => {
   if (!isRecord(value)) return JSON.stringify(value === 0 ? 0 : value);
   const members = Object.keys(value)
     .sort()
-    .map((name) => `${JSON.stringify(name)}:${canonicalText(value[name], budget, depth + 1)}`);
+    .map((name) => `${JSON.stringify(name)}:${canonicalText(ownMember(value, name), budget, depth + 1)}`);
   return `{${members.join()}}`;
 };
 

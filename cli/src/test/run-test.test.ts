@@ -88,14 +88,14 @@ const ORDER_PARTS: TestEntryParts = {
   responseBody: JSON.stringify(ORDER),
 };
 
-interface RunOptions extends Partial<Pick<TestOptions, 'shape' | 'against'>> {
+interface RunOptions extends Partial<Pick<TestOptions, 'shape' | 'against' | 'openapi'>> {
   readonly ignore?: readonly string[];
   readonly format?: ReportFormat;
 }
 
 const run = async (
   entries: readonly LogEntry[],
-  { ignore = [], format = 'text', shape = false, against = 'captured' }: RunOptions = {},
+  { ignore = [], format = 'text', shape = false, against = 'captured', openapi }: RunOptions = {},
 ) => {
   const [manifests, requests, report] = ['manifests.yaml', 'requests.ndjson', 'report'].map((name) =>
     path.join(folder, name),
@@ -114,6 +114,7 @@ const run = async (
     ignored,
     shape,
     against,
+    openapi,
     output: [{ format, file: report }],
     colour: false,
     data: folder,
@@ -351,6 +352,48 @@ describe('with --against forwarded --shape, the mock in spec.json', () => {
       entry({ path: '/up' }, { endpoint: 'upstream', action: 'Forward', outcome: 'forwarded' }),
     );
     expect(text).toContain('1 skipped (the endpoint has no valid mock)');
+  });
+});
+
+describe('with --openapi, the report', () => {
+  const items = { type: 'array', items: { type: 'string' } };
+  const content = { 'application/json': { schema: { properties: { items } } } };
+  const operation = { responses: { 200: { description: 'x', content } } };
+  const contract = { openapi: '3.1.0', paths: { '/v1/orders/{id}': { get: operation, put: operation } } };
+  const checked = async (format: ReportFormat) => {
+    const openapi = path.join(folder, 'shop.json');
+    await writeFile(openapi, JSON.stringify(contract));
+    return run([entry(ORDER_PARTS), entry({ ...ORDER_PARTS, path: '/v2' })], { format, openapi });
+  };
+
+  test.each<[ReportFormat, readonly string[]]>([
+    [
+      'text',
+      [
+        '✗ shop.json GET /v1/orders/{id}: 1 different\n',
+        `    GET /v1/orders/7  ${ID}  2026-11-21T10:00:00.000000Z\n      response body $.items[0]: must be a string, but is a number\n`,
+        '- shop.json PUT /v1/orders/{id}: no captured requests\n',
+        '✗ shop.json not in the contract: 1 different\n',
+        '\n2 requests: 0 same, 2 different, 0 skipped; 1 operation without captured requests\n',
+      ],
+    ],
+    ['json', ['"contract": "shop.json"', '"operation": "GET /v1/orders/{id}"', '"unseen": 1']],
+    [
+      'junit',
+      [
+        '<testsuite name="shop.json" tests="3" failures="2" errors="0" skipped="1">',
+        '<testcase classname="shop.json" name="GET /v1/orders/{id}">',
+        '<testcase classname="shop.json" name="PUT /v1/orders/{id}">\n      <skipped message="no captured requests"/>',
+      ],
+    ],
+    [
+      'markdown',
+      ['| Contract | Operation | Same | Different | Skipped |', '| shop.json | GET /v1/orders/{id} | 0 | 1 | 0 |'],
+    ],
+  ])('as %s is by operation', async (format, expected) => {
+    const { text, different } = await checked(format);
+    expect(different).toBe(2);
+    expect(expected.filter((part) => !text.includes(part))).toEqual([]);
   });
 });
 
