@@ -66,8 +66,8 @@ const memberPath = (path: string, { key, times }: Member): string =>
 
 /**
  * Assigns the same number to equal values. Comparing two values of any size then takes as long as comparing two numbers. Strings
- * are compared after decoding, and objects regardless of member order. Other scalars are compared as written, because parsing would
- * change 1.0 and long integers.
+ * are compared after decoding, objects regardless of member order, and numbers regardless of their notation, but exactly: parsing would
+ * round them.
  */
 class ValueNumbers {
   readonly #numbers = new Map<string, number>();
@@ -111,11 +111,34 @@ class ValueNumbers {
         return `[${(node.children ?? []).map((item) => this.#number(document, item)).join()}]`;
       case 'string':
         return `string ${String(node.value)}`;
+      case 'number':
+        return `number ${exactNumber(literal(document, node))}`;
       default:
         return `${node.type} ${literal(document, node)}`;
     }
   }
 }
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,15}))?$/;
+
+/** Returns the same text for equal numbers, such as `1.0` and `10e-1`. Those with a very long exponent stay as written. */
+const exactNumber = (text: string): string => {
+  const [, sign, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) ?? [];
+  if (sign === undefined) return text;
+  const digits = withoutZeros(whole + fraction);
+  if (digits === '') return '0';
+  // How many places the point is after the first digit.
+  const leading = (whole + fraction).search(/[1-9]/);
+  return `${sign}${digits}e${whole.length - leading + Number(exponent)}`;
+};
+
+/** Returns the digits without zeros at both ends. */
+const withoutZeros = (digits: string): string => {
+  let end = digits.length;
+  // A regular expression would take quadratic time on zeros that are not at the end.
+  while (digits[end - 1] === '0') end -= 1;
+  return digits.slice(0, end).replace(/^0+/, '');
+};
 
 /** Compares two documents value by value and records where they differ. */
 class JsonComparison {
@@ -123,10 +146,10 @@ class JsonComparison {
   total = 0;
   readonly #before: Document;
   readonly #after: Document;
-  readonly #isIgnored: (path: string) => boolean;
+  readonly #isIgnored: IsIgnored;
   readonly #numbers = new ValueNumbers();
 
-  constructor(before: Document, after: Document, isIgnored: (path: string) => boolean) {
+  constructor(before: Document, after: Document, isIgnored: IsIgnored) {
     this.#before = before;
     this.#after = after;
     this.#isIgnored = isIgnored;
@@ -181,13 +204,32 @@ class JsonComparison {
   }
 
   #note(path: string, before: Node | undefined, after: Node | undefined): void {
-    if (this.#isIgnored(path)) return;
+    if (this.#isIgnored(path, this.#scalars(before, after))) return;
     this.total += 1;
     if (this.changes.length >= CHANGES_MAX) return;
     const [was, is] = [inOneLine(this.#before, before), inOneLine(this.#after, after)];
     this.changes.push({ path, before: shown(was, is), after: shown(is, was) });
   }
+
+  #scalars(before: Node | undefined, after: Node | undefined): ScalarChange | undefined {
+    if (before === undefined || before.type !== after?.type || before.children !== undefined) return undefined;
+    return { before: literal(this.#before, before), after: literal(this.#after, after) };
+  }
 }
+
+/** Two strings, numbers or booleans, as written. */
+export interface ScalarChange {
+  readonly before: string;
+  readonly after: string;
+}
+
+/**
+ * Returns whether a change does not count.
+ *
+ * @param path such as `$.items[2].price`
+ * @param scalars undefined unless both values have the same type, and are neither objects nor arrays
+ */
+export type IsIgnored = (path: string, scalars: ScalarChange | undefined) => boolean;
 
 export interface JsonDiff {
   /** The first changes, in the order of `before`. */
@@ -196,16 +238,10 @@ export interface JsonDiff {
 }
 
 /**
- * Compares two JSON documents by field, in almost linear time. Compares numbers as written, without rounding. Returns undefined if
- * one of them is not JSON or is nested too deeply.
- *
- * @param isIgnored whether a change at a path, such as `$.items[2].price`, does not count
+ * Compares two JSON documents by field, in almost linear time. Compares numbers without rounding. Returns undefined if one of them is
+ * not JSON or is nested too deeply.
  */
-export const diffJson = (
-  before: string,
-  after: string,
-  isIgnored: (path: string) => boolean = () => false,
-): JsonDiff | undefined => {
+export const diffJson = (before: string, after: string, isIgnored: IsIgnored = () => false): JsonDiff | undefined => {
   const [old, now] = [parse(before), parse(after)];
   if (old === undefined || now === undefined) return undefined;
   try {

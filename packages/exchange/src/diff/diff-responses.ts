@@ -3,7 +3,7 @@ import { contentCodings, decodeContent } from '../decode/index.ts';
 import { decodeUtf8 } from '../formats/index.ts';
 import type { ComparedResponse, ResponseDiff, BodyDiff, BytesView } from './response-diff.ts';
 import { diffHeaders } from './diff-headers.ts';
-import { diffJson } from './diff-json.ts';
+import { diffJson, type IsIgnored } from './diff-json.ts';
 import { diffLines } from './diff-lines.ts';
 
 /**
@@ -30,11 +30,7 @@ const decodedBody = ({ headers, body }: ComparedResponse): Uint8Array | undefine
   return content.kind === 'decoded' ? content.bytes : undefined;
 };
 
-const diffBodies = (
-  before: ComparedResponse,
-  after: ComparedResponse,
-  isIgnored: ((path: string) => boolean) | undefined,
-): BodyDiff => {
+const diffBodies = (before: ComparedResponse, after: ComparedResponse, isIgnored: IsIgnored | undefined): BodyDiff => {
   const asBytes = (why: string): BodyDiff => ({
     kind: 'bytes',
     why,
@@ -54,15 +50,11 @@ const diffBodies = (
   return json === undefined ? { kind: 'text', ...diffLines(oldText, nowText) } : { kind: 'json', ...json };
 };
 
-/**
- * Compares a captured response with a later one to the same request.
- *
- * @param isIgnored see `diffJson`
- */
+/** Compares a captured response with a later one to the same request. */
 export const diffResponses = (
   before: ComparedResponse,
   after: ComparedResponse,
-  isIgnored?: (path: string) => boolean,
+  isIgnored?: IsIgnored,
 ): ResponseDiff => ({
   status: { before: before.status, after: after.status },
   durationMs: { before: before.durationMs, after: after.durationMs },

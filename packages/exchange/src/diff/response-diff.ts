@@ -39,7 +39,7 @@ export interface HeaderChange {
 
 export type BodyDiff =
   | { readonly kind: 'same'; readonly bytes: number }
-  /** The changes by field. Ignores differences in whitespace, key order and escapes. */
+  /** The changes by field. Ignores differences in whitespace, key order, escapes and the notation of numbers. */
   | { readonly kind: 'json'; readonly changes: readonly JsonChange[]; readonly total: number }
   | { readonly kind: 'text'; readonly lines: readonly DiffLine[]; readonly total: number }
   /** `why` explains why the bodies are not compared in more detail. */
