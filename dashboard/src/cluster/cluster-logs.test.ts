@@ -27,7 +27,7 @@ const openLog = async () => {
     reviews: new AccessReviews(() => state.now),
     store: store as unknown as LogStore,
     identities: new Identities({ holdIdentities: unused }),
-    operator: { refusals: unused },
+    operator: { refusals: unused, settle: unused },
   });
   return { state, log: await logs.open(PROJECT) };
 };

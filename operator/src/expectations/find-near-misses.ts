@@ -21,18 +21,22 @@ export const findNearMisses = async (
     if (error instanceof LogStoreError) return [];
     throw error;
   });
-  return expectations.map(({ search, range }) => {
-    if (search === undefined) return [];
+  const found: Outcome['nearMisses'][] = [];
+  for (const { search, range } of expectations) {
     const inRange = previews.filter(({ entry }) => {
       const receivedAtUs = parseInstant(entry.receivedAt) ?? NaN;
       return receivedAtUs >= range.fromUs && receivedAtUs < range.untilUs;
     });
-    return nearMisses(search, inRange, LIMITS.expectationNearMissesMax).map(({ request, unmet }) => ({
-      requestId: request.entry.id,
-      // Parts of the search, never values of the request.
-      failed: unmet.slice(0, LIMITS.expectationFailedTermsMax).map(({ text }) => truncated(text)),
-    }));
-  });
+    const misses = search === undefined ? [] : await nearMisses(search, inRange, LIMITS.expectationNearMissesMax);
+    found.push(
+      misses.map(({ request, unmet }) => ({
+        requestId: request.entry.id,
+        // Parts of the search, never values of the request.
+        failed: unmet.slice(0, LIMITS.expectationFailedTermsMax).map(({ text }) => truncated(text)),
+      })),
+    );
+  }
+  return found;
 };
 
 const lastRequests = async (
