@@ -825,17 +825,17 @@ export interface components {
         unmet: {
           /** @description What the condition needs, and what the request has. */
           message: string;
-          /** @description Empty for an expression. */
+          /** @description Empty for a draw and for an expression. */
           name: string;
-          /** @description Field of `when` that has the condition: pathParams, headers, queryParams or cel. */
+          /** @description Field of `when` that has the condition: pathParams, headers, queryParams, draw or cel. */
           on: string;
-          /** @description The first values that the request has, shortened. */
+          /** @description The first values that the request has, or the key of its draw, shortened. */
           seen: string[];
           /** @description Total number of values. */
           seenCount: number;
-          /** @description How the value is compared. CEL: an expression. */
+          /** @description How the value is compared. Draw: a draw. CEL: an expression. */
           type: string;
-          /** @description The value or the expression. */
+          /** @description The value, the expression, or the expression for the key of a draw. */
           value?: string;
         }[];
       }[];
@@ -2382,6 +2382,15 @@ export interface operations {
                 when?: {
                   /** @description An expression in CEL that must be true, for example request.json.total > 100. If it cannot be evaluated for a request, it is not true. */
                   cel?: string;
+                  /** @description A condition that some requests meet, chosen at random, but always the same ones: each draws a number from 0 to 99.9999, which must be less than percent. */
+                  draw?: {
+                    /** @description An expression in CEL. Requests with the same value draw the same number, for example path.id. The value must be a string of 1 to 256 bytes, otherwise the condition is not met. If it is omitted, each request draws a number of its own. */
+                    key?: string;
+                    /** @description How many percent of all keys meet the condition, with at most four decimals, for example 0.5. */
+                    percent: number;
+                    /** @description Responses with the same seed draw the same number for the same key, for example pr-42. If it is omitted, the names of the Endpoint and of the response, such as create-order/declined. */
+                    seed?: string;
+                  };
                   /** @description Conditions on request headers. */
                   headers?: {
                     /** @description Name of a request header, in any case, for example x-plan. */
