@@ -23,8 +23,8 @@ const COUNTS = isLongRun() ? 10_000 : 200;
 const CALLS_MAX = 50;
 /** The counts that run at the same time. */
 const LANES = 10;
-/** The bar, and what a busy machine adds. */
-const STREAM_MS_MAX = 2_000 + 500;
+/** The log shows a request in progress within this time. */
+const SHOWN_MS_MAX = 2_000;
 /** The operator waits for four seconds, and the dashboard looks for the leader before. */
 const ERROR_MS_MAX = 10_000;
 const KILLS = isLongRun() ? 20 : 2;
@@ -44,6 +44,7 @@ const upstream = createServer((request, response) => {
   response.on('close', () => clearInterval(timer));
 });
 const streams: IncomingMessage[] = [];
+let serial = 0;
 
 beforeAll(async () => {
   upstream.listen(0, '127.0.0.1');
@@ -98,7 +99,6 @@ const gateway = (index: number): DeployedGateway => {
   return found;
 };
 
-let serial = 0;
 /** Sends calls in parallel. Resolves with the search for exactly these calls when all have a response. */
 const call = async (calls: number, to = gateway): Promise<string> => {
   serial += 1;
@@ -130,14 +130,17 @@ const count = async (q: string, more: Readonly<Record<string, string>> = {}): Pr
   return { status, count: found, code, detail, tookMs: performance.now() - startedMs };
 };
 
-/** Opens a stream that its caller reads. Resolves when the first event has arrived. */
-const openStream = async ({ url }: DeployedGateway): Promise<void> => {
-  const request = get(`${url}${base}/events`, { headers: { 'x-api-key': key }, agent: false });
+/** Opens a stream that its caller reads. Resolves with the search for it when the first event has arrived. */
+const openStream = async ({ url }: DeployedGateway): Promise<string> => {
+  serial += 1;
+  const query = `stream-${serial}.`;
+  const request = get(`${url}${base}/events?${query}`, { headers: { 'x-api-key': key }, agent: false });
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   response.on('error', () => undefined);
   await once(response, 'data');
   response.resume();
   streams.push(response);
+  return `path:/events query:"${query}"`;
 };
 
 /** Counts right after calls, repeatedly. Returns the times of the counts in milliseconds. */
@@ -167,15 +170,17 @@ test('54: settled counts right after parallel calls are exact', async () => {
   console.log(describeTimes(await countRepeatedly(COUNTS)));
 }, 3_600_000);
 
-test('54: beside an endless stream, settled counts are exact and end within two seconds', async () => {
-  await openStream(gateway(0));
-  // The stream was opened just before, so that the log does not show it yet.
-  const first = await count('path:/events');
+test('54: beside an endless stream, settled counts are exact, and none waits for more than two seconds for it', async () => {
+  const slowestMs = (await countRepeatedly(COUNTS / 10)).at(-1) ?? 0;
+  const stream = await openStream(gateway(0));
+  // The stream has just begun, so that the log does not show it yet.
+  const first = await count(stream);
   expect(first).toMatchObject({ status: 200, count: 1 });
-  expect(first.tookMs).toBeLessThan(STREAM_MS_MAX);
+  console.log(`a count right after the beginning of a stream: ${first.tookMs.toFixed(0)} ms`);
+  expect(first.tookMs).toBeLessThan(SHOWN_MS_MAX + slowestMs);
   const times = await countRepeatedly(COUNTS / 10);
-  console.log(describeTimes(times));
-  expect(times.at(-1)).toBeLessThan(STREAM_MS_MAX);
+  console.log(`beside the stream: ${describeTimes(times)}; slowest before it: ${slowestMs.toFixed(0)} ms`);
+  expect(times.at(-1)).toBeLessThan(SHOWN_MS_MAX + slowestMs);
 }, 600_000);
 
 test('54: with a killed gateway, a settled count is an error in bounded time, and exact when the gateway is back', async () => {
