@@ -552,6 +552,23 @@ describe('the spool of an earlier process', () => {
     expect(oldestReceivedMs(delivery)).toBe(-Infinity);
   });
 
+  test('is delivered although own rows arrive faster than the log accepts them', async () => {
+    const { dir, rows, sink } = await leave(2);
+    const { promise: prepared, resolve } = Promise.withResolvers<undefined>();
+    sink.migrate = () => prepared.then(() => undefined);
+    sink.onInsert = () => delay(300);
+    const { spool } = await startOn(dir, sink, { migrate: true });
+    const isDelivered = (): boolean => rows.every(({ id }) => rowIds(sink.rows).includes(id));
+    await spool.exchange(testRow());
+    await delay(300);
+    resolve(undefined);
+    while (!isDelivered() && sink.attempts.length < 5) {
+      await spool.exchange(testRow());
+      await delay(20);
+    }
+    expect(isDelivered()).toBe(true);
+  });
+
   test('is reported when it is fully delivered, until a report is accepted', async () => {
     const { dir, folder, sink, file } = await leave(2);
     const longAgo = new Date(Date.now() - 3_600_000);

@@ -48,6 +48,8 @@ export class Delivery {
   #isPrepared = false;
   /** Whether the last step compacted a segment. The next one does not, so that many compactions do not hold up other rows. */
   #hasCompacted = false;
+  /** Whether a segment of another process is delivered before the next own one. */
+  #isOrphansTurn = false;
   /** The segment that was taken from the spool but is not delivered yet. */
   #next: SealedSegment | undefined;
   #isHurried = false;
@@ -204,12 +206,18 @@ export class Delivery {
     const { spool } = this.#options;
     this.#hasCompacted = !this.#hasCompacted && !this.#isStopping && (await this.#own.compact());
     if (this.#hasCompacted) return false;
+    // Own segments may follow each other without end, for example while ClickHouse is slow.
+    if (this.#isOrphansTurn) {
+      this.#isOrphansTurn = false;
+      if (!this.#isStopping && (await this.#deliverOrphan())) return false;
+    }
     this.#next ??= spool.takeSealed();
     if (this.#next !== undefined) {
       const startedMs = performance.now();
       const { file, bytes, oldest, shares, sinceMs } = this.#next;
       if ((await this.#own.deliver(file, { acknowledgedBytes: bytes, oldest, shares, sinceMs })) === 0) shares.free();
       this.#next = undefined;
+      this.#isOrphansTurn = true;
       this.#hurryAtMs = 2 * performance.now() - startedMs;
     } else if (this.#isStopping) {
       // Requests that were interrupted by the shutdown become rows without a response.
