@@ -11,6 +11,8 @@ import {
   regenerationStatus,
   WRITING,
 } from '../../operator/src/keys/regeneration-report.ts';
+
+import * as expectation from '../../operator/src/expectations/expectation-report.ts';
 import * as purge from '../../operator/src/purge/purge-report.ts';
 import { NO_PLACE, PAUSED, replayStatus, type ReplayFacts } from '../../operator/src/replay/replay-report.ts';
 import {
@@ -111,6 +113,14 @@ const share =
   (context: ConditionContext): object =>
     shareStatus(accepted, readiness, context);
 
+const expected =
+  (facts: expectation.ExpectationFacts) =>
+  (context: ConditionContext): object =>
+    expectation.expectationStatus(facts, context);
+const RANGE = { fromUs: 0, untilUs: 1_000_000 };
+const ONE = { min: 1, max: 1 };
+const NONE = { matched: 0, requestIds: [], nearMisses: [] };
+
 const PROGRAMMED: ProgrammedState = { kind: 'programmed' };
 const WAITING: ProgrammedState = { kind: 'waiting', gateways: ['gateway-1'], known: 3, unheard: false };
 const ENTRY = { requestId: '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe', project: 'shop', projectUid: 'uid' };
@@ -193,6 +203,11 @@ const OPERATIONS: readonly State[] = [
   ['Purge', 'that deletes requests', 'InProgress', (context) => purgeStatus(purge.running('', 3), context)],
   ['Purge', 'that succeeded', 'Current', (context) => purgeStatus(purge.completed(3), context)],
   ['Purge', 'that was refused', 'Failed', (context) => purgeStatus(purge.refused(NOT_FOUND), context)],
+  ['Expectation', 'of a missing project', 'InProgress', expected(expectation.pending(NOT_FOUND, RANGE))],
+  ['Expectation', 'that is open', 'InProgress', expected(expectation.open(RANGE, ONE))],
+  ['Expectation', 'that is met', 'Current', expected(expectation.decided(RANGE, ONE, { ...NONE, kind: 'met' }))],
+  ['Expectation', 'that is not met', 'Failed', expected(expectation.decided(RANGE, ONE, { ...NONE, kind: 'unmet' }))],
+  ['Expectation', 'that is not determined', 'Failed', expected(expectation.undetermined(ACCEPTED, 'no', RANGE))],
   ['Share', 'that works', 'Current', share(WORKING)],
   ['Share', 'whose request may appear', 'InProgress', share(requestNotFound(ENTRY, true))],
   ['Share', 'whose request does not exist', 'Failed', share(requestNotFound(ENTRY, false))],
