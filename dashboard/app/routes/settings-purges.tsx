@@ -5,7 +5,8 @@ import { SourceError } from '@standin/contract';
 import type { Backend } from '../../src/backend.ts';
 import { getProject } from '../../src/projects/projects.ts';
 import { toPurgeView } from '../../src/purges/purge-view.ts';
-import { createPurge, listPurges } from '../../src/purges/purges.ts';
+import { createPurge } from '../../src/purges/purges.ts';
+import { listInProject } from '../../src/resources/in-project.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import { planPurge } from '../purges/plan-purge.server.ts';
@@ -34,7 +35,7 @@ const ROWS_MAX = 200;
  */
 const readPurges = async (backend: Backend, names: ProjectName) => {
   try {
-    const all = await listPurges(backend, names);
+    const all = await listInProject(backend, 'Purge', names);
     return { total: all.length, shown: all.slice(0, ROWS_MAX).map(toPurgeView) };
   } catch (error) {
     if (!(error instanceof SourceError && error.kind === 'Forbidden')) throw error;

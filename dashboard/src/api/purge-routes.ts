@@ -2,7 +2,8 @@ import type { ResourceObject } from '@standin/contract';
 import { DEFINITIONS, readStatus } from '@standin/crds';
 import { z } from 'zod';
 import { getProject } from '../projects/projects.ts';
-import { createPurge, getPurge, listPurges } from '../purges/purges.ts';
+import { createPurge } from '../purges/purges.ts';
+import { getInProject, listInProject } from '../resources/in-project.ts';
 import { appliedObject } from './applied-object.ts';
 import { projectParams } from './parameters.ts';
 import { defineRoute } from './route.ts';
@@ -35,7 +36,7 @@ export const purgeRoutes = [
     problems: ['project_not_found'],
     handle: async ({ backend, params }) => {
       await getProject(backend, params);
-      const items = (await listPurges(backend, params)).map(toApiPurge);
+      const items = (await listInProject(backend, 'Purge', params)).map(toApiPurge);
       return { kind: 'json', body: { items } };
     },
   }),
@@ -70,6 +71,9 @@ export const purgeRoutes = [
     params: projectParams.extend({ purge: z.string().min(1).max(253).describe('Purge name.') }),
     answers: { 200: { description: 'The Purge.', content: { 'application/json': purgeSchema } } },
     problems: ['purge_not_found'],
-    handle: async ({ backend, params }) => ({ kind: 'json', body: toApiPurge(await getPurge(backend, params)) }),
+    handle: async ({ backend, params: { purge: name, ...project } }) => ({
+      kind: 'json',
+      body: toApiPurge(await getInProject(backend, 'Purge', { ...project, name })),
+    }),
   }),
 ];

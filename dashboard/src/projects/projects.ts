@@ -1,4 +1,4 @@
-import type { ResourceObject } from '@standin/contract';
+import { SourceError, type ResourceObject } from '@standin/contract';
 import { projectUri } from '@standin/crds';
 import type { Backend, ProjectLog } from '../backend.ts';
 import { listEndpoints } from '../endpoints/endpoints.ts';
@@ -16,6 +16,15 @@ export const getProject = async (
   if (object !== undefined) return object;
   const detail = `Project ${project} does not exist in namespace ${namespace}.`;
   throw new NotFound('project', `project ${namespace}/${project}`, detail);
+};
+
+/** Checks that the project exists, if the user may read it. Rejects with `NotFound` or `SourceError`. */
+export const checkProject = async (backend: Pick<Backend, 'resources'>, project: ProjectName): Promise<void> => {
+  try {
+    await getProject(backend, project);
+  } catch (error) {
+    if (!(error instanceof SourceError && error.kind === 'Forbidden')) throw error;
+  }
 };
 
 /** Opens the log of a project, after checking that the user may read it. In local mode, also opens the logs of removed projects. */

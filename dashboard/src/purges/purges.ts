@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { GROUP_VERSION, SourceError, type DesiredObject, type ResourceObject } from '@standin/contract';
+import { GROUP_VERSION, type DesiredObject, type ResourceObject } from '@standin/contract';
 import type { Problem, PurgeSpec } from '@standin/crds';
 import { parseFilter } from '@standin/exchange/search';
 import type { ApplyResult, Backend } from '../backend.ts';
-import { getProject } from '../projects/projects.ts';
-import type { ProjectName, PurgeName } from '../resources/names.ts';
-import { newestFirst } from '../resources/newest-first.ts';
-import { NotFound } from '../resources/not-found.ts';
+import { checkProject } from '../projects/projects.ts';
+import type { ProjectName } from '../resources/names.ts';
 import { validSpec } from '../resources/specs.ts';
 
 const NAME_BYTES = 4;
@@ -22,35 +20,6 @@ export interface NewPurge {
 
 /** Returns the spec of a Purge, or undefined if the object is invalid. */
 export const purgeSpec = (object: ResourceObject): PurgeSpec | undefined => validSpec('Purge', object);
-
-const isInProject = (object: ResourceObject, project: string): boolean =>
-  purgeSpec(object)?.projectRef.name === project;
-
-/** Returns the purges of one project, newest first. */
-export const listPurges = async (
-  { resources }: Backend,
-  { namespace, project }: ProjectName,
-): Promise<readonly ResourceObject[]> =>
-  newestFirst((await resources.list('Purge', namespace)).filter((object) => isInProject(object, project)));
-
-/** Returns a purge of this project. Rejects with `NotFound` or `SourceError`. */
-export const getPurge = async (
-  { resources }: Backend,
-  { namespace, project, purge }: PurgeName,
-): Promise<ResourceObject> => {
-  const object = await resources.get({ kind: 'Purge', namespace, name: purge });
-  if (object !== undefined && isInProject(object, project)) return object;
-  throw new NotFound('purge', `purge ${purge}`);
-};
-
-/** Checks that the project exists, if the user may read it. Permission to create a Purge is enough to delete requests. */
-const checkProject = async (backend: Backend, project: ProjectName): Promise<void> => {
-  try {
-    await getProject(backend, project);
-  } catch (error) {
-    if (!(error instanceof SourceError && error.kind === 'Forbidden')) throw error;
-  }
-};
 
 const toObject = (
   { namespace, project }: ProjectName,
@@ -86,6 +55,7 @@ const searchProblems = ({ filter: { search, from } }: NewPurge): readonly Proble
 
 /** Creates a Purge with the user's permissions. The operator deletes the requests. Rejects with `NotFound` or `SourceError`. */
 export const createPurge = async (backend: Backend, project: ProjectName, purge: NewPurge): Promise<ApplyResult> => {
+  // Permission to create a Purge is enough to delete requests.
   await checkProject(backend, project);
   const problems = searchProblems(purge);
   return problems.length > 0 ? { ok: false, problems } : backend.resources.apply(toObject(project, purge), 'absent');

@@ -13,9 +13,6 @@ export interface EndpointName extends ProjectName {
 export interface ReplayName extends ProjectName {
   readonly replay: string;
 }
-export interface PurgeName extends ProjectName {
-  readonly purge: string;
-}
 export interface AccountName {
   readonly namespace: string;
   readonly account: string;
