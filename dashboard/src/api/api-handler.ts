@@ -10,6 +10,7 @@ import type { RequestTurns } from '../request-turns.ts';
 import type { UnreceivedBytes } from '../unreceived-bytes.ts';
 import { accountRoutes } from './account-routes.ts';
 import { assertionRoutes } from './assertion-routes.ts';
+import { expectationRoutes } from './expectation-routes.ts';
 import { keyRegenerationRoutes } from './key-regeneration-routes.ts';
 import { projectRoutes } from './project-routes.ts';
 import { refusalRoutes } from './refusal-routes.ts';
@@ -35,6 +36,7 @@ export const API_ROUTES: readonly ApiRoute[] = [
   ...refusalRoutes,
   ...replayRoutes,
   ...purgeRoutes,
+  ...expectationRoutes,
   ...shareRoutes,
   ...accountRoutes,
   ...keyRegenerationRoutes,

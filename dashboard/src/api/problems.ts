@@ -86,6 +86,11 @@ export const API_PROBLEMS = {
     title: 'Purge not found',
     hint: 'List the purges of the project. An administrator may have deleted this record.',
   },
+  expectation_not_found: {
+    status: 404,
+    title: 'Expectation not found',
+    hint: 'Expectations are deleted a day after they end.',
+  },
   share_not_found: { status: 404, title: 'Link not found', hint: 'The link may have been revoked.' },
   object_not_found: { status: 404, title: 'Object not found', hint: 'The object may have been deleted.' },
   method_not_allowed: {

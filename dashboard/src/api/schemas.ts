@@ -338,6 +338,10 @@ export const purgeSchema = operation('Purge', DEFINITIONS.Purge);
 export const purgeListSchema = named('PurgeList', z.object({ items: z.array(purgeSchema) }));
 export type ApiPurge = z.output<typeof purgeSchema>;
 
+export const expectationSchema = operation('Expectation', DEFINITIONS.Expectation);
+export const expectationListSchema = named('ExpectationList', z.object({ items: z.array(expectationSchema) }));
+export type ApiExpectation = z.output<typeof expectationSchema>;
+
 export const problemSchema = named(
   'Problem',
   z.object({

@@ -16,6 +16,7 @@ const OF_SOURCE: Readonly<Record<SourceErrorKind, ApiProblemCode>> = {
 const OF_MISSING: Readonly<Record<NotFound['what'], ApiProblemCode>> = {
   account: 'account_not_found',
   endpoint: 'object_not_found',
+  expectation: 'expectation_not_found',
   key: 'key_not_found',
   project: 'project_not_found',
   purge: 'purge_not_found',

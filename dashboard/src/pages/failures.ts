@@ -38,6 +38,7 @@ export const notFound = (what: string, message = 'It may have been renamed or de
 
 /** Messages for what is usually removed automatically and not by users. */
 const REASONS: Readonly<Partial<Record<NotFound['what'], string>>> = {
+  expectation: 'Expectations are deleted a day after they end.',
   replay: 'By default, replays are deleted a day after they end.',
   request: 'The request may have expired or been purged, or may belong to another project.',
 };

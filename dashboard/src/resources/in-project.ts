@@ -6,7 +6,7 @@ import { NotFound } from './not-found.ts';
 import { validSpec } from './specs.ts';
 
 /** The kinds of operations whose objects belong to a project only while they are valid. */
-type ProjectKind = 'Purge';
+type ProjectKind = 'Purge' | 'Expectation';
 
 const isInProject = (kind: ProjectKind, object: ResourceObject, project: string): boolean =>
   validSpec(kind, object)?.projectRef.name === project;

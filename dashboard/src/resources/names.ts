@@ -13,6 +13,9 @@ export interface EndpointName extends ProjectName {
 export interface ReplayName extends ProjectName {
   readonly replay: string;
 }
+export interface ExpectationName extends ProjectName {
+  readonly expectation: string;
+}
 export interface AccountName {
   readonly namespace: string;
   readonly account: string;

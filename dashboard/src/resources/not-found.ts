@@ -3,7 +3,17 @@ import { capitalize } from '@standin/contract';
 /** Thrown if an object in a path does not exist or belongs to another project or account. */
 export class NotFound extends Error {
   override readonly name = 'NotFound';
-  readonly what: 'account' | 'endpoint' | 'key' | 'project' | 'purge' | 'regeneration' | 'replay' | 'request' | 'share';
+  readonly what:
+    | 'account'
+    | 'endpoint'
+    | 'expectation'
+    | 'key'
+    | 'project'
+    | 'purge'
+    | 'regeneration'
+    | 'replay'
+    | 'request'
+    | 'share';
   /** A description such as `project default/orders` or `request`. */
   readonly shown: string;
   /** A sentence for API clients that adds details, if any are known. */
