@@ -4,6 +4,7 @@ import { addAdoptCommand } from './adopt/adopt-command.ts';
 import { addCheckCommand, addStatusCommand } from './check/check-command.ts';
 import { addDashboardCommand } from './dashboard/dashboard-command.ts';
 import { withExamples } from './examples.ts';
+import { addExpectCommand } from './expect/expect-command.ts';
 import { addExplainCommand } from './explain/explain-command.ts';
 import { addKeyCommand } from './keys/key-command.ts';
 import { addLogCommands } from './logs/log-commands.ts';
@@ -52,6 +53,7 @@ export const createProgram = (options: ProgramOptions): Command => {
   addReplayCommand(program, colour);
   addShareCommand(program);
   addTestCommand(program, colour);
+  addExpectCommand(program);
   addPurgeCommand(program);
   program.commandsGroup('Manifests:');
   addValidateCommand(program);

@@ -23,6 +23,12 @@ export const parseSearch = (text: string): Filter => {
   throw new InvalidArgumentError(`${result.problem.message}\n${underline(text, result.problem)}`);
 };
 
+/** Checks a search. Returns it as typed, because the object that it becomes a part of shows it. */
+export const checkedSearch = (text: string): string => {
+  parseSearch(text);
+  return text;
+};
+
 /** Parses a duration before now, such as `10m`, or an RFC 3339 time. Returns microseconds since the epoch. */
 export const parseSince = (text: string): number => {
   const ageMs = parseDuration(text);

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { z } from 'zod';
 import { withExamples } from '../examples.ts';
-import { parseSearch, parseSince, parseTimeout } from '../logs/parse-arguments.ts';
+import { checkedSearch, parseSince, parseTimeout } from '../logs/parse-arguments.ts';
 import { serverOptions, withServer } from '../server/server-options.ts';
 
 const optionsSchema = z.object({
@@ -17,12 +17,6 @@ const optionsSchema = z.object({
   data: z.string(),
   ...serverOptions,
 });
-
-/** Checks a search. Returns it as typed, because the Purge shows it as a record. */
-const checkedSearch = (text: string): string => {
-  parseSearch(text);
-  return text;
-};
 
 export const addPurgeCommand = (program: Command): void => {
   const command = program
