@@ -2,7 +2,14 @@ import { expect, it } from 'vitest';
 import routes from './routes.ts';
 import { paths } from './paths.ts';
 
-const params = { namespace: 'team-a', project: 'shop.v2', endpoint: 'create order/1', id: '0198', replay: 'replay-1' };
+const params = {
+  namespace: 'team-a',
+  project: 'shop.v2',
+  endpoint: 'create order/1',
+  id: '0198',
+  replay: 'replay-1',
+  expectation: 'expect-1',
+};
 
 const all = Object.fromEntries(Object.entries(paths).map(([name, build]) => [name, build(params)]));
 
@@ -17,7 +24,7 @@ it('builds the expected URLs', () => {
       "endpointStatus": "/p/team-a/shop.v2/endpoints/create%20order%2F1/status",
       "endpointYaml": "/p/team-a/shop.v2/endpoints/create%20order%2F1/yaml",
       "endpoints": "/p/team-a/shop.v2/endpoints",
-      "events": "/events?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1",
+      "events": "/events?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1&expectation=expect-1",
       "exchange": "/p/team-a/shop.v2/traffic/0198",
       "exchangeBody": "/p/team-a/shop.v2/traffic/0198/body",
       "exchangeCopy": "/p/team-a/shop.v2/traffic/0198/copy",
@@ -25,14 +32,17 @@ it('builds the expected URLs', () => {
       "exchangeFile": "/p/team-a/shop.v2/traffic/0198/file",
       "exchangeMock": "/p/team-a/shop.v2/traffic/0198/mock",
       "exchangeReplays": "/p/team-a/shop.v2/traffic/0198/replays",
+      "expectation": "/p/team-a/shop.v2/expectations/expect-1",
+      "expectations": "/p/team-a/shop.v2/expectations",
       "home": "/",
-      "login": "/login?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1",
+      "login": "/login?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1&expectation=expect-1",
       "logout": "/logout",
-      "navigation": "/navigation?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1",
+      "navigation": "/navigation?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1&expectation=expect-1",
       "newEndpoint": "/p/team-a/shop.v2/endpoints/new",
+      "newExpectation": "/p/team-a/shop.v2/expectations/new",
       "newProject": "/projects/new",
       "newReplay": "/p/team-a/shop.v2/replays/new",
-      "oidc": "/login/oidc?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1",
+      "oidc": "/login/oidc?namespace=team-a&project=shop.v2&endpoint=create+order%2F1&id=0198&replay=replay-1&expectation=expect-1",
       "oidcCallback": "/login/oidc/callback",
       "preferences": "/preferences",
       "previewEndpoint": "/p/team-a/shop.v2/preview",
@@ -82,8 +92,14 @@ it('builds a URL for every route and nothing else', () => {
 });
 
 it('builds URLs of pages whose names end like the URLs of their data', () => {
-  const names = { namespace: 'team-a', project: 'shop.data', endpoint: 'orders.data', replay: 'weekly.data' };
-  for (const url of [paths.project(names), paths.endpoint(names), paths.replay(names)]) {
+  const names = {
+    namespace: 'team-a',
+    project: 'shop.data',
+    endpoint: 'orders.data',
+    replay: 'weekly.data',
+    expectation: 'refund.data',
+  };
+  for (const url of [paths.project(names), paths.endpoint(names), paths.replay(names), paths.expectation(names)]) {
     expect(new URL(url, 'http://x').pathname).toMatch(/%2Edata$/);
     expect(decodeURIComponent(url)).toMatch(/\.data$/);
   }

@@ -1,5 +1,5 @@
 import type { SignatureScheme } from '@standin/contract';
-import type { EndpointName, ProjectName, ReplayName, RequestName } from '../src/resources/names.ts';
+import type { EndpointName, ExpectationName, ProjectName, ReplayName, RequestName } from '../src/resources/names.ts';
 
 /**
  * Joins path segments. This file builds the paths of all Remix routes, so that paths.test.ts can compare them with routes.ts. Remix
@@ -85,6 +85,11 @@ export const paths = {
   newReplay: (params: ProjectName, query: Query = {}) => withQuery(project(params, 'replays', 'new'), query),
   replay: (params: ReplayName, query: Query = {}) => withQuery(project(params, 'replays', params.replay), query),
   replayResult: (params: ReplayName & RequestName) => project(params, 'replays', params.replay, 'results', params.id),
+  expectations: (params: ProjectName) => project(params, 'expectations'),
+  /** `q` has the same meaning as on the Traffic screen. */
+  newExpectation: (params: ProjectName, query: { readonly q?: string } = {}) =>
+    withQuery(project(params, 'expectations', 'new'), query),
+  expectation: (params: ExpectationName) => project(params, 'expectations', params.expectation),
   settings: (params: ProjectName) => project(params, 'settings'),
   apiKey: (params: ProjectName) => project(params, 'settings', 'api-key'),
   usage: (params: ProjectName) => project(params, 'settings', 'usage'),

@@ -37,6 +37,9 @@ export default [
     route('replays/new', 'replay-new.tsx'),
     route('replays/:replay', 'replay.tsx'),
     route('replays/:replay/results/:id', 'replay-result.tsx'),
+    route('expectations', 'expectations.tsx'),
+    route('expectations/new', 'expectation-new.tsx'),
+    route('expectations/:expectation', 'expectation.tsx'),
     route('settings', 'project-settings.tsx', [
       index('settings-general.tsx'),
       route('api-key', 'settings-api-key.tsx'),

@@ -1,4 +1,4 @@
-import type { EndpointName, ProjectName, ReplayName, RequestName } from '../../src/resources/names.ts';
+import type { EndpointName, ExpectationName, ProjectName, ReplayName, RequestName } from '../../src/resources/names.ts';
 import { notFound } from '../../src/pages/failures.ts';
 
 type Params = Readonly<Record<string, string | undefined>>;
@@ -24,4 +24,10 @@ export const replayParams = (params: Params): ReplayName => {
   const { replay } = params;
   if (replay === undefined) throw notFound('replay');
   return { ...projectParams(params), replay };
+};
+
+export const expectationParams = (params: Params): ExpectationName => {
+  const { expectation } = params;
+  if (expectation === undefined) throw notFound('expectation');
+  return { ...projectParams(params), expectation };
 };

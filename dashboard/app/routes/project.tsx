@@ -26,6 +26,7 @@ const SCREENS = [
   { keys: 'g t', label: 'Traffic', path: paths.traffic },
   { keys: 'g e', label: 'Endpoints', path: paths.endpoints },
   { keys: 'g r', label: 'Replays', path: (params: ProjectName) => paths.replays(params) },
+  { keys: 'g x', label: 'Expectations', path: (params: ProjectName) => paths.expectations(params) },
   { keys: 'g s', label: 'Settings', path: paths.settings },
 ] as const;
 

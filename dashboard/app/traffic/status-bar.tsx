@@ -1,4 +1,4 @@
-import { Columns3, Download, Pause, Play, RotateCw, Trash2 } from 'lucide-react';
+import { Columns3, Download, ListChecks, Pause, Play, RotateCw, Trash2 } from 'lucide-react';
 import { paths } from '../paths.ts';
 import { Link } from '../remix.ts';
 import { Button, buttonClass } from '../ui/button.tsx';
@@ -150,8 +150,16 @@ export const StatusBar = (props: StatusBarProps) => {
           <span className="max-sm:sr-only">Replay these</span>
         </Link>
         <Link
+          to={paths.newExpectation(params, { q })}
+          // A phone has no room for this link and the next one.
+          className={buttonClass('ghost', 'max-sm:hidden')}
+          title="Expect a number of requests that match this search"
+        >
+          <ListChecks aria-hidden />
+          <span className="max-lg:sr-only">Expect these…</span>
+        </Link>
+        <Link
           to={paths.purges(params, { q, from: range.from, to: range.to })}
-          // A phone has no room for this link.
           className={buttonClass('ghost', 'max-sm:hidden')}
           title="Permanently delete these requests"
         >

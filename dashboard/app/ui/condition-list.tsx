@@ -2,13 +2,15 @@ import type { ShownCondition } from '../../src/resources/resource-view.ts';
 import { Badge, type Tone } from './badge.tsx';
 import { Time, type TimeProps } from './time.tsx';
 
-/**
- * Returns the tone of a condition of an Endpoint or a Project. `Stalled` is bad if it is True. All other types are good if they are
- * True.
- */
+/** The types that are bad if they are True. */
+const BAD: ReadonlySet<string> = new Set(['Failed', 'Stalled']);
+/** The types that say whether an operation has ended. They are neither good nor bad. */
+const NEUTRAL: ReadonlySet<string> = new Set(['Decided', 'Reconciling']);
+
+/** Returns the tone of a condition. Most types are good if they are True. */
 export const conditionTone = ({ type, status }: Pick<ShownCondition, 'type' | 'status'>): Tone => {
-  if (status === 'Unknown') return '1xx';
-  return (status === 'True') === (type !== 'Stalled') ? '2xx' : '5xx';
+  if (status === 'Unknown' || NEUTRAL.has(type)) return '1xx';
+  return (status === 'True') === !BAD.has(type) ? '2xx' : '5xx';
 };
 
 export interface ConditionListProps {

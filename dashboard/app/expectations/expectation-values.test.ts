@@ -1,0 +1,35 @@
+import { expect, it, test } from 'vitest';
+import { newExpectationValues, readExpectationValues, toNewExpectation } from './expectation-values.ts';
+import { countInWords } from './expectation-words.ts';
+
+const NOW = new Date('2026-11-21T10:00:00Z');
+
+const submit = (fields: Readonly<Record<string, string>>) => {
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ ...newExpectationValues('path:/a'), ...fields })) form.set(name, value);
+  return toNewExpectation(readExpectationValues(form), NOW);
+};
+
+it('expects at least one matching request within two minutes by default', () => {
+  expect(submit({})).toEqual({ filter: { search: 'path:/a' }, count: { min: 1 }, deadline: '2m' });
+});
+
+it('omits empty fields, and replaces a relative start time', () => {
+  const fields = { 'spec.filter.search': ' ', 'spec.count.min': '', 'spec.count.max': '0', 'spec.from': '10m' };
+  expect(submit(fields)).toEqual({ count: { max: 0 }, from: '2026-11-21T09:50:00Z', deadline: '2m' });
+});
+
+it('keeps invalid values, so that they are reported', () => {
+  const fields = { 'spec.count.min': 'one', 'spec.from': 'yesterday', 'spec.deadline': '' };
+  expect(submit(fields)).toEqual({ filter: { search: 'path:/a' }, count: { min: 'one' }, from: 'yesterday' });
+});
+
+test.each([
+  [{ min: 1 }, 'at least 1'],
+  [{ max: 0 }, 'none'],
+  [{ min: 1, max: 1 }, 'exactly 1'],
+  [{ max: 3 }, 'at most 3'],
+  [{ min: 2, max: 1_000 }, '2 to 1,000'],
+])('%j is %s', (count, words) => {
+  expect(countInWords(count)).toBe(words);
+});
