@@ -168,6 +168,45 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  '/namespaces/{namespace}/projects/{project}/expectations': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** List project expectations */
+    get: operations['listExpectations'];
+    put?: never;
+    /**
+     * Expect a number of requests
+     * @description Creates an Expectation, which the operator decides. Requires `create` on `mockexpectations`. The condition `Decided` is `True` at its end, with the reason `Met` or `Unmet`.
+     */
+    post: operations['createExpectation'];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  '/namespaces/{namespace}/projects/{project}/expectations/{expectation}': {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /** Get an expectation and its end */
+    get: operations['getExpectation'];
+    put?: never;
+    post?: never;
+    /** Delete an expectation */
+    delete: operations['deleteExpectation'];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   '/namespaces/{namespace}/projects/{project}/purges': {
     parameters: {
       query?: never;
@@ -753,6 +792,112 @@ export interface components {
     };
     EndpointList: {
       items: components['schemas']['Endpoint'][];
+    };
+    Expectation: {
+      /** Format: date-time */
+      createdAt: string;
+      name: string;
+      namespace: string;
+      /** @description The desired state: how many requests a project must receive in a time range. It cannot be changed. */
+      spec: {
+        /** @description How many requests must match. */
+        count: {
+          /**
+           * Format: int32
+           * @description The highest number of matching requests that is right, for example 1. 0 means that no request may match. Default: no maximum.
+           */
+          max?: number;
+          /**
+           * Format: int32
+           * @description The lowest number of matching requests that is right, for example 1. Default: 0.
+           */
+          min?: number;
+        };
+        /** @description How long after the creation of this object the time range ends, for example 2m. At most 12h. */
+        deadline: string;
+        /** @description Selects captured requests. Default: all requests of the project in the time range. */
+        filter?: {
+          /** @description A search, in the same syntax as in the log, for example method:POST path:/v1/refunds body:"pr-1234". */
+          search: string;
+        };
+        /** @description Start of the time range: requests received at this time or later, for example 2026-11-21T09:00:00Z. At most 6 hours before the creation of this object. Default: the second of the creation. */
+        from?: string;
+        /** @description The project whose requests are counted. */
+        projectRef: {
+          /** @description Name of a Project in the same namespace, for example shop. */
+          name: string;
+        };
+      };
+      /** @description The observed state, written by the operator. It never contains values of captured requests. */
+      status: {
+        /** @description The current state of the object. Accepted: the spec is valid, and the project exists. Decided: the expectation has ended, with Met or Failed. This condition becomes True in every case. Reconciling: the expectation has not been decided. Met: as many requests matched as spec.count requires. Failed: too few or too many requests matched, or it could not be determined how many. The reason is Unmet or Undetermined. Stalled: Failed is True. To count again, create a new object. */
+        conditions?: {
+          /**
+           * Format: date-time
+           * @description When status last changed, for example 2026-11-21T09:00:00Z.
+           */
+          lastTransitionTime: string;
+          /** @description What is wrong and what to change, as a sentence for users. */
+          message: string;
+          /**
+           * Format: int64
+           * @description The metadata.generation that the condition describes. If it is lower than the current one, the condition is outdated.
+           */
+          observedGeneration?: number;
+          /** @description Why the condition has this status, as one word for programs, for example ProjectNotFound. docs/reference/conditions.md explains all reasons. */
+          reason: string;
+          /**
+           * @description Whether the condition applies.
+           * @enum {string}
+           */
+          status: 'True' | 'False' | 'Unknown';
+          /** @description Type of the condition. Known types: Accepted, Decided, Reconciling, Met, Failed, Stalled. */
+          type: string;
+        }[];
+        /**
+         * Format: date-time
+         * @description When the expectation was decided, for example 2026-11-21T09:01:30Z.
+         */
+        decidedAt?: string;
+        /**
+         * Format: date-time
+         * @description Start of the time range: requests received at this time or later, for example 2026-11-21T09:00:00Z.
+         */
+        from?: string;
+        /**
+         * Format: int64
+         * @description Number of matching requests when the expectation was decided, for example 1.
+         */
+        matched?: number;
+        /** @description If too few requests matched: up to 3 of the project's last requests in the time range that almost matched. */
+        nearMisses?: {
+          /** @description The parts of the search that the request did not match. */
+          failed: string[];
+          /** @description Id of a request that did not match, for example 0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe. */
+          requestId: string;
+        }[];
+        /**
+         * Format: int64
+         * @description The metadata.generation that this status describes. If it is lower than the current one, the status is outdated.
+         */
+        observedGeneration?: number;
+        /**
+         * @description The progress of the expectation. Pending: the project or the log is missing. Open: not decided. Met and Unmet: decided. Undetermined: the spec is invalid, or it could not be determined how many requests matched.
+         * @enum {string}
+         */
+        phase?: 'Pending' | 'Open' | 'Met' | 'Unmet' | 'Undetermined';
+        /** @description The first 10 matching requests, in the order in which they were received. */
+        requestIds?: string[];
+        /**
+         * Format: date-time
+         * @description End of the time range: requests received before this time, for example 2026-11-21T09:02:01Z.
+         */
+        until?: string;
+      };
+      uid: string;
+    };
+    ExpectationList: {
+      items: components['schemas']['Expectation'][];
     };
     Explanation: {
       /** @description What responded to the request when it was captured. */
@@ -2726,6 +2871,389 @@ export interface operations {
       };
       /** @description `conflict`: Object already exists or was changed. */
       409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `internal`: Internal error. */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `resources_unavailable`: Resources unavailable. */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+    };
+  };
+  listExpectations: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description Project namespace. */
+        namespace: string;
+        /** @description Project name. */
+        project: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Newest first. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['ExpectationList'];
+        };
+      };
+      /** @description `parameter_invalid`: Invalid parameter. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: Missing or invalid token. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `forbidden`: Permission denied. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `project_not_found`: Project not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `internal`: Internal error. */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `resources_unavailable`: Resources unavailable. */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+    };
+  };
+  createExpectation: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description Project namespace. */
+        namespace: string;
+        /** @description Project name. */
+        project: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        'application/json': {
+          /** @description How many requests must match. */
+          count: {
+            /**
+             * Format: int32
+             * @description The highest number of matching requests that is right, for example 1. 0 means that no request may match. Default: no maximum.
+             */
+            max?: number;
+            /**
+             * Format: int32
+             * @description The lowest number of matching requests that is right, for example 1. Default: 0.
+             */
+            min?: number;
+          };
+          /** @description How long after the creation of this object the time range ends, for example 2m. At most 12h. */
+          deadline: string;
+          /** @description Selects captured requests. Default: all requests of the project in the time range. */
+          filter?: {
+            /** @description A search, in the same syntax as in the log, for example method:POST path:/v1/refunds body:"pr-1234". */
+            search: string;
+          };
+          /** @description Start of the time range: requests received at this time or later, for example 2026-11-21T09:00:00Z. At most 6 hours before the creation of this object. Default: the second of the creation. */
+          from?: string;
+          /** @description Default: a generated name. */
+          name?: string;
+        };
+      };
+    };
+    responses: {
+      /** @description Created. */
+      201: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Expectation'];
+        };
+      };
+      /** @description `parameter_invalid`: Invalid parameter. `body_invalid`: Invalid body. `search_invalid`: Invalid search. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: Missing or invalid token. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `forbidden`: Permission denied. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `project_not_found`: Project not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `conflict`: Object already exists or was changed. */
+      409: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `body_too_large`: Body too large. */
+      413: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `media_type_unsupported`: Body is not JSON. */
+      415: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `object_invalid`: Invalid object. */
+      422: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `internal`: Internal error. */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `resources_unavailable`: Resources unavailable. `too_many_bodies`: Too many request bodies. */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+    };
+  };
+  getExpectation: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description Expectation name. */
+        expectation: string;
+        /** @description Project namespace. */
+        namespace: string;
+        /** @description Project name. */
+        project: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The Expectation. */
+      200: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/json': components['schemas']['Expectation'];
+        };
+      };
+      /** @description `parameter_invalid`: Invalid parameter. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: Missing or invalid token. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `forbidden`: Permission denied. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `expectation_not_found`: Expectation not found. */
+      404: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `internal`: Internal error. */
+      500: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `resources_unavailable`: Resources unavailable. */
+      503: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+    };
+  };
+  deleteExpectation: {
+    parameters: {
+      query?: never;
+      header?: never;
+      path: {
+        /** @description Expectation name. */
+        expectation: string;
+        /** @description Project namespace. */
+        namespace: string;
+        /** @description Project name. */
+        project: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description Deleted. */
+      204: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      /** @description `parameter_invalid`: Invalid parameter. */
+      400: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `unauthorized`: Missing or invalid token. */
+      401: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `forbidden`: Permission denied. */
+      403: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content: {
+          'application/problem+json': components['schemas']['Problem'];
+        };
+      };
+      /** @description `expectation_not_found`: Expectation not found. */
+      404: {
         headers: {
           [name: string]: unknown;
         };
