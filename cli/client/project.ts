@@ -110,11 +110,11 @@ export class CreatedProject extends Project {
   }
 
   /**
-   * Deletes the captured requests, and then the project with its endpoints. If you may not create Purges, the requests remain until
-   * they expire after a day.
+   * Deletes the project with its endpoints. Captured requests expire after a day. With `requests: true`, deletes them first, which takes
+   * some seconds and requires permission to create Purges.
    */
-  async delete(): Promise<void> {
-    await this.#purge();
+  async delete({ requests = false }: { readonly requests?: boolean } = {}): Promise<void> {
+    if (requests) await this.#purge();
     await this.api.ask(this.path, { method: 'DELETE' });
   }
 
@@ -123,23 +123,23 @@ export class CreatedProject extends Project {
   }
 
   async #purge(): Promise<void> {
-    const body = { filter: {}, requests: 'All', reason: 'The test has ended.' };
-    try {
-      const { name } = await this.api.ask<Schemas['Purge']>(`${this.path}/purges`, { method: 'POST', body });
-      for (let pauseMs = PURGE_FIRST_MS; ; pauseMs = Math.min(2 * pauseMs, PURGE_LONGEST_MS)) {
-        await delay(pauseMs);
-        const { status } = await this.api.ask<Schemas['Purge']>(`${this.path}/purges/${name}`);
-        if (status.phase === 'Completed' || status.phase === 'Refused') return;
-      }
-    } catch (error) {
-      if (!(error instanceof StandinError && error.code === 'forbidden')) throw error;
+    const to = new Date().toISOString();
+    const body: Body<'createPurge'> = { filter: { to }, requests: 'All', reason: 'The test has ended.' };
+    const { name } = await this.api.ask<Schemas['Purge']>(`${this.path}/purges`, { method: 'POST', body });
+    for (let waitedMs = 0; waitedMs < PURGE_WAIT_MS_MAX; waitedMs += PURGE_POLL_MS) {
+      await delay(PURGE_POLL_MS);
+      const { status } = await this.api.ask<Schemas['Purge']>(`${this.path}/purges/${name}`);
+      if (status.phase === 'Completed') return;
+      if (status.phase === 'Refused') break;
     }
+    throw new StandinError(
+      `the Purge ${name} in namespace ${this.namespace} has not deleted the requests: see its conditions.`,
+    );
   }
 }
 
-/** Intervals at which the progress of a Purge is read. */
-const PURGE_FIRST_MS = 25;
-const PURGE_LONGEST_MS = 1_000;
+const PURGE_POLL_MS = 250;
+const PURGE_WAIT_MS_MAX = 60_000;
 const NAME_BYTES = 5;
 
 export const createProject = async (

@@ -82,11 +82,11 @@ describe('a project for each test', () => {
     expect(await readdir(dev.manifests)).not.toContainEqual(expect.stringContaining(one.name));
   });
 
-  test('is deleted with its requests', async () => {
+  test('can be deleted with its requests', async () => {
     const project = await standin.createProject({ endpoints });
     await post(project, '/v1/orders');
     await expect(project).toHaveReceived('path:/v1/orders');
-    await project.delete();
+    await project.delete({ requests: true });
     expect(await post(project, '/v1/orders')).toBe(404);
     const removed = standin.project('default', project.name);
     await expect(removed.count()).rejects.toMatchObject({ code: 'project_not_found' });
