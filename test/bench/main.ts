@@ -3,6 +3,7 @@ import { benchResponses } from './responses.ts';
 import { benchDashboard } from './dashboard.ts';
 import { benchDev } from './dev.ts';
 import { benchDrain } from './drain.ts';
+import { benchExpectations } from './expectations.ts';
 import { benchFresh } from './fresh.ts';
 import { benchGateway } from './gateway.ts';
 import { benchKeys } from './keys.ts';
@@ -32,6 +33,7 @@ const BENCHES: Readonly<Record<keyof typeof TARGETS, (options: BenchOptions) => 
   ingest: benchIngest,
   live: benchLive,
   keys: benchKeys,
+  expectations: benchExpectations,
   quota: benchQuota,
   refusals: benchRefusals,
   scale: benchScale,

@@ -160,7 +160,7 @@ test('exercises an account, a project, an endpoint that becomes invalid twice, a
   await untilUsed('patch events.events.k8s.io');
 }, 60_000);
 
-test('exercises purges, and replays, key regenerations and shares, which are deleted after they expire', async () => {
+test('exercises purges, and replays, key regenerations, expectations and shares, which are deleted after they expire', async () => {
   const forget = async (kind: 'Replay' | 'KeyRegeneration', name: string): Promise<void> => {
     await eventually(`the end of ${name}`, async () => (await team.get(kind, name)).status?.['completedAt'], UNTIL);
     await team.apply(kind, name, { ttlSecondsAfterFinished: 0 });
@@ -202,7 +202,20 @@ test('exercises purges, and replays, key regenerations and shares, which are del
       accept: (status) => status?.['phase'] === 'Waiting',
     });
   };
-  await Promise.all([replay(), regenerate(), share(), purge()]);
+  const expectNothing = async (): Promise<void> => {
+    const path = { group: 'standin.dev', version: 'v1alpha1', plural: RESOURCES.Expectation.plural, namespace: TEAM };
+    const mistake = { filter: { search: 'status:' }, count: { max: 0 }, deadline: '1m' };
+    await team.apply('Expectation', 'nothing', { projectRef: { name: 'shop' }, ...mistake });
+    const { status } = await eventually('the end', () => team.get('Expectation', 'nothing'), {
+      ...UNTIL,
+      accept: (object) => object.status?.['decidedAt'] !== undefined,
+    });
+    // As if a day had passed.
+    const conditions = status?.conditions?.map((condition) => ({ ...condition, lastTransitionTime: LONG_AGO }));
+    await team.client.mergePatch(`${resourcePath({ ...path, name: 'nothing' })}/status`, { status: { conditions } });
+    await untilUsed('delete mockexpectations.standin.dev');
+  };
+  await Promise.all([replay(), regenerate(), share(), purge(), expectNothing()]);
 }, 90_000);
 
 test('a Replay that another client changes continuously completes, although status writes conflict', async () => {

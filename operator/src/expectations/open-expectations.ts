@@ -69,7 +69,7 @@ const SLOW_COUNT_MS = 10_000;
 const SETTLES_MAX = 32;
 /** The first interval between questions to the gateways. Each further one is twice as long, up to the longest. */
 const SETTLE_MS_MIN = 250;
-const SETTLE_MS_MAX = 3_000;
+const SETTLE_MS_MAX = 1_000;
 const REASONS_NAMED_MAX = 3;
 
 /**
