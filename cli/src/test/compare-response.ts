@@ -1,9 +1,12 @@
+import { parseInstant } from '@standin/contract';
 import { wireText } from '@standin/exchange/formats';
 import { diffResponses } from '@standin/exchange/diff';
 import type { BodyDiff, ComparedResponse, HeaderChange } from '@standin/exchange/response-diff';
 import { bodyAsBuffer, type LogEntry } from '@standin/exchange';
 import type { Ignored } from './ignored.ts';
 import type { ManifestResponse } from './manifest-mocks.ts';
+import type { ValueChange } from './volatile-fields.ts';
+import { headerKind, valueKind } from './volatile-kinds.ts';
 
 /** Whether the manifests respond to a captured request as it was responded to. */
 export type Comparison =
@@ -12,6 +15,8 @@ export type Comparison =
   | {
       readonly kind: 'different';
       readonly changes: readonly string[];
+      /** Other values of the same type, if an upstream responded: see `VolatileFields`. */
+      readonly values?: readonly ValueChange[];
       /** See `TestCase`. */
       readonly mended?: readonly string[];
     }
@@ -41,7 +46,7 @@ const LINES_MAX = 6;
 
 /** Compares the captured response with what the manifests respond. Ignores what differs with each response, such as `date`. */
 export const compareResponse = (entry: LogEntry, now: ManifestResponse, ignored: Ignored): Comparison => {
-  const isUpstreams = entry.action === 'Forward' && entry.outcome !== 'mocked' && entry.outcome !== 'template_failed';
+  const isUpstreams = isFromUpstream(entry);
   if (now.kind === 'NoProject') return skipped('project');
   if (now.kind === 'Rejected') return different([now.reason]);
   if (now.kind === 'Forward') return isUpstreams ? skipped('upstream') : different(['An upstream responds.']);
@@ -53,15 +58,36 @@ export const compareResponse = (entry: LogEntry, now: ManifestResponse, ignored:
   const { status, headers, body } = now;
   const before = captured(entry);
   const after = { status, headers, body, durationMs: 0, truncated: false, bodyBytes: body.length };
-  const diff = diffResponses(before, after, (path) => ignored.path(path));
+  const values: ValueChange[] = [];
+  // An error has other values than a success.
+  const hasValues = isUpstreams && status === before.status;
+  const receivedAtUs = parseInstant(entry.receivedAt) ?? 0;
+  const diff = diffResponses(before, after, (at, scalars) => {
+    if (ignored.path(at)) return true;
+    if (!hasValues || scalars === undefined) return false;
+    values.push({ at, ...scalars, kind: valueKind(scalars, receivedAtUs) });
+    return true;
+  });
+  const changed = diff.headers.filter(({ name, isPassing }) => !isPassing && !ignored.header(name));
   const changes = [
     ...(status === before.status ? [] : [`status ${before.status} → ${status}`]),
-    // An upstream sends headers that no mock has.
-    ...diff.headers.filter((change) => !(isUpstreams && change.after.length === 0)).flatMap(headerChange(ignored)),
+    ...changed.flatMap((change) => {
+      // An upstream sends headers that no mock has.
+      if (isUpstreams && change.after.length === 0) return [];
+      const value = hasValues ? headerValue(change) : undefined;
+      if (value === undefined) return [`${headerPart(change)}: ${shown(change.before)} → ${shown(change.after)}`];
+      values.push(value);
+      return [];
+    }),
     ...bodyChanges(diff.body),
   ];
-  return changes.length === 0 ? { kind: 'same' } : different(changes);
+  if (changes.length + values.length === 0) return { kind: 'same' };
+  return { kind: 'different', changes, ...(hasValues && { values }) };
 };
+
+/** Whether the captured response is that of an upstream. */
+export const isFromUpstream = ({ action, outcome }: LogEntry): boolean =>
+  action === 'Forward' && outcome !== 'mocked' && outcome !== 'template_failed';
 
 export const skipped = (reason: SkipReason): Comparison => ({ kind: 'skipped', reason });
 
@@ -80,14 +106,18 @@ const captured = ({ response, method }: LogEntry): ComparedResponse => ({
   bodyBytes: response.bodyBytes,
 });
 
-const headerChange =
-  (ignored: Ignored) =>
-  ({ name, before, after, isPassing }: HeaderChange): readonly string[] => {
-    if (isPassing || ignored.header(name)) return [];
-    const shown = (values: readonly string[]): string =>
-      values.length === 0 ? 'absent' : values.map((value) => JSON.stringify(wireText(value).text)).join(', ');
-    return [`header ${name.toLowerCase()}: ${shown(before)} → ${shown(after)}`];
-  };
+const headerPart = ({ name }: HeaderChange): string => `header ${name.toLowerCase()}`;
+
+/** Returns undefined if only one of the responses has the header, or for another media type. */
+const headerValue = (change: HeaderChange): ValueChange | undefined => {
+  const { name, before, after } = change;
+  const [was, is] = [before.join(', '), after.join(', ')];
+  if (before.length === 0 || after.length === 0 || name.toLowerCase() === 'content-type') return undefined;
+  return { at: headerPart(change), before: shown(before), after: shown(after), kind: headerKind(name, was, is) };
+};
+
+const shown = (values: readonly string[]): string =>
+  values.length === 0 ? 'absent' : values.map((value) => JSON.stringify(wireText(value).text)).join(', ');
 
 const bodyChanges = (diff: BodyDiff): readonly string[] => {
   switch (diff.kind) {

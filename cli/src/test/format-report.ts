@@ -55,7 +55,9 @@ export const reportAsMarkdown = (report: Report): string => {
     (one) =>
       `| ${[suiteName(one), ...caseNames(one)].map(cell).join(' | ')} | ${one.same} | ${one.different} | ${skippedCount(one)} |`,
   );
-  const details = report.cases.filter(({ different }) => different > 0).flatMap(markdownDetails);
+  const details = report.cases
+    .filter(({ different, ignored }) => different > 0 || ignored !== undefined)
+    .flatMap(markdownDetails);
   return [
     `**standin test**: ${summary(report)}`,
     '',
@@ -109,8 +111,11 @@ const hidden = ({ different, differences }: TestCase): readonly string[] =>
 const mendedLines = ({ mended = [] }: TestCase): readonly string[] =>
   mended.length === 0 ? [] : ['spec.json with the newest captured response:', ...mended.map((line) => `  ${line}`)];
 
+const ignoredLines = ({ ignored = [] }: TestCase): readonly string[] =>
+  ignored.length === 0 ? [] : [`ignored: ${ignored.map(({ part, reason }) => `${part} (${reason})`).join(', ')}`];
+
 const noteLines = (one: TestCase): readonly Line[] =>
-  [...hidden(one), ...mendedLines(one)].map((text) => `    ${text}`);
+  [...hidden(one), ...ignoredLines(one), ...mendedLines(one)].map((text) => `    ${text}`);
 
 const summary = ({ requests, same, different, skipped, unseen = 0 }: Report): string =>
   requests === 0
@@ -123,6 +128,7 @@ const plainDetails = (one: TestCase): readonly string[] => [
     ...difference.changes.map((change) => `  ${change}`),
   ]),
   ...hidden(one),
+  ...ignoredLines(one),
   ...mendedLines(one),
 ];
 
@@ -134,9 +140,11 @@ const testCaseXml = (suite: string, one: TestCase): readonly string[] => {
       `      <failure message="${xml(counts(one))}">${xml(plainDetails(one).join('\n'))}</failure>`,
       '    </testcase>',
     ];
-  return isSkipped(one)
-    ? [`${head}>`, `      <skipped message="${xml(counts(one))}"/>`, '    </testcase>']
-    : [`${head}/>`];
+  if (isSkipped(one)) return [`${head}>`, `      <skipped message="${xml(counts(one))}"/>`, '    </testcase>'];
+  const ignored = ignoredLines(one);
+  return ignored.length === 0
+    ? [`${head}/>`]
+    : [`${head}>`, `      <system-out>${xml(ignored.join('\n'))}</system-out>`, '    </testcase>'];
 };
 
 /** Escapes text for XML 1.0. Control characters, which it cannot contain, are shown as escapes. */

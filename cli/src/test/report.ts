@@ -26,6 +26,14 @@ export type CaseKey =
       readonly operation: string;
     };
 
+/** A part of responses in which differences did not count. */
+export interface IgnoredPart {
+  /** Such as `$.items[*].id` or `header etag`. */
+  readonly part: string;
+  /** Such as `UUIDs`. */
+  readonly reason: string;
+}
+
 /** The requests to what is tested. */
 export type TestCase = CaseKey & CaseResults;
 
@@ -35,6 +43,8 @@ interface CaseResults {
   readonly skipped: ReadonlyMap<SkipReason, number>;
   /** The first ones. */
   readonly differences: readonly Difference[];
+  /** What differed in each response of an upstream. Absent if nothing did. */
+  readonly ignored?: readonly IgnoredPart[];
   /** The fields of `spec.json` that would match, a line each. Absent if only values were compared, or if nothing is different. */
   readonly mended?: readonly string[];
 }
@@ -57,8 +67,21 @@ interface Counted {
   different: number;
   readonly skipped: Map<SkipReason, number>;
   readonly differences: Difference[];
+  ignored?: readonly IgnoredPart[];
   mended?: readonly string[];
 }
+
+/** What a report needs of a captured request. */
+export type ReportedRequest = Pick<
+  LogEntry,
+  'id' | 'receivedAt' | 'namespace' | 'project' | 'endpoint' | 'responseName' | 'action' | 'method' | 'path' | 'query'
+>;
+
+/** Returns a request without its bodies, to be kept. */
+export const reportedRequest = (entry: LogEntry): ReportedRequest => {
+  const { id, receivedAt, namespace, project, endpoint, responseName, action, method, path, query } = entry;
+  return { id, receivedAt, namespace, project, endpoint, responseName, action, method, path, query };
+};
 
 /** Counts comparisons by endpoint and response. */
 export class ReportBuilder {
@@ -68,7 +91,7 @@ export class ReportBuilder {
    * @param count the number of requests with this result, of which `entry` is one
    * @param key what responded to the request, if it is not tested by its endpoint
    */
-  add(entry: LogEntry, comparison: Comparison, { count = 1, key = caseKey(entry) } = {}): void {
+  add(entry: ReportedRequest, comparison: Comparison, { count = 1, key = caseKey(entry) } = {}): void {
     const { counted } = this.#case(key);
     switch (comparison.kind) {
       case 'same':
@@ -83,6 +106,14 @@ export class ReportBuilder {
         if (counted.differences.length < DIFFERENCES_MAX)
           counted.differences.push(toDifference(entry, comparison.changes));
     }
+  }
+
+  /** Adds parts that were ignored. */
+  ignore(entry: ReportedRequest, parts: readonly IgnoredPart[]): void {
+    if (parts.length === 0) return;
+    const { counted } = this.#case(caseKey(entry));
+    const known = new Map([...(counted.ignored ?? []), ...parts].map((one) => [one.part, one]));
+    counted.ignored = [...known.values()].sort((a, b) => (a.part < b.part ? -1 : 1));
   }
 
   /** Adds a case that may have no requests. */
@@ -124,20 +155,26 @@ export class ReportBuilder {
 export const isUnseen = (one: TestCase): boolean => one.same + one.different + skippedCount(one) === 0;
 
 /** Returns the names of what responded to a request. */
-export const caseKey = ({ namespace, project, endpoint, responseName, action }: LogEntry): CaseKey => {
+export const caseKey = ({ namespace, project, endpoint, responseName, action }: ReportedRequest): CaseKey => {
   const response = responseName === '' ? `spec.${action === 'JSON' ? 'json' : 'forward'}` : responseName;
   return { namespace, project, endpoint, response };
 };
 
-const toDifference = ({ id, method, path, query, receivedAt }: LogEntry, changes: readonly string[]): Difference => ({
+const toDifference = (
+  { id, method, path, query, receivedAt }: ReportedRequest,
+  changes: readonly string[],
+): Difference => ({
   id,
   request: `${method} ${path}${query === '' ? '' : `?${query}`}`,
   receivedAt,
   changes:
     changes.length <= CHANGES_MAX
-      ? changes
-      : [...changes.slice(0, CHANGES_MAX), `${changes.length - CHANGES_MAX} more changes`],
+      ? changes.map(detached)
+      : [...changes.slice(0, CHANGES_MAX).map(detached), `${changes.length - CHANGES_MAX} more changes`],
 });
+
+/** Returns a copy of a text. A part of a string keeps the whole string in memory, which can be a body. */
+export const detached = (text: string): string => Buffer.from(text).toString();
 
 export const skippedCount = ({ skipped }: Pick<TestCase, 'skipped'>): number =>
   [...skipped.values()].reduce((total, count) => total + count, 0);

@@ -294,6 +294,21 @@ test('a mock that replaces an upstream need not send the upstream’s headers', 
   expect(await changes({ ...one, response: { ...one.response, body: '{}' } })).toHaveLength(3);
 });
 
+test.each<[ReportFormat, string]>([
+  ['text', '✓ default/shop get-order spec.forward: 1 same\n    ignored: $.request (UUIDs)\n'],
+  ['json', '"ignored": [\n        {\n          "part": "$.request",\n          "reason": "UUIDs"\n        }\n      ]'],
+  ['junit', '<system-out>ignored: $.request (UUIDs)</system-out>'],
+  ['markdown', '\nignored: $.request (UUIDs)\n'],
+])('a report as %s names what was ignored in the response of an upstream', async (format, expected) => {
+  const body = JSON.stringify({ ...ORDER, request: ID.replace('1', '2') });
+  const more = { action: 'Forward', outcome: 'forwarded' } as const;
+  const { same, text } = await run([entry({ ...ORDER_PARTS, responseBody: body }, more)], { format });
+  expect(same).toBe(1);
+  expect(text).toContain(expected);
+  // A mock has the id of the captured request.
+  expect(await run([entry({ ...ORDER_PARTS, responseBody: body })])).toMatchObject({ different: 1 });
+});
+
 describe('with --against forwarded --shape, the mock in spec.json', () => {
   const rates = (body: unknown, more: { readonly status?: number; readonly type?: string } = {}) =>
     entry(

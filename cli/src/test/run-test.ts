@@ -7,13 +7,14 @@ import type { LogEntry } from '@standin/exchange';
 import { visitLog, type LogSource } from '../logs/read-log.ts';
 import { fileErrorText, PlainError } from '../plain-error.ts';
 import { formatLine, stderr, stdout } from '../terminal.ts';
-import { compareResponse, skipped, type SkipReason } from './compare-response.ts';
+import { compareResponse, isFromUpstream, skipped, type SkipReason } from './compare-response.ts';
 import { ContractComparison } from './compare-contract.ts';
 import { ShapeComparison } from './compare-shapes.ts';
 import { reportAsJson, reportAsJunit, reportAsMarkdown, reportAsText, type ReportOutput } from './format-report.ts';
 import type { Ignored } from './ignored.ts';
 import { ManifestMocks, type ManifestResponse } from './manifest-mocks.ts';
-import { ReportBuilder, type Report } from './report.ts';
+import { ReportBuilder, reportedRequest, type Report } from './report.ts';
+import { VolatileFields } from './volatile-fields.ts';
 
 export interface TestOptions extends LogSource {
   /** The file with the requests. Undefined for the log. */
@@ -63,6 +64,7 @@ const manifestTest = async (
 ): Promise<RunningTest> => {
   const mocks = await ManifestMocks.load(files, { useMocks: against === 'forwarded' });
   for (const warning of mocks.warnings) stderr.line(warning);
+  const volatile = new VolatileFields();
   const shapes = shape ? new ShapeComparison(ignored) : undefined;
   return {
     add: (entry, builder) => {
@@ -70,11 +72,13 @@ const manifestTest = async (
       const now = mocks.respond(entry, (one) => shape || compare(one).kind !== 'different');
       const result = against === 'forwarded' ? whyNoDrift(entry, now) : undefined;
       if (result !== undefined) builder.add(entry, skipped(result));
-      else if (shapes === undefined) builder.add(entry, compare(now));
-      else shapes.add(entry, now, builder);
+      else if (shapes !== undefined) shapes.add(entry, now, builder);
+      else if (isFromUpstream(entry)) volatile.add(reportedRequest(entry), compare(now), builder);
+      else builder.add(entry, compare(now));
     },
     finish: (builder) => {
       shapes?.finish(builder);
+      volatile.finish(builder);
       return [];
     },
   };
