@@ -11,3 +11,9 @@ export const stateFolder = (): string => {
   const named = process.env['XDG_STATE_HOME'] ?? '';
   return path.join(path.isAbsolute(named) ? named : path.join(homedir(), '.local/state'), 'standin');
 };
+
+/** Returns the environment of a program that this process starts: its own, with more variables. */
+export const environmentWith = (variables: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
+  ...process.env,
+  ...variables,
+});

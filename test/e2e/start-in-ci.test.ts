@@ -1,4 +1,4 @@
-import { chmod, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import process from 'node:process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -17,28 +17,24 @@ const documentedCommands = async (): Promise<readonly string[]> => {
 };
 
 // A pipeline has neither a terminal nor a browser, so no one would notice if a command on the page stopped working.
-test('the commands of docs/start/ci.md start Standin, send a request and wait for it', async () => {
+test('the commands of docs/start/ci.md run tests against Standin, wait for a request and keep the log', async () => {
   const commands = await documentedCommands();
   expect(commands).toHaveLength(3);
+  const [run = '', tests = '', keep = ''] = commands;
   await cp(path.join(ROOT, 'crds/examples/quickstart'), path.join(folder, 'mocks'), { recursive: true });
+  await writeFile(path.join(folder, 'tests.sh'), tests);
   // Runs the CLI of this checkout.
-  const bin = path.join(folder, 'node_modules/.bin');
-  await mkdir(bin, { recursive: true });
   const cli = `exec '${process.execPath}' '${path.join(ROOT, 'cli/bin/standin.js')}' "$@"\n`;
-  for (const [file, text] of [
-    [path.join(bin, 'standin'), `#!/bin/sh\n${cli}`],
-    [path.join(folder, 'npx'), `#!/bin/sh\nshift\n${cli}`],
-  ] as const) {
-    await writeFile(file, text);
-    await chmod(file, 0o755);
-  }
-  const script = ["trap 'kill $STANDIN; wait' EXIT", ...commands].join('\n');
-  const { code, stdout, stderr } = await runCommand('bash', ['-euo', 'pipefail', '-c', script], {
+  await writeFile(path.join(folder, 'npx'), `#!/bin/sh\nshift\n${cli}`, { mode: 0o755 });
+  const { code, stdout, stderr } = await runCommand('bash', ['-euo', 'pipefail', '-c', `${run}${keep}`], {
     cwd: folder,
     env: { ...process.env, PATH: `${folder}:${process.env['PATH'] ?? ''}` },
     timeoutMs: 100_000,
   });
   expect({ code, stderr }).toMatchObject({ code: 0 });
-  expect(stdout).toContain('201 Created');
+  expect(stdout).toMatch(/^HTTP\/1\.1 201 Created/);
   expect(stdout.trim()).toMatch(/\ntrue$/);
+  const [entry = '', ...more] = (await readFile(path.join(folder, 'requests.ndjson'), 'utf8')).trim().split('\n');
+  expect(JSON.parse(entry)).toMatchObject({ method: 'POST', path: '/v1/orders' });
+  expect(more).toEqual([]);
 });

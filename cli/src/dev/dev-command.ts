@@ -27,6 +27,7 @@ const optionsSchema = z.object({
   upstreamCa: z.string().optional(),
   requireToken: z.boolean().default(false),
   verbose: z.boolean().default(false),
+  exec: z.string().optional(),
   ...logServerOptions,
 });
 
@@ -58,6 +59,12 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
         .choices(['exact', 'any-case'])
         .default('exact'),
     )
+    .addOption(
+      new Option(
+        '--exec <command>',
+        'run this shell command when everything is ready, then stop and exit with its code; implies --no-dashboard and a free gateway port',
+      ).implies({ dashboard: false, gatewayPort: 0 }),
+    )
     .option('--verbose', 'print the logs of the operator, gateway and engine');
   addLogServerOptions(
     command,
@@ -67,6 +74,7 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
     command,
     ['Try Standin out with example manifests', 'dev'],
     ['Use your own manifests, and another port', 'dev mocks --gateway-port 9000'],
+    ['Run tests against your manifests', "dev mocks --exec 'npm test'"],
     ['Use the resources in a cluster', 'dev --kubeconfig ~/.kube/config'],
   ).action(async (dir: string | undefined, raw: unknown) => {
     const { kubeconfig, ...options } = optionsSchema.parse(raw);

@@ -1,4 +1,6 @@
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import path from 'node:path';
 import process from 'node:process';
 import { urlTarget } from '@standin/egress';
@@ -7,13 +9,14 @@ import type { Logger } from 'pino';
 import type { EngineAddress } from '@standin/engine';
 import { openEngine } from '../open-engine.ts';
 import { isPortTaken, PlainError } from '../plain-error.ts';
+import { environmentWith } from '../settings.ts';
 import { awaitStop } from '../shutdown.ts';
-import { stdout } from '../terminal.ts';
+import { stderr, stdout } from '../terminal.ts';
 import { checkReadable, copyQuickstart, prepareDataDir, readUpstreamCa } from './check-input.ts';
 import { choosePort } from './choose-port.ts';
 import { watchDataFolder } from './data-folder.ts';
 import { devLogger } from './dev-logger.ts';
-import { boundRefused, holdUntilReady, jsonOutput, type DevOutput } from './dev-output.ts';
+import { boundRefused, holdUntilReady, jsonOutput, type DevOutput, type Ready } from './dev-output.ts';
 import { findRunning, removeRunFile, writeRunFile } from '../server/run-file.ts';
 import { chooseDashboardPort, startDashboard } from './start-dashboard.ts';
 import { startStandin, type ResourcesFrom } from './start-standin.ts';
@@ -37,6 +40,8 @@ export interface DevOptions {
   readonly requireToken: boolean;
   readonly apiKeyHeader: 'exact' | 'any-case';
   readonly verbose: boolean;
+  /** A shell command to run, after which everything stops. Standard output is left to it. */
+  readonly exec?: string | undefined;
   readonly colour: boolean;
   /** A ClickHouse server for the log. If undefined, the log is in the data folder. */
   readonly clickhouseUrl?: string | undefined;
@@ -48,13 +53,16 @@ export interface DevOptions {
 /** Enough bytes that a token cannot be guessed. */
 const TOKEN_BYTES = 32;
 
-/** Runs `standin dev` on this machine until a signal arrives. Rejects with a `PlainError` if it cannot start. */
+/** Runs `standin dev` on this machine until a signal arrives, or until `exec` has ended. Rejects with a `PlainError` if it cannot start. */
 export const runDev = async (options: DevOptions): Promise<void> => {
   const stop = awaitStop();
   // Stops if nothing reads the output any longer, as with `standin dev | head`.
   stdout.onError(() => stop.request());
-  const { colour, data } = options;
-  const plain = options.output === 'json' ? jsonOutput(stdout) : textOutput(stdout, { colour, data });
+  const { colour, data, exec } = options;
+  const out = exec === undefined ? stdout : stderr;
+  const all = options.output === 'json' ? jsonOutput(out) : textOutput(out, { colour: colour && out.isTerminal, data });
+  // A line for each request would hide the output of the command.
+  const plain = exec === undefined ? all : { ...all, request: () => undefined };
   const output = holdUntilReady(boundRefused(plain));
   try {
     await run(options, output, stop.signal);
@@ -113,13 +121,13 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
       const { url: apiUrl, hasPages } = dashboard;
       // Endpoints must not reach the API, because it requires no login, or its token is in a file.
       standin.refused.add(urlTarget(new URL(apiUrl)));
-      await writeRunFile(dataDir, {
-        ...run,
-        api: { url: hasPages ? apiUrl : withLoopbackHost(apiUrl), token, hasPages },
-      });
+      const api = { url: hasPages ? apiUrl : withLoopbackHost(apiUrl), token, hasPages };
+      await writeRunFile(dataDir, { ...run, api });
       output.ready({ ...ready, ...(hasPages && { dashboard: apiUrl, dashboardToken: token }) });
       const watched = AbortSignal.any([signal, over.signal]);
-      await Promise.race([watchDataFolder(dataDir, options.data, watched), standin.ended]);
+      const ends = [watchDataFolder(dataDir, options.data, watched), standin.ended];
+      if (options.exec !== undefined) ends.push(runCommand(options.exec, commandVariables(ready, api), watched));
+      await Promise.race(ends);
     } finally {
       over.abort();
       if (signal.aborted) output.stopping();
@@ -131,6 +139,34 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
     await store.close();
     await stop();
   }
+};
+
+/** Returns the variables with which a command finds Standin. */
+const commandVariables = (
+  { accounts, projects }: Ready,
+  api: { readonly url: string; readonly token: string | undefined },
+): Record<string, string> => {
+  const [account, ...moreAccounts] = accounts;
+  const [project, ...moreProjects] = projects;
+  return {
+    STANDIN_URL: api.url,
+    ...(api.token !== undefined && { STANDIN_TOKEN: api.token }),
+    ...(project !== undefined && moreProjects.length === 0 && { PROJECT_URL: project.url }),
+    ...(account !== undefined && moreAccounts.length === 0 && { API_KEY: account.apiKey }),
+  };
+};
+
+/** Runs a shell command, and makes its exit code that of this process. Sends it SIGTERM when `signal` aborts. */
+const runCommand = async (
+  command: string,
+  variables: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<void> => {
+  const child = spawn(command, { shell: true, stdio: 'inherit', env: environmentWith(variables), signal });
+  // The exit code if the command does not end by itself.
+  process.exitCode = 1;
+  const [code] = (await once(child, 'exit')) as [number | null];
+  process.exitCode = code ?? 1;
 };
 
 interface OpenedClickHouse {
