@@ -5,6 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { ROOT } from './suite/source-files.ts';
 
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
+/** The actions that this repository offers. */
+const ACTIONS = globSync('.github/actions/*/action.yml', { cwd: ROOT });
 const workspace = JSON.parse(read('package.json')) as {
   version: string;
   workspaces: string[];
@@ -49,11 +51,13 @@ test('Dependabot watches packages, Go modules, the base image and actions', () =
     directories.map((folder) => `${update['package-ecosystem']} ${folder}`),
   );
   const modules = globSync('test/cluster/*/go.mod', { cwd: ROOT }).map((file) => `gomod /${path.dirname(file)}`);
-  expect(watched.sort()).toEqual([...modules, 'docker /', 'github-actions /', 'npm /'].sort());
+  const ownActions = ACTIONS.map((file) => `github-actions /${path.dirname(file)}`);
+  expect(watched.sort()).toEqual([...modules, ...ownActions, 'docker /', 'github-actions /', 'npm /'].sort());
 });
 
 describe('a workflow', () => {
-  const workflows = globSync('.github/workflows/*.yaml', { cwd: ROOT }).map((file) => ({ file, text: read(file) }));
+  const withText = (file: string): { file: string; text: string } => ({ file, text: read(file) });
+  const workflows = globSync('.github/workflows/*.yaml', { cwd: ROOT }).map(withText);
   const scripts = Object.keys((JSON.parse(read('package.json')) as { scripts: object }).scripts);
 
   // Without this test, an error in a workflow for releases would be found only during a release.
@@ -70,7 +74,7 @@ describe('a workflow', () => {
   });
 
   // A tag is not sufficient, because the owner of an action could move it to different code.
-  test.for(workflows)('$file pins each action to a commit', ({ text }) => {
+  test.for([...workflows, ...ACTIONS.map(withText)])('$file pins each action to a commit', ({ text }) => {
     const actions = [...text.matchAll(/uses: ([^\n]+)/g)].map(([, action]) => action);
     expect(actions.filter((action) => !/^(\.\/|\S+@[\da-f]{40} # v\d+\.\d+\.\d+$)/.test(action ?? ''))).toEqual([]);
   });
