@@ -1,7 +1,15 @@
+import { existsSync } from 'node:fs';
 import { MissingToolError, type Progress } from './go-program.ts';
 import { runCommand } from './run-command.ts';
 
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
+
+/** The name of a Debian package, and files of which one exists if the package or an equivalent is installed. */
+export type DebianPackage = readonly [name: string, files: readonly string[]];
+
+/** Returns the names of the packages that this machine lacks. */
+export const missingPackages = (packages: readonly DebianPackage[]): readonly string[] =>
+  packages.filter(([, files]) => !files.some((file) => existsSync(file))).map(([name]) => name);
 
 /** Installs Debian packages and logs their names. Throws MissingToolError if the installation is impossible. */
 export const installDebianPackages = async (names: readonly string[], log: Progress): Promise<void> => {

@@ -6,8 +6,9 @@ import { buildGoProgram, goVersion, lacksGoProgram, MissingToolError, type Progr
 import { findKubectl } from '../cluster/kubectl.ts';
 import { runCommand } from '../cluster/run-command.ts';
 import { KUBECONFIG_VARIABLE } from '../harness/environment.ts';
+import { prepareLanguages } from '../harness/languages.ts';
 import { findBrowserNeeds, prepareBrowser } from './browser-needs.ts';
-import { findClusterNeeds, type ClusterNeeds } from './cluster-needs.ts';
+import { findClusterNeeds, findFilesThatNeed, type ClusterNeeds } from './cluster-needs.ts';
 import { findDockerNeeds, prepareImages } from './docker-needs.ts';
 import { findNodeNeeds, prepareNodeTests } from './node-needs.ts';
 
@@ -24,6 +25,7 @@ export interface Needs {
   readonly node: readonly string[];
   readonly docker: readonly string[];
   readonly browser: readonly string[];
+  readonly languages: readonly string[];
 }
 
 export interface Prepared {
@@ -31,6 +33,8 @@ export interface Prepared {
   /** The Docker engine with the images. The caller stops it. */
   readonly engine?: DockerEngine;
 }
+
+const LANGUAGES_MODULE = 'test/harness/languages.ts';
 
 /** Slightly more than Go's module and build caches take after a first build (about 4 GB). */
 const DISK_BYTES_NEEDED = 5e9;
@@ -41,11 +45,20 @@ export const findNeeds = async (filters: readonly string[]): Promise<Needs> => (
   node: await findNodeNeeds(filters),
   docker: await findDockerNeeds(filters),
   browser: await findBrowserNeeds(filters),
+  languages: await findFilesThatNeed(LANGUAGES_MODULE, filters),
 });
 
 /** Returns the test files that depend on `preparePrograms`. */
-export const filesThatWait = ({ cluster, node, docker }: Needs): readonly string[] => [
-  ...new Set([...cluster.shared, ...cluster.own, ...cluster.helm, ...cluster.kubectl, ...node, ...docker]),
+export const filesThatWait = ({ cluster, node, docker, languages }: Needs): readonly string[] => [
+  ...new Set([
+    ...cluster.shared,
+    ...cluster.own,
+    ...cluster.helm,
+    ...cluster.kubectl,
+    ...node,
+    ...docker,
+    ...languages,
+  ]),
 ];
 
 /** Returns whether the cluster program must be built first, which takes minutes. Returns false if a build is impossible. */
@@ -53,11 +66,15 @@ export const takesMinutes = async ({ cluster }: Needs, useContainers: boolean): 
   needsProgram(cluster, useContainers).length > 0 && (await lacksGoProgram('cluster'));
 
 /**
- * Prepares everything that Kubernetes, Helm, a node and the images need. Resolves with the test files for which that is impossible.
+ * Prepares everything that Kubernetes, Helm, a node, the images and other languages need. Resolves with the test files for which that is impossible.
  */
 export const preparePrograms = async (needs: Needs, useContainers: boolean, report: Progress): Promise<Prepared> => {
   const clusters = await prepareClusters(needs.cluster, useContainers, report);
-  const notRun = [...clusters, ...(await prepareTool(without(needs.node, clusters), () => prepareNodeTests(report)))];
+  const notRun = [
+    ...clusters,
+    ...(await prepareTool(without(needs.node, clusters), () => prepareNodeTests(report))),
+    ...(await prepareTool(needs.languages, () => prepareLanguages(report))),
+  ];
   const images = without(needs.docker, notRun);
   if (images.length === 0) return { notRun };
   const engine = await prepareImages(report);

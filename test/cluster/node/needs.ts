@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { installDebianPackages } from '../debian-packages.ts';
+import { installDebianPackages, missingPackages } from '../debian-packages.ts';
 import { MissingToolError, type Progress } from '../go-program.ts';
 import { hasNodeChains } from './iptables.ts';
 import { FOLDER } from './layout.ts';
 
-/** Debian packages, each with files of which one exists if the package or an equivalent is installed. */
 const PACKAGES = [
   ['containerd', ['/usr/bin/containerd', '/usr/local/bin/containerd']],
   ['runc', ['/usr/sbin/runc', '/usr/bin/runc', '/usr/local/sbin/runc', '/usr/local/bin/runc']],
@@ -18,10 +17,6 @@ const PACKAGES = [
 const NODE_HINT =
   'A real node (kubelet, containerd) needs Linux and root. On Debian and Ubuntu, npm test and npm run cluster -- --node install ' +
   `${PACKAGES.map(([name]) => name).join(' ')} automatically.`;
-
-/** Returns the names of the Debian packages that a node needs and this machine lacks. */
-const missingPackages = (): readonly string[] =>
-  PACKAGES.filter(([, files]) => !files.some((file) => existsSync(file))).map(([name]) => name);
 
 /** Returns the folder of the CNI programs. Throws MissingToolError if they are not installed. */
 export const cniPluginFolder = (): string => {
@@ -39,7 +34,7 @@ export const cniPluginFolder = (): string => {
 export const prepareNode = async (onProgress: Progress): Promise<void> => {
   if (process.platform !== 'linux') throw new MissingToolError(`This machine runs ${process.platform}. ${NODE_HINT}`);
   if (process.getuid?.() !== 0) throw new MissingToolError(`Only root can start a node. ${NODE_HINT}`);
-  const missing = missingPackages();
+  const missing = missingPackages(PACKAGES);
   if (missing.length > 0) await installDebianPackages(missing, onProgress);
   // If the folder does not exist, the chains belong to another node and must not be removed.
   if (existsSync(FOLDER) || !(await hasNodeChains())) return;
