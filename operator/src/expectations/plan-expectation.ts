@@ -25,7 +25,7 @@ export interface ReadyExpectation {
   readonly searchLength: number;
 }
 
-export type ParsedSearch = Extract<ParseResult, { kind: 'parsed' }>;
+type ParsedSearch = Extract<ParseResult, { kind: 'parsed' }>;
 
 /** A decision about what an Expectation can do now. */
 export type ExpectationPlan =
