@@ -174,7 +174,7 @@ describe('the npm package', () => {
       await shop.assert([{ q: 'method:POST', count: { max: 1 } }], { nothingElse: true });`;
     await writeFile(path.join(app, 'client.mts'), typed);
     const tsc = path.join(ROOT, 'node_modules/typescript/lib/tsc.js');
-    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--types', ''];
+    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024'];
     expect(await runCommand(process.execPath, [tsc, ...options, 'client.mts'], { cwd: app })).toMatchObject({
       code: 0,
       stdout: '',

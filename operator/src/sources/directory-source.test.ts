@@ -115,6 +115,34 @@ describe('a directory of manifests', () => {
       });
     });
 
+    it('keeps temporary objects in the data folder until the next start', async () => {
+      await writeFile(join(dir, 'kept.yaml'), endpoint('kept'));
+      const first = new AbortController();
+      const source = await start(first);
+      const temporary = (name: string, slug: string) => ({
+        apiVersion: GROUP_VERSION,
+        kind: 'Endpoint' as const,
+        metadata: { name, namespace: 'default', labels: { 'standin.dev/temporary': 'true' } },
+        spec: { slug },
+      });
+      for (const slug of ['/a', '/b']) await source.objects.apply(temporary('brief', slug));
+      await source.objects.apply(temporary('second', '/c'));
+      expect(objectSlug(objects.get('brief'))).toBe('/b');
+      expect(objectSlug(await source.objects.get(ref('brief')))).toBe('/b');
+      await source.objects.writeStatus(ref('brief'), { url: 'x' });
+      expect(objects.get('brief')?.status).toEqual({ url: 'x' });
+      await source.objects.delete(ref('second'));
+      expect([...objects.keys()].sort()).toEqual(['brief', 'kept']);
+      // An object of the directory stays there, whatever its labels are.
+      await source.objects.apply(temporary('kept', '/kept-2'));
+      expect(await readdir(dir)).toEqual(['kept.yaml']);
+      expect(await readFile(join(dir, 'kept.yaml'), 'utf8')).toContain('/kept-2');
+
+      first.abort();
+      await start();
+      expect([...objects.keys()]).toEqual(['kept']);
+    });
+
     it('if the manifests are in the data folder', async () => {
       dataDir = root;
       await expect(start()).rejects.toMatchObject({ kind: 'Invalid' });
