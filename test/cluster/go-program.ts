@@ -8,7 +8,7 @@ import { acquireLock } from './lock-file.ts';
 import { runCommand } from './run-command.ts';
 
 /** Programs that are built from the Go modules next to this file. */
-export type GoProgram = 'cluster' | 'dns' | 'kubectl' | 'helm' | 'kubeconform' | 'lua' | 'kstatus' | 'servemux';
+export type GoProgram = 'cluster' | 'dns' | 'kubectl' | 'helm' | 'kubeconform' | 'lua' | 'kstatus' | 'servemux' | 'actionlint';
 
 /** Thrown if the machine lacks a tool that must be installed manually. `message` names it and explains how to get it. */
 export class MissingToolError extends Error {
@@ -82,6 +82,12 @@ const SOURCES: Readonly<Record<GoProgram, GoSource>> = {
     package: '.',
     versions: '',
     estimate: "Go's HTTP router once, a few seconds",
+  },
+  actionlint: {
+    module: path.join(import.meta.dirname, 'actionlint'),
+    package: 'github.com/rhysd/actionlint/cmd/actionlint',
+    versions: '',
+    estimate: 'actionlint once, a few seconds',
   },
 };
 const BUILD_TIMEOUT_MS = 30 * 60_000;
