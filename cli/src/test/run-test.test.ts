@@ -91,11 +91,13 @@ const ORDER_PARTS: TestEntryParts = {
 interface RunOptions extends Partial<Pick<TestOptions, 'shape' | 'against' | 'openapi'>> {
   readonly ignore?: readonly string[];
   readonly format?: ReportFormat;
+  /** A folder. By default, `MANIFESTS`. */
+  readonly mocks?: string;
 }
 
 const run = async (
   entries: readonly LogEntry[],
-  { ignore = [], format = 'text', shape = false, against = 'captured', openapi }: RunOptions = {},
+  { ignore = [], format = 'text', shape = false, against = 'captured', openapi, mocks }: RunOptions = {},
 ) => {
   const [manifests, requests, report] = ['manifests.yaml', 'requests.ndjson', 'report'].map((name) =>
     path.join(folder, name),
@@ -109,7 +111,7 @@ const run = async (
     same,
     different,
     skipped,
-  } = await runTest([manifests ?? ''], {
+  } = await runTest([mocks ?? manifests ?? ''], {
     entries: requests,
     ignored,
     shape,
@@ -412,6 +414,45 @@ describe('with --openapi, the report', () => {
   });
 });
 
+describe('a folder that is broken in part', () => {
+  test('is compared with what is not broken, and the others are different', async () => {
+    const mocks = await mkdtemp(path.join(folder, 'mocks-'));
+    await writeFile(path.join(mocks, 'good.yaml'), MANIFESTS.join('\n---\n'));
+    await writeFile(path.join(mocks, 'bad.yaml'), 'kind: [');
+    await writeFile(path.join(mocks, 'other.yaml'), endpoint('no-slug', {}));
+    const { same, different, text } = await run([entry(ORDER_PARTS), entry({ path: '/broken' })], { mocks });
+    expect({ same, different }).toEqual({ same: 1, different: 1 });
+    expect(text).toContain('The endpoint has a mistake (503): see standin validate.');
+  });
+});
+
+describe('an upstream that alternates between two shapes', () => {
+  const alternating = (...shapes: readonly unknown[]) =>
+    Array.from({ length: 20 }, (_, index) =>
+      entry(
+        { path: '/rates', responseHeaders: sent(JSON_TYPE), responseBody: JSON.stringify(shapes[index % 2]) },
+        { endpoint: 'rates', action: 'Forward', outcome: 'forwarded' },
+      ),
+    );
+  const RATES = { base: 'EUR', rates: [{ to: 'USD', rate: 1.1 }] };
+
+  test('has the form of a mock that has one of them', async () => {
+    const options = { shape: true, against: 'forwarded' } as const;
+    const responses = alternating(RATES, { base: null, rates: 'none', note: 1 });
+    expect(await run(responses, options)).toMatchObject({ same: 20 });
+    const { different, text } = await run(alternating({ base: 1 }, { base: null }), options);
+    expect(different).toBe(20);
+    expect(text).toContain('$.base: null or number → string');
+  });
+
+  test('is different in the responses with the other one', async () => {
+    const other = { ...RATES, base: null };
+    const { same, different, text } = await run(alternating(RATES, other), { against: 'forwarded' });
+    expect({ same, different }).toEqual({ same: 10, different: 10 });
+    expect(text).toContain('$.base: null → "EUR"');
+  });
+});
+
 describe('a report', () => {
   const HOSTILE = '</failure> | `````` ]]> \x1b[31m \x9b31m ##[error] \ufffe\n::error::x';
   const many = Array.from({ length: 30 }, () => entry({ ...ORDER_PARTS, responseBody: JSON.stringify(HOSTILE) }));
@@ -449,7 +490,7 @@ describe('a report', () => {
     const { text } = await run(entries, { format: 'junit' });
     // Without the allowed markup, nothing is left that a parser would read as markup, and no character that XML cannot contain.
     const rest = text
-      .replace(/<\/?(testsuites|testsuite|testcase|failure|skipped)( \w+="[^"<]*")*\/?>|^<\?xml[^>]*\?>/g, '')
+      .replace(/<\/?(testsuites|testsuite|testcase|failure|skipped|system-out)( \w+="[^"<]*")*\/?>|^<\?xml[^>]*\?>/g, '')
       .replace(/&(amp|lt|gt|quot);/g, '');
     expect(rest).not.toMatch(/[<&]|[^\t\n\r\u0020-\ud7ff\ue000-\ufffd]/);
     expect(text).toContain('<testsuite name="default/shop" tests="2" failures="1" errors="0" skipped="1">');
@@ -464,10 +505,20 @@ describe('a report', () => {
   });
 });
 
-test.each([
-  ['no JSON', 'requests.ndjson:1 is not a captured request'],
-  ['{"id": 1}', 'requests.ndjson:1 is not a captured request'],
-])('the entry %s is refused with its line', async (text, message) => {
+const GOOD = JSON.stringify(entry(ORDER_PARTS));
+const HAR = { log: { version: '1.2', creator: { name: 'x', version: '1' }, entries: [] } };
+const NO_ENTRY = 'is not a captured request, as standin logs -o json prints it: one in each line';
+test.each<[string, string, number, string]>([
+  ['text', 'no JSON', 1, NO_ENTRY],
+  ['another object', '{"id": 1}', 1, NO_ENTRY],
+  ['a list', `[${GOOD}]`, 1, NO_ENTRY],
+  ['a truncated entry at the end', `${GOOD}\n\n${GOOD.slice(0, 200)}`, 3, NO_ENTRY],
+  ['a truncated entry before another', `${GOOD}\n${GOOD.slice(0, 200)}\n${GOOD}`, 2, NO_ENTRY],
+  ['two entries in a line', GOOD + GOOD, 1, NO_ENTRY],
+  ['a HAR file', JSON.stringify(HAR), 1, 'is a HAR file: use the output of standin logs -o json instead'],
+  ['an indented HAR file', JSON.stringify(HAR, null, 2), 1, NO_ENTRY],
+  ['compressed entries', '\u001f\u008b\u0000', 1, NO_ENTRY],
+])('a file with %s is refused with its line', async (_, text, line, message) => {
   const requests = path.join(folder, 'requests.ndjson');
   await writeFile(requests, text);
   await writeFile(path.join(folder, 'manifests.yaml'), MANIFESTS.join('\n---\n'));
@@ -483,7 +534,7 @@ test.each([
     database: '',
   };
   await expect(runTest([path.join(folder, 'manifests.yaml')], { ...options, entries: requests })).rejects.toThrow(
-    message,
+    `requests.ndjson:${line} ${message}`,
   );
   await expect(
     runTest([path.join(folder, 'manifests.yaml')], { ...options, entries: path.join(folder, 'no') }),

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import process from 'node:process';
-import { LIMITS, LineSplitter } from '@standin/contract';
+import { isRecord, LIMITS, LineSplitter } from '@standin/contract';
 import { requestSchema } from '@standin/dashboard/api-schemas';
 import type { LogEntry } from '@standin/exchange';
 import { visitLog, type LogSource } from '../logs/read-log.ts';
@@ -131,11 +131,16 @@ const visitFile = async (name: string, visit: (entry: LogEntry) => void): Promis
 };
 
 const parseEntry = (line: string, where: string): LogEntry => {
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(line);
+    value = JSON.parse(line);
     requestSchema.parse(value);
     return value as LogEntry;
   } catch (error) {
-    throw new PlainError(`${where} is not a captured request, as standin logs -o json prints it`, { cause: error });
+    const isHar = isRecord(value) && isRecord(value['log']) && Array.isArray(value['log']['entries']);
+    const what = isHar
+      ? 'is a HAR file: use the output of standin logs -o json instead'
+      : 'is not a captured request, as standin logs -o json prints it: one in each line';
+    throw new PlainError(`${where} ${what}`, { cause: error });
   }
 };
