@@ -490,7 +490,10 @@ describe('a report', () => {
     const { text } = await run(entries, { format: 'junit' });
     // Without the allowed markup, nothing is left that a parser would read as markup, and no character that XML cannot contain.
     const rest = text
-      .replace(/<\/?(testsuites|testsuite|testcase|failure|skipped|system-out)( \w+="[^"<]*")*\/?>|^<\?xml[^>]*\?>/g, '')
+      .replace(
+        /<\/?(testsuites|testsuite|testcase|failure|skipped|system-out)( \w+="[^"<]*")*\/?>|^<\?xml[^>]*\?>/g,
+        '',
+      )
       .replace(/&(amp|lt|gt|quot);/g, '');
     expect(rest).not.toMatch(/[<&]|[^\t\n\r\u0020-\ud7ff\ue000-\ufffd]/);
     expect(text).toContain('<testsuite name="default/shop" tests="2" failures="1" errors="0" skipped="1">');
