@@ -225,7 +225,7 @@ describe('responses with conditions', () => {
     );
     await respond(drawn('path.id'));
     await tenant.untilReason('Endpoint', 'plans', 'Ready');
-    const ids = [...'0123456789'];
+    const ids = Array.from({ length: 10 }, (_, id) => String(id));
     const goldIds = async (): Promise<string> => {
       const seen = await Promise.all(ids.map((id) => answersAt(`/plans/${id}`)));
       return ids.filter((_, index) => seen[index] === 'gold').join('');
