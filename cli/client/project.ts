@@ -44,7 +44,7 @@ export interface Window {
 export interface WaitOptions {
   /** Default: 1. */
   readonly count?: number;
-  /** Default: `10s`, at most `55s`. */
+  /** Default: `10s`, at most `50s`. */
   readonly timeout?: string;
   readonly from?: string;
   /** Id of a request. Only requests received after it count. */

@@ -3,6 +3,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { generatedChart } from '../../charts/generate/generated-chart.ts';
 import { ROOT } from './checkout.ts';
+import { generateClientTypes } from './client-types.ts';
 import { cliDoc } from './cli-doc.ts';
 import { configurationDoc } from './configuration-doc.ts';
 import { errorsDoc } from './errors-doc.ts';
@@ -22,7 +23,7 @@ export const generatedDocs = (): ReadonlyMap<string, string> =>
 
 /** Runs as part of `npm run generate`. */
 if (import.meta.main) {
-  for (const [file, text] of generatedDocs()) {
+  for (const [file, text] of [...generatedDocs(), ...(await generateClientTypes())]) {
     const target = path.join(ROOT, file);
     if ((await readFile(target, 'utf8').catch(() => '')) === text) continue;
     await mkdir(path.dirname(target), { recursive: true });

@@ -1,14 +1,19 @@
 /** Exits with 1 and prints the names of generated files that differ from the current output of their generator. Writes nothing. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { generateClientTypes } from '../../cli/client/generate.ts';
+import { generateClientTypes } from '../../docs/generate/client-types.ts';
 import { generateManifests, MANIFEST_FOLDERS } from '../../crds/src/generate.ts';
 import { generatedDocs } from '../../docs/generate/main.ts';
 import { generateCodecs } from '../../packages/logstore/src/generate.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 
-const generated = new Map([...generateManifests(), ...generateCodecs(), ...generatedDocs(), ...(await generateClientTypes())]);
+const generated = new Map([
+  ...generateManifests(),
+  ...generateCodecs(),
+  ...generatedDocs(),
+  ...(await generateClientTypes()),
+]);
 const problems: string[] = [];
 
 for (const [file, expected] of generated) {
