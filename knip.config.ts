@@ -19,8 +19,6 @@ const config: KnipConfig = {
       vite: { config: ['{plugin,package}/vite.config.ts'] },
       // Runs this checkout where the system's Node is too old (cli/bin/ensure-installed.js).
       ignoreDependencies: ['node'],
-      // openapi-typescript exports all types of the document.
-      ignore: ['client/api.generated.ts'],
     },
     operator: { entry: ['src/main.ts!'] },
     gateway: { entry: ['src/main.ts!'] },
