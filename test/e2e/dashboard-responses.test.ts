@@ -253,10 +253,10 @@ describe('the form', () => {
       await expect.poll(() => manifestText(page)).toContain('// The ninth\n');
       await first.locator('summary', { hasText: "path.id == '9'" }).waitFor();
       await expect.poll(() => expression.getAttribute('aria-invalid')).toBe(null);
-      await first.getByLabel('Percent of requests').fill('99.99999');
+      await first.getByLabel('Percentage').fill('99.99999');
       await first.getByText('Must have at most four decimals').waitFor();
-      await first.getByLabel('Percent of requests').fill('44.8');
-      await first.getByLabel('Key (optional)').fill('path.id');
+      await first.getByLabel('Percentage').fill('44.8');
+      await first.getByLabel('Key of the draw').fill('path.id');
       await expect.poll(() => manifestText(page)).toContain('percent: 44.8');
       await first.getByRole('checkbox', { name: 'Template' }).check();
       await editor(page, 0).click();

@@ -12,30 +12,30 @@ export interface DrawFieldsProps {
 
 /** Fields for a condition that some requests meet, always the same ones. */
 export const DrawFields = ({ path, values, fieldErrors }: DrawFieldsProps) => (
-  <div className="grid gap-4 sm:grid-cols-3">
-    <Field
-      label="Percent of requests"
-      optional
-      hint="How many meet this condition, such as 5 or 0.5. They are always the same ones."
-      errors={[...fieldErrors(path), ...fieldErrors(`${path}.percent`)]}
-    >
-      <Input name={`${path}.percent`} inputMode="decimal" defaultValue={values.percent} placeholder="100" />
-    </Field>
-    <Field
-      label="Key"
-      optional
-      hint="In CEL, such as path.id. Requests with the same key are treated alike."
-      errors={fieldErrors(`${path}.key`)}
-    >
-      <Textarea name={`${path}.key`} defaultValue={values.key} className="field-sizing-content max-h-40" />
-    </Field>
-    <Field
-      label="Seed"
-      optional
-      hint="Responses with the same seed and key get the same requests."
-      errors={fieldErrors(`${path}.seed`)}
-    >
-      <Input mono name={`${path}.seed`} defaultValue={values.seed} />
-    </Field>
-  </div>
+  <fieldset className="flex min-w-0 flex-col gap-1">
+    <legend className="mt-2 mb-1 font-medium">
+      Draw <span className="font-normal text-muted">(optional)</span>
+    </legend>
+    <div className="grid gap-4 sm:grid-cols-[7rem_minmax(0,2fr)_minmax(0,1fr)]">
+      <Field label="Percentage" errors={[...fieldErrors(path), ...fieldErrors(`${path}.percent`)]}>
+        <Input name={`${path}.percent`} inputMode="decimal" defaultValue={values.percent} placeholder="5" />
+      </Field>
+      <Field label="Key of the draw" errors={fieldErrors(`${path}.key`)}>
+        <Textarea
+          name={`${path}.key`}
+          defaultValue={values.key}
+          rows={1}
+          className="field-sizing-content max-h-40 min-h-7"
+          placeholder="path.id"
+        />
+      </Field>
+      <Field label="Seed" errors={fieldErrors(`${path}.seed`)}>
+        <Input mono name={`${path}.seed`} defaultValue={values.seed} placeholder="pr-42" />
+      </Field>
+    </div>
+    <p className="text-small text-muted">
+      Only this percentage of the requests meets the condition, always the same ones. Requests with the same key, an
+      expression in CEL, are treated alike.
+    </p>
+  </fieldset>
 );
