@@ -60,6 +60,14 @@ it.each(['absent', { uid: 'u', generation: 1 }] as ExpectedVersion[])(
   },
 );
 
+it('deletes only the object that the user has seen, and not a later one with its name', async () => {
+  const calls: unknown[] = [];
+  const remove = (...call: unknown[]) => Promise.resolve(void calls.push(call));
+  const resources = openResources(testUser({ remove, removeByName: called }));
+  await resources.delete({ kind: 'Project', namespace: 'served', name: 'shop' }, 'seen');
+  expect(calls).toEqual([[expect.stringMatching(/\/served\/.*\/shop$/), { preconditions: { uid: 'seen' } }]]);
+});
+
 describe('in a namespace that is not served', () => {
   const ref = { kind: 'Project', namespace: 'left', name: 'shop' } as const;
 

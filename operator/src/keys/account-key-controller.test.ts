@@ -85,3 +85,12 @@ test('a new leader writes no Secret before it leads, and does not accept a key w
   expect(publishedKey(lost)).not.toBe('a'.repeat(64));
   expect(controller.isComplete()).toBe(true);
 });
+
+test('a new leader keeps no Account that was deleted or created again', async () => {
+  const earlier = [putAccount('deleted'), putAccount('created-again')];
+  for (const name of ['deleted', 'created-again']) source.remove('Account', name);
+  const { metadata } = source.put('Account', 'created-again', { plan: 'Free' });
+  await prepared();
+  expect(earlier.map((uid) => desired.cache.get(uid))).toEqual([undefined, undefined]);
+  expect(desired.cache.get(metadata.uid)).toMatchObject({ metadata });
+});

@@ -370,6 +370,17 @@ describe('a KeyRegeneration', () => {
     expect(apiKey().regenerations).toHaveLength(2);
   });
 
+  it('runs although one with its name was deleted while running', async () => {
+    waiting = ['gateway-1'];
+    source.put('KeyRegeneration', 'one', SPEC);
+    await expectPhase('one', 'Running');
+    source.remove('KeyRegeneration', 'one');
+    source.put('KeyRegeneration', 'one', SPEC);
+    waiting = [];
+    await expectPhase('one', 'Completed');
+    expect(apiKey().regenerations).toHaveLength(2);
+  });
+
   it('that is deleted while its status is written releases the account, although its gateways do not change', async () => {
     waiting = ['gateway-1'];
     const remove = (object: ResourceObject): void => {

@@ -69,6 +69,11 @@ const cluster = (kib: number) => {
       objects.delete(name);
       if (removed !== undefined) handler.remove({ ...removed, spec: undefined });
     },
+    /** Replaces an object by another one with its name. The watch has not reported it yet. */
+    recreate: (wanted: Wanted) => {
+      const created = object(wanted);
+      objects.set(wanted.name, { ...created, metadata: { ...created.metadata, uid: 'another' } });
+    },
     /** The names of the objects that are passed on with their content. */
     whole: () => [...passed.values()].filter(({ spec }) => spec !== undefined).map(({ metadata }) => metadata.name),
   };
@@ -108,6 +113,16 @@ test('does not pass on one-time operations beyond the limit, until there is room
   expect([...passed.keys()]).toEqual(['endpoint']);
   remove('endpoint');
   await expect.poll(whole).toContain('replay');
+});
+
+test('does not pass on an object that was created again before the watch reports it', async () => {
+  const { put, remove, recreate, reads, whole } = cluster(100);
+  put({ name: 'old', kib: 80, age: 1 });
+  put({ name: 'new', kib: 80, age: 2 });
+  recreate({ name: 'new', kib: 80, age: 3 });
+  remove('old');
+  await expect.poll(() => reads).toContain('new');
+  expect(whole()).toEqual([]);
 });
 
 test('withholds an operation that has been passed on when an older object grows', () => {
