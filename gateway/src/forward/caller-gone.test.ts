@@ -14,6 +14,8 @@ import {
   type TestGateway,
 } from '../gateway.testing.ts';
 import { RawClient } from '../raw-client.testing.ts';
+import type { CallerConnection, Exchange } from '../request/exchange.ts';
+import { endWithoutCaller } from './caller-gone.ts';
 
 const READ_MS = 400;
 const HEAD_MS = 1_200;
@@ -157,4 +159,13 @@ test.each([
   const { socket, row } = await askAndLeave(text === '' ? '' : 'one');
   setTimeout(() => socket.destroy(), 100);
   expect(await row()).toEqual({ ...expected, upstreamError: `The upstream closed the connection ${when}.` });
+});
+
+test('a request that has ended leaves nothing at its connection', () => {
+  const connection = { onClosed: new Set<() => void>() } as Partial<CallerConnection> as CallerConnection;
+  const exchange = { connection, isGone: false } as Partial<Exchange> as Exchange;
+  const waiting = endWithoutCaller(exchange, new AbortController(), { headMsMax: HEAD_MS, bodyMsMax: READ_MS });
+  expect(connection.onClosed.size).toBe(1);
+  waiting.stop();
+  expect(connection.onClosed.size).toBe(0);
 });

@@ -1,8 +1,8 @@
-import { once } from 'node:events';
-import { createServer, get, type IncomingMessage } from 'node:http';
+import { EventEmitter, once } from 'node:events';
+import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { Exchange } from './exchange.ts';
+import { Exchange, type CallerConnection } from './exchange.ts';
 
 const TIMEOUT_MS = 1_000;
 /** Far more than the buffers of the operating system hold. */
@@ -40,4 +40,22 @@ test('a response whose caller reads it slowly ends with the exchange, although t
   expect(performance.now() - startedMs).toBeLessThan(10 * TIMEOUT_MS);
   request.destroy();
   server.close();
+});
+
+test.each<[string, (response: ServerResponse, connection: CallerConnection) => void]>([
+  ['it is sent', (response) => response.emit('finish')],
+  [
+    'the connection is closed',
+    (_, { onClosed }) => {
+      for (const closed of onClosed) closed();
+    },
+  ],
+])('what waits for a response to be sent is called once, and leaves nothing, when %s', (_, end) => {
+  const response = new EventEmitter() as ServerResponse;
+  const connection = { onClosed: new Set<() => void>() } as Partial<CallerConnection> as CallerConnection;
+  const limits = { responseStallTimeoutMs: 500, exchangeTimeoutMs: TIMEOUT_MS };
+  let calls = 0;
+  new Exchange({} as IncomingMessage, response, { connection, ...limits }).whenSent(() => (calls += 1));
+  end(response, connection);
+  expect([calls, connection.onClosed.size, response.listenerCount('finish')]).toEqual([1, 0, 0]);
 });

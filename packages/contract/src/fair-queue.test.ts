@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { expect, it } from 'vitest';
 import { FairQueue } from './fair-queue.ts';
 
@@ -100,6 +101,17 @@ it('removes a waiting call whose signal aborts, and lets a running one finish', 
   await end('a1');
   expect(await running).toBe('a1');
   expect(begun).toEqual(['a1', 'c1']);
+});
+
+it('leaves no listener at a signal, which can outlive many calls', async () => {
+  const { add, end } = startQueue({ runningMax: 1, callsMax: 4 });
+  const { signal } = new AbortController();
+  const calls = ['a', 'b'].map((name) => add(name, name, signal));
+  await settled();
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+  for (const name of ['a', 'b']) await end(name);
+  expect(await Promise.all(calls)).toEqual(['a', 'b']);
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
 });
 
 it('tells whether a call would begin without waiting', async () => {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createInsertFollower } from './follow-inserts.ts';
@@ -182,6 +183,15 @@ test.each([undefined, new Error('closed')])(
     expect(await next).toEqual({ done: true, value: undefined });
   },
 );
+
+test('a tail that ends leaves no listener at the signal, which can outlive it', async () => {
+  const stop = new AbortController();
+  for await (const found of tailSummaries(newLog(summary(1, 1_000)).store, ALL, stop.signal)) {
+    expect([lastDigit(found), getEventListeners(stop.signal, 'abort').length]).toEqual(['1', 1]);
+    break;
+  }
+  expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
+});
 
 /** Returns reads of complete entries that call `before` and fail. */
 const failingEntries = (before: () => void = () => undefined) =>
