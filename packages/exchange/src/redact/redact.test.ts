@@ -201,6 +201,36 @@ describe('by default', () => {
   });
 });
 
+describe('a secret that is only in one part of an exchange', () => {
+  const SECRET = '3f9a8b7c6d5e4f3a';
+  const HEADERS = [['x-auth-token', SECRET]] as const;
+  const message = { headers: [], trailers: [], body: '', bodyEncoding: 'utf8' } as const;
+  const entry = testEntry({});
+  const sent = (parts: Partial<LogEntry['request']>) => ({ request: { ...entry.request, ...message, ...parts } });
+  const received = (parts: Partial<LogEntry['response']>) => ({
+    response: { ...entry.response, ...message, ...parts },
+  });
+
+  it.each<[string, Partial<LogEntry>]>([
+    ['a request header', sent({ headers: HEADERS })],
+    ['a request trailer', sent({ trailers: HEADERS })],
+    ['the request body', sent({ body: `token=${SECRET}` })],
+    ['the target', sent({ target: `/g95gprojecturi/v1/orders?token=${SECRET}` })],
+    ['a response header', received({ headers: HEADERS })],
+    ['a response trailer', received({ trailers: HEADERS })],
+    ['the response body', received({ body: `token=${SECRET}` })],
+    ['the path', { path: `/reset-password/${SECRET}` }],
+    ['the query', { query: `token=${SECRET}` }],
+    ['the URL of the upstream', { upstreamUrl: `https://up/x?token=${SECRET}` }],
+    ['the error of the upstream', { upstreamError: `token=${SECRET}` }],
+    ['the error of the template', { templateError: `token=${SECRET}` }],
+  ])('is hidden: %s', (_, parts) => {
+    const { entry: shown, hidden } = byDefault({ ...entry, ...parts });
+    expect(JSON.stringify(shown)).not.toContain(SECRET);
+    expect(hidden).toHaveLength(1);
+  });
+});
+
 describe('callers’ addresses', () => {
   it.each([
     ['X-Forwarded-For', '203.0.113.7, 198.51.100.12:4711'],
