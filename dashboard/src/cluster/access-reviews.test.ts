@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { AccessReviews } from './access-reviews.ts';
+import { AccessReviews, type AccessQuestion } from './access-reviews.ts';
 import { testUser } from './cluster-user.testing.ts';
 
 const QUESTION = { verb: 'list', resource: 'mockprojects', namespace: 'team' } as const;
@@ -15,6 +15,22 @@ it('asks again for a request that waits for the question of a request that has e
   left.abort();
   await expect(first).rejects.toThrow('left');
   expect(await second).toBe(true);
+});
+
+it.each<[string, Partial<AccessQuestion>]>([
+  ['verb', { verb: 'get' }],
+  ['resource', { resource: 'mockendpoints' }],
+  ['subresource', { resource: 'mockprojects/logs' }],
+  ['namespace', { namespace: 'other' }],
+  ['set of namespaces', { namespace: undefined }],
+  ['object', { name: 'shop' }],
+])('an answer is not that to a question about another %s', async (_, difference) => {
+  const reviews = new AccessReviews();
+  const answers = [true, false];
+  const create = () => Promise.resolve({ status: { allowed: answers.shift() } });
+  const ask = (question: AccessQuestion) => reviews.may(testUser({ create }), question);
+  const [known, other] = [QUESTION, { ...QUESTION, ...difference }];
+  expect([await ask(known), await ask(other), await ask(known)]).toEqual([true, false, true]);
 });
 
 it('remembers what a user may do, however many tokens another user has', async () => {
