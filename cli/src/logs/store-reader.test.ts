@@ -1,9 +1,11 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { LogEntry, LogSummary } from '@standin/exchange';
+import { EVERY_PROJECT, type LogFilter } from '@standin/logstore';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { writeRunFile } from '../server/run-file.ts';
-import { checkNames } from './store-reader.ts';
+import { allEntries, checkNames } from './store-reader.ts';
 
 const NO_ROWS = { project: () => Promise.resolve(false), endpoint: () => Promise.resolve(false) };
 const RUN = {
@@ -74,4 +76,20 @@ describe('the projects and endpoints of a data folder', () => {
       await expect(checkNames(folder, { project: 'nope' }, NO_ROWS)).resolves.toBeUndefined();
     });
   });
+});
+
+it.each([0, 1, 1_000, 2_500])('reads all of %i entries, a page at a time', async (count) => {
+  const rows = Array.from({ length: count }, (_, index) => ({ id: String(index) }) as LogSummary);
+  const store = {
+    summaries: ({ after, limit = 0 }: LogFilter) => {
+      const start = after === undefined ? 0 : Number(after.id) + 1;
+      return Promise.resolve(rows.slice(start, start + limit));
+    },
+    entries: async function* (page: readonly LogSummary[]) {
+      for (const { id } of page) yield await Promise.resolve({ id } as LogEntry);
+    },
+  };
+  const read: string[] = [];
+  for await (const { id } of allEntries(store, { projectUid: EVERY_PROJECT })) read.push(id);
+  expect(read).toEqual(rows.map(({ id }) => id));
 });

@@ -1,5 +1,6 @@
 import { access } from 'node:fs/promises';
 import path from 'node:path';
+import type { LogEntry } from '@standin/exchange';
 import {
   EVERY_PROJECT,
   openLogStore,
@@ -47,14 +48,7 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
       const listed = await store.summaries({ ...filter, order: 'newest-first', limit });
       return { listed, entries: (count) => store.entries(listed.slice(0, count).toReversed()) };
     },
-    all: async function* () {
-      for (let after: LogCursor | undefined; ;) {
-        const page = await store.summaries({ ...filter, order: 'oldest-first', after, limit: PAGE_SIZE });
-        yield* store.entries(page);
-        if (page.length < PAGE_SIZE) return;
-        after = page.at(-1);
-      }
-    },
+    all: () => allEntries(store, filter),
     followLines: async function* (sinceUs, signal) {
       checkGrowing();
       yield* tailSummaries(store, { ...filter, sinceUs }, signal, { onFailure: outageNotice() });
@@ -77,6 +71,19 @@ export const openStoreReader = async (options: StoreReaderOptions, choice: LogCh
     close,
   };
 };
+
+/** Yields all selected entries, oldest first. */
+export async function* allEntries(
+  store: Pick<LogStore, 'summaries' | 'entries'>,
+  filter: TailFilter,
+): AsyncGenerator<LogEntry> {
+  for (let after: LogCursor | undefined; ;) {
+    const page = await store.summaries({ ...filter, order: 'oldest-first', after, limit: PAGE_SIZE });
+    yield* store.entries(page);
+    if (page.length < PAGE_SIZE) return;
+    after = page.at(-1);
+  }
+}
 
 /**
  * Returns the identity of the project with this namespace and name. If several projects have had this namespace and name, returns
