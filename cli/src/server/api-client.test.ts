@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { apiClient, apiPath, RESPONSE_LIMITS, type ApiClient } from './api-client.ts';
 import { openServer } from './connect.ts';
@@ -110,6 +110,19 @@ it('times out if a server accepts the connection and sends nothing', async () =>
     message: `cannot reach ${server.host}: no response within 0.5 s. Check that this is the address of a Standin dashboard`,
     isPassing: true,
   });
+});
+
+it.each([
+  ['a response', () => Promise.resolve(new Response('{}'))],
+  ['a failure', () => Promise.reject(new Error('refused'))],
+])('keeps no timer after %s, which would keep the command running', async (_, fetch) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const options = { given: undefined, findToken: undefined, limits: RESPONSE_LIMITS, fetch };
+  await apiClient(new URL('http://localhost'), options)
+    .ask({ path: '/' }, anything)
+    .catch(() => undefined);
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 it('waits longer for the rest of a response that has begun', async () => {
