@@ -147,8 +147,8 @@ test('the projects of one namespace do not displace the counts of another', () =
   expect(counts.report('shop').counts).toMatchObject([{ path: '/quiet', count: 1 }]);
   // An hour later, the namespace can be counted in detail again.
   clock.uptimeMs = 61 * MINUTE_MS;
-  theirs(1);
-  expect(counts.report('noisy-0').counts).toMatchObject([{ path: '/0', count: 1 }]);
+  counts.add({ ...notFound('/new', 'noisy-0'), namespace: 'noisy' });
+  expect(counts.report('noisy-0').counts).toMatchObject([{ path: '/new', count: 1 }]);
 });
 
 /** Runs the garbage collector, so that heap sizes can be compared. */

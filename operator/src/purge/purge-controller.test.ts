@@ -1,3 +1,4 @@
+import { SourceError } from '@standin/contract';
 import { conditionsIn, readStatus } from '@standin/crds';
 import { LogStoreError, type LogStore, type PurgeStep } from '@standin/logstore';
 import { pino } from 'pino';
@@ -212,6 +213,18 @@ describe('a Purge', () => {
     await passSeconds(1);
     expect(status().phase).toBe('Refused');
     expect(calls).toEqual([]);
+  });
+
+  it('is refused although another client changed it at the same time', async () => {
+    let conflicts = 1;
+    source.disturb = (call) => {
+      if (call === 'writeStatus' && conflicts-- > 0) throw new SourceError('Conflict', 'it changed');
+    };
+    source.put('Purge', 'erase', { ...SPEC, filter: { ...SPEC.filter, search: 'status:' } });
+    await passSeconds(0);
+    expect(status().phase).toBeUndefined();
+    await passSeconds(1);
+    expect(status().phase).toBe('Refused');
   });
 
   it('waits for its Project to be valid, and for a log store', async () => {

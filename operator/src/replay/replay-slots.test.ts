@@ -35,6 +35,10 @@ test('when turns end, each waiting Replay gets a slot, and no further slots are 
   expect(leaving).toHaveLength(2);
   for (const ticket of leaving) places.leave(ticket);
   expect([takenCount(late), places.taken]).toEqual([2, 16]);
+  // Slots that were given back are not expected again.
+  const [last] = join('g');
+  giveBack(busy.filter((ticket) => !leaving.includes(ticket)));
+  expect([last?.takenAt, places.taken]).toEqual([TURN_MS, 16]);
 });
 
 test('a turn lasts as long as no other Replay can use the slot', () => {

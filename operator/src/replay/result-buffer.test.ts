@@ -15,7 +15,7 @@ const setUp = (gatherMs = 1) => {
     return Promise.resolve();
   };
   const buffer = new ResultBuffer({ insert, gatherMs, retry: (work) => work() });
-  return { batches, buffer, disconnect: () => (isUnavailable = true) };
+  return { batches, buffer, disconnect: () => (isUnavailable = true), connect: () => (isUnavailable = false) };
 };
 
 test('results in quick succession are stored together', async () => {
@@ -49,4 +49,17 @@ test('a caller that awaits its result gets the error if storing fails', async ()
   const { buffer, disconnect } = setUp();
   disconnect();
   await expect(buffer.add(result())).rejects.toThrow('unavailable');
+});
+
+test('results that could not be stored take no room', async () => {
+  const { batches, buffer, disconnect, connect } = setUp(60_000);
+  disconnect();
+  await expect(buffer.add(result(8 * MIB))).rejects.toThrow('unavailable');
+  connect();
+  const added = buffer.add(result());
+  await new Promise(setImmediate);
+  // Without room, it would be stored immediately.
+  expect(batches).toEqual([]);
+  await buffer.flush();
+  await added;
 });

@@ -3,9 +3,11 @@ import { request } from 'node:http';
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { INSERTS_PATH } from '@standin/contract/insert-mark';
 import { onTestFinished, describe, expect, test } from 'vitest';
 import type { Engine } from './engine.ts';
 import { createHttpFront } from './http-front.ts';
+import { createInsertCounter } from './insert-counter.ts';
 import type { EngineStatement } from './statement.ts';
 
 const statements: EngineStatement[] = [];
@@ -88,4 +90,30 @@ describe('a front with a user', () => {
   test('responds to /ping from anyone', async () => {
     expect(await ask(true, {}, { path: '/ping' })).toEqual({ status: 200, body: 'Ok.\n' });
   });
+});
+
+test('a client that leaves no longer waits for the next insert', async () => {
+  const counter = createInsertCounter();
+  let waiting = 0;
+  const inserts: typeof counter = {
+    ...counter,
+    whenPast: (mark, callback) => {
+      const leave = counter.whenPast(mark, callback);
+      waiting += 1;
+      return () => {
+        waiting -= 1;
+        leave?.();
+      };
+    },
+  };
+  const server = createHttpFront({ ...engine, inserts }, { fromElsewhere: false, credentials }).listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const path = `${INSERTS_PATH}?after=${inserts.mark()}`;
+  const sent = request({ host: '127.0.0.1', port, path, headers: { authorization }, agent: false }).end();
+  sent.on('error', () => undefined);
+  await expect.poll(() => waiting).toBe(1);
+  sent.destroy();
+  await expect.poll(() => waiting).toBe(0);
 });
