@@ -60,11 +60,11 @@ describe('a live feed', () => {
     expect(shown(feed)).toEqual([13, 12, 11, 10, 9, 8, 7, 6, 5]);
   });
 
-  it('lists a late request that the next page was read too early for', () => {
+  it('lists late requests that the next page was read too early for, whatever the order in which they arrived', () => {
     const feed = new TrafficFeed({ rows: rows(10, 12), hasOlder: true });
-    feed.receive({ rows: [row(8), row(7), row(2)] });
-    feed.receive({ rows: [row(7)] });
-    feed.addOlder({ rows: [row(9), row(8), row(6), row(5)], hasOlder: true });
+    feed.receive({ rows: [row(7), row(6), row(2)] });
+    feed.receive({ rows: [row(8), row(7)] });
+    feed.addOlder({ rows: [row(9), row(6), row(5)], hasOlder: true });
     expect(shown(feed)).toEqual([12, 11, 10, 9, 8, 7, 6, 5]);
     feed.addOlder({ rows: [row(4), row(3)], hasOlder: false });
     expect(shown(feed)).toEqual([12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);

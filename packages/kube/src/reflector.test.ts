@@ -257,6 +257,18 @@ describe('Reflector', () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(1_000);
   });
 
+  it.each([429, 500, 503])(
+    'does not report a server that responds with %i for a moment as a refusal',
+    async (status) => {
+      server.script = (request, response) => {
+        if (server.requests.length <= 2) fail(response, status, 'Unavailable');
+        else cluster.script(request, response);
+      };
+      await start({ onRefused: () => told.push('refused') }).synced;
+      expect(told).toEqual([]);
+    },
+  );
+
   it('survives a callback that throws', async () => {
     const logger = recordingLogger();
     const registry = new Registry();
