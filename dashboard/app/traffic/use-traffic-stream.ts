@@ -47,7 +47,7 @@ interface TailListener {
  * Listens to the stream of new requests until the returned function is called. Opens a new EventSource after each failure, because
  * browsers stop reconnecting after a response that is not a stream.
  */
-const followTail = ({ open: streamUrl, onBatch, onConnection }: TailListener): (() => void) => {
+export const followTail = ({ open: streamUrl, onBatch, onConnection }: TailListener): (() => void) => {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let inserted: string | undefined;
