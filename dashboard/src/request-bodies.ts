@@ -32,7 +32,7 @@ export interface BodyLimits {
 
 /**
  * Maximum total size of the request bodies in memory. Parsing a form takes about six times the size of its body, and the chart
- * gives the process 512 MiB.
+ * gives the process 768 MiB.
  */
 const HELD_BODY_BYTES_MAX = 32 * 1024 * 1024;
 
