@@ -98,11 +98,11 @@ describe('a project', () => {
   });
 
   it.each([
-    ['with a broken reference', BROKEN, 'Project test-1: No account.'],
-    ['that is not ready in time', {}, 'Project test-1: Waiting for the operator.'],
-  ])('%s is created, and the response says why it does not work', async (_what, status, message) => {
+    ['with a broken reference', BROKEN, '30s', 'Project test-1: No account.'],
+    ['that is not ready in time', {}, '100ms', 'Project test-1: Waiting for the operator.'],
+  ])('%s is created, and the response says why it does not work', async (_what, status, timeout, message) => {
     memoryResources(status);
-    const { body } = await send('POST', '', { name: 'test-1', spec, timeout: '100ms' });
+    const { body } = await send('POST', '', { name: 'test-1', spec, timeout });
     expect(body).toMatchObject({ isReady: false, message });
   });
 
