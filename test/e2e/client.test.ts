@@ -87,9 +87,9 @@ describe('a project for each test', () => {
     await post(project, '/v1/orders');
     await expect(project).toHaveReceived('path:/v1/orders');
     await project.delete({ requests: true });
-    expect(await post(project, '/v1/orders')).toBe(404);
     const removed = standin.project('default', project.name);
     await expect(removed.count()).rejects.toMatchObject({ code: 'project_not_found' });
+    await expect.poll(() => post(project, '/v1/orders')).toBe(404);
   });
 
   test('is not created in part', async () => {

@@ -160,7 +160,7 @@ export const projectRoutes = [
     tag: 'Projects',
     summary: 'Delete a project and its endpoints',
     description:
-      'Deletes the endpoints first. Captured requests remain until they expire. To delete them, create a Purge before. Deletes nothing if a GitOps tool manages one of the objects.',
+      'Deletes the endpoints first. Gateways stop responding a moment later. Captured requests remain until they expire. To delete them, create a Purge before. Deletes nothing if a GitOps tool manages one of the objects.',
     params: projectParams,
     answers: { 204: { description: 'Deleted.' } },
     problems: ['project_not_found', 'object_not_found', 'conflict'],
