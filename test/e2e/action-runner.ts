@@ -33,7 +33,7 @@ export interface ActionRun {
   readonly isFailed: boolean;
   /** The names of the steps that were not skipped. */
   readonly steps: readonly string[];
-  /** What the job's log shows: masked values are replaced, and commands to the runner are left out. */
+  /** What the job's log shows. */
   readonly log: string;
   readonly masked: readonly string[];
   readonly summary: string;
@@ -81,18 +81,27 @@ export const runAction = async (
     for (const added of lines(await readFile(files.GITHUB_PATH, 'utf8'))) searchPath = `${added}:${searchPath}`;
     if (code !== 0) context.isFailed = true;
   }
-  const masked = [...output.matchAll(/^::add-mask::(.+)$/gm)].map(([, value = '']) => value);
-  const shown = lines(output)
-    .filter((line) => !line.startsWith('::'))
-    .join('\n');
+  const { shown, masked } = mask(output);
   return {
     isFailed: context.isFailed,
     steps,
-    log: masked.reduce((text, value) => text.replaceAll(value, '***'), shown),
+    log: shown,
     masked,
     summary: await readFile(files.GITHUB_STEP_SUMMARY, 'utf8').catch(() => ''),
     used,
   };
+};
+
+/** Replaces secrets in the lines after the command that names them, and leaves out commands. */
+const mask = (output: string): { readonly shown: string; readonly masked: readonly string[] } => {
+  const masked: string[] = [];
+  const shown: string[] = [];
+  for (const line of lines(output)) {
+    const [, secret] = /^::add-mask::(.+)$/.exec(line) ?? [];
+    if (secret !== undefined) masked.push(secret);
+    else shown.push(masked.reduce((text, value) => text.replaceAll(value, '***'), line));
+  }
+  return { shown: shown.join('\n'), masked };
 };
 
 const inputsFor = (
@@ -117,11 +126,12 @@ const runStep = async (
   // A workflow's author controls inputs, but in a script, they would be code.
   if (step.run.includes('${{')) throw new Error(`${step.name} inserts an expression into its script`);
   const script = path.join(folder, 'step.sh');
-  await writeFile(script, step.run);
+  // One stream, because the order of the lines decides which ones are masked.
+  await writeFile(script, `exec 2>&1\n${step.run}`);
   // https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idstepsshell
   const args = ['--noprofile', '--norc', '-eo', 'pipefail', script];
-  const { code, stdout, stderr } = await runCommand('bash', args, { env, cwd, timeoutMs: 100_000 });
-  return { code, text: `${stdout}${stderr}` };
+  const { code, stdout } = await runCommand('bash', args, { env, cwd, timeoutMs: 100_000 });
+  return { code, text: stdout };
 };
 
 const directory = (step: Step, context: Context, workspace: string): string =>

@@ -57,6 +57,7 @@ test('the action runs commands, keeps their requests, and compares them with tho
   expect(first).toMatchObject({ isFailed: false, summary: '' });
   expect(first.masked).toHaveLength(2);
   expect(first.log).toContain('key ***');
+  expect(first.masked.filter((secret) => first.log.includes(secret))).toEqual([]);
   const { 'requests.ndjson': requests = '', ...others } = await uploaded(first);
   expect(others).toEqual({});
   expect(JSON.parse(requests)).toMatchObject({ method: 'POST', path: '/v1/orders' });

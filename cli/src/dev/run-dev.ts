@@ -61,8 +61,9 @@ export const runDev = async (options: DevOptions): Promise<void> => {
   const { colour, data, exec } = options;
   const out = exec === undefined ? stdout : stderr;
   const all = options.output === 'json' ? jsonOutput(out) : textOutput(out, { colour: colour && out.isTerminal, data });
-  // A line for each request would hide the output of the command.
-  const plain = exec === undefined ? all : { ...all, request: () => undefined };
+  // What people read who send requests by hand would hide the output of the command. It also contains API keys, which the logs of CI
+  // systems must not show.
+  const plain = exec === undefined ? all : { ...all, ready: () => undefined, request: () => undefined };
   const output = holdUntilReady(boundRefused(plain));
   try {
     await run(options, output, stop.signal);
