@@ -1,4 +1,5 @@
 import type { GrowthEntry } from './entry.ts';
+import { CONTRACT } from './functions/contract.ts';
 import { DASHBOARD } from './functions/dashboard.ts';
 import { GATEWAY } from './functions/gateway.ts';
 import { LOG_STORE } from './functions/log-store.ts';
@@ -12,6 +13,7 @@ export const GROWTH_ENTRIES: readonly GrowthEntry[] = [
   ...GATEWAY,
   ...LOG_STORE,
   ...REDACTION,
+  ...CONTRACT,
   ...DASHBOARD,
   ...MANIFESTS,
   ...RESPONSES,
@@ -33,7 +35,7 @@ export const HOSTILE_FOLDERS: readonly string[] = [
   ...['sources', 'translate', 'validate'].map((stage) => `operator/src/${stage}`),
   ...['exchange', 'replays', 'requests', 'traffic'].map((folder) => `dashboard/app/${folder}`),
   ...['access', 'api', 'captured', 'diff', 'replays', 'requests', 'shares'].map((folder) => `dashboard/src/${folder}`),
-  ...['logs', 'validate'].map((folder) => `cli/src/${folder}`),
+  ...['logs', 'openapi', 'validate'].map((folder) => `cli/src/${folder}`),
 ];
 
 /** Functions that are named like parsers but need no entry, grouped by the reason. */

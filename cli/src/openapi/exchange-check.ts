@@ -35,7 +35,8 @@ export const checkRequest = (
 ): readonly ContractChange[] => {
   const check = new MessageCheck(contract, 'request', entry.request.headers, bodyAsBuffer(entry.request));
   const declared = check.object(operation.operation, 'an operation');
-  for (const parameter of allParameters(check, operation)) checkParameter(check, parameter, entry, parameters);
+  const sent = { inPath: parameters, inQuery: formPairs(entry.query) };
+  for (const parameter of allParameters(check, operation)) checkParameter(check, parameter, sent);
   const body = member(declared, 'requestBody');
   if (body === undefined) {
     if (check.body.length > 0) check.note('body: the contract has none');
@@ -261,15 +262,17 @@ const allParameters = (check: MessageCheck, { operation, shared }: Operation): r
 /** These are described by other parts of a contract. */
 const NO_PARAMETERS: ReadonlySet<string> = new Set(['accept', 'content-type', 'authorization']);
 
-const checkParameter = (
-  check: MessageCheck,
-  parameter: ObjectPlace,
-  entry: LogEntry,
-  inPath: ReadonlyMap<string, string>,
-): void => {
+/** Parameters of a request by their names. */
+interface SentParameters {
+  /** In latin1, as received. */
+  readonly inPath: ReadonlyMap<string, string>;
+  readonly inQuery: readonly (readonly [name: string, value: string])[];
+}
+
+const checkParameter = (check: MessageCheck, parameter: ObjectPlace, sent: SentParameters): void => {
   const { name, in: place, required } = parameter.value;
   if (typeof name !== 'string' || (place === 'header' && NO_PARAMETERS.has(name.toLowerCase()))) return;
-  const texts = parameterTexts(check, { ...parameter, name }, entry, inPath);
+  const texts = parameterTexts(check, { ...parameter, name }, sent);
   const where = `${String(place)} ${shortened(name)}`;
   if (texts === undefined) return;
   if (texts.length === 0) {
@@ -314,8 +317,7 @@ const checkValue = (
 const parameterTexts = (
   check: MessageCheck,
   { name, ...parameter }: ObjectPlace & { readonly name: string },
-  entry: LogEntry,
-  inPath: ReadonlyMap<string, string>,
+  { inPath, inQuery }: SentParameters,
 ): readonly string[] | undefined => {
   const { style, explode } = parameter.value;
   const schema = member(parameter, 'schema');
@@ -333,11 +335,10 @@ const parameterTexts = (
       return split(text).map((one) => decodeText(one));
     }
     case 'query': {
-      const pairs = formPairs(entry.query);
       if (style === 'deepObject')
-        return pairs.filter(([known]) => known.startsWith(`${name}[`)).map(([, value]) => value);
+        return inQuery.filter(([known]) => known.startsWith(`${name}[`)).map(([, value]) => value);
       if (isObject && explode !== false && (style === undefined || style === 'form')) return undefined;
-      const values = pairs.filter(([known]) => known === name).map(([, value]) => value);
+      const values = inQuery.filter(([known]) => known === name).map(([, value]) => value);
       const separator = style === 'pipeDelimited' ? '|' : style === 'spaceDelimited' ? ' ' : ',';
       const isExploded = explode === true || (explode === undefined && (style === undefined || style === 'form'));
       return isExploded ? values : values.flatMap((value) => split(value, separator));
