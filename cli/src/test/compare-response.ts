@@ -1,12 +1,18 @@
 import { parseInstant } from '@standin/contract';
 import { wireText } from '@standin/exchange/formats';
-import { diffResponses } from '@standin/exchange/diff';
+import { diffResponses, type ScalarChange } from '@standin/exchange/diff';
 import type { BodyDiff, ComparedResponse, HeaderChange } from '@standin/exchange/response-diff';
 import { bodyAsBuffer, type LogEntry } from '@standin/exchange';
 import type { Ignored } from './ignored.ts';
 import type { ManifestResponse } from './manifest-mocks.ts';
-import type { ValueChange } from './volatile-fields.ts';
-import { headerKind, valueKind } from './volatile-kinds.ts';
+import { headerKind, valueKind, type VolatileKind } from './volatile-kinds.ts';
+
+/** Another value of the same type, in the response of an upstream and in the mock. */
+export interface ValueChange extends ScalarChange {
+  /** Such as `$.items[2].id` or `header etag`. */
+  readonly at: string;
+  readonly kind: VolatileKind | undefined;
+}
 
 /** Whether the manifests respond to a captured request as it was responded to. */
 export type Comparison =

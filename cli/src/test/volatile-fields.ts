@@ -1,14 +1,6 @@
-import type { ScalarChange } from '@standin/exchange/diff';
-import { different, type Comparison } from './compare-response.ts';
+import { different, type Comparison, type ValueChange } from './compare-response.ts';
 import { caseKey, detached, type IgnoredPart, type ReportBuilder, type ReportedRequest } from './report.ts';
 import { VOLATILE_KINDS, type VolatileKind } from './volatile-kinds.ts';
-
-/** Another value of the same type, in the response of an upstream and in the mock. */
-export interface ValueChange extends ScalarChange {
-  /** Such as `$.items[2].id` or `header etag`. */
-  readonly at: string;
-  readonly kind: VolatileKind | undefined;
-}
 
 /** The first responses of each endpoint and response, from which is learned what differs in each. */
 const LEARNED_MAX = 50;
