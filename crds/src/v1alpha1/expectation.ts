@@ -97,9 +97,7 @@ const status = z
       .max(LIMITS.expectationRequestIdsMax)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
-      .describe(
-        `The first ${LIMITS.expectationRequestIdsMax} matching requests, in the order in which they were received.`,
-      ),
+      .describe(`Up to ${LIMITS.expectationRequestIdsMax} of the matching requests.`),
     nearMisses: z
       .array(
         z

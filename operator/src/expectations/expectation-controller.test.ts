@@ -201,6 +201,19 @@ describe('an Expectation', () => {
     expect(status().phase).toBe('Undetermined');
   });
 
+  it.each([
+    ['is decided by an operator that starts hours later', 5 * 3_600, 'Met'],
+    ['is undetermined if an operator starts when requests may have expired', 24 * 3_600, 'Undetermined'],
+  ])('%s', async (_name, seconds, phase) => {
+    await controller.stop?.();
+    put({ count: { max: 0 } });
+    await passSeconds(seconds);
+    registry = new Registry();
+    begin();
+    await passSeconds(5);
+    expect(status().phase).toBe(phase);
+  });
+
   it('is undetermined if a Purge deleted requests of its time range', async () => {
     put({ count: { max: 0 } });
     source.put(
@@ -336,9 +349,15 @@ describe('many Expectations', () => {
     put();
     await passSeconds(1);
     expect(summary()).toEqual(['Accepted=False LimitReached', 'Reconciling=True Waiting', 'Decided=False Waiting']);
+    put({}, 'last');
+    await passSeconds(1);
     source.remove('Expectation', 'number-0');
     await passSeconds(1);
     expect(summary()[0]).toBe('Accepted=True Accepted');
     expect(controller.openCount).toBe(LIMITS.expectationsOpenPerNamespaceMax);
+    expect(summary('last')[0]).toBe('Accepted=False LimitReached');
+    source.remove('Expectation', 'number-1');
+    await passSeconds(1);
+    expect(summary('last')[0]).toBe('Accepted=True Accepted');
   });
 });

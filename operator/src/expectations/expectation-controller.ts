@@ -41,6 +41,10 @@ export interface ExpectationController extends Controller {
 const OUTDATED = { requeueAfterMs: 1_000 };
 /** How often the operator looks whether a Project has been checked, which takes a moment at its start. */
 const UNCHECKED_MS = 500;
+/** How long an operator tries to decide an Expectation whose time was over when it started. */
+const LATE_START_MS = 60_000;
+/** Captured requests are kept for at least a day. An hour is a margin for a slow count. */
+const COUNTABLE_MS = 23 * 60 * 60 * 1_000;
 const PASSING: ReadonlySet<ConditionReason> = new Set(['Pending', 'LimitReached']);
 
 /** Creates the controller of Expectations. Runs for one leader's term. */
@@ -117,13 +121,15 @@ class Expectations {
     const counted = opened?.get(uid);
     if (counted === undefined || obstacle !== undefined)
       return this.#wait(obstacle ?? fails('NoLogStore', NO_LOG_STORE), plan.range, report);
-    const afterMs = clock() - counted.range.untilUs / 1_000;
-    const facts = countedFacts(counted, afterMs >= LIMITS.expectationUndecidedMsMax);
+    const now = clock();
+    const endsAtMs = latestEndMs(counted);
+    const facts = countedFacts(counted, now >= endsAtMs);
     if (!(await report(facts))) return OUTDATED;
     if (facts.phase !== 'Open') return undefined;
-    if (afterMs < 0) return { requeueAfterMs: -afterMs };
+    const deadlineInMs = counted.range.untilUs / 1_000 - now;
+    if (deadlineInMs > 0) return { requeueAfterMs: deadlineInMs };
     opened?.settle(uid);
-    return { requeueAfterMs: LIMITS.expectationUndecidedMsMax - afterMs };
+    return { requeueAfterMs: endsAtMs - now };
   }
 
   /** Begins to count. Returns what prevents that. */
@@ -167,6 +173,16 @@ class Expectations {
     return true;
   }
 }
+
+/**
+ * Returns when an Expectation ends in any case. An operator that starts later still counts, unless requests may have expired. In
+ * milliseconds since the epoch.
+ */
+const latestEndMs = ({ range, trackedAtMs }: OpenExpectation): number =>
+  Math.max(
+    range.untilUs / 1_000 + LIMITS.expectationUndecidedMsMax,
+    Math.min(trackedAtMs + LATE_START_MS, range.fromUs / 1_000 + COUNTABLE_MS),
+  );
 
 const countedFacts = ({ range, expected, outcome, obstacle }: OpenExpectation, isLate: boolean): ExpectationFacts => {
   if (outcome?.kind === 'undetermined') return undetermined(ACCEPTED, outcome.message, range);

@@ -29,10 +29,13 @@ export interface OpenExpectation extends ReadyExpectation {
   readonly outcome: Outcome | { readonly kind: 'undetermined'; readonly message: string } | undefined;
   /** What prevents a count, or a decision after the deadline, as a sentence. */
   readonly obstacle: string | undefined;
+  /** When this leader began to count. In milliseconds since the epoch. */
+  readonly trackedAtMs: number;
 }
 
 interface Tracked extends ReadyExpectation {
   readonly uid: string;
+  readonly trackedAtMs: number;
   outcome: OpenExpectation['outcome'];
   /** What prevents a count. */
   countProblem: string | undefined;
@@ -46,6 +49,8 @@ interface Tracked extends ReadyExpectation {
   countedAt: number;
   /** Not counted before this time, because the last count failed. */
   retryAt: number;
+  /** The size of the next query. Halved after each failure, so that a search that ClickHouse refuses is soon alone. */
+  batchMax: number;
 }
 
 /** How often the log is asked which projects have new requests: one question for all Expectations. */
@@ -84,8 +89,6 @@ export class OpenExpectations {
   readonly #byProject = new Map<string, Set<Tracked>>();
   /** The uids of Expectations for which their namespace has no place, by namespace. */
   readonly #waiting = new Map<string, Set<string>>();
-  /** The size of the next query of a namespace. Halved after a failure, so that one search does not prevent the counts of others. */
-  readonly #batchMax = new Map<string, number>();
   /** Until when a namespace pauses after its last query, in milliseconds of `performance.now()`. */
   readonly #pausedUntil = new Map<string, number>();
   /** How often the gateways were asked for a project since its last deadline. */
@@ -149,6 +152,7 @@ export class OpenExpectations {
     const tracked: Tracked = {
       ...expectation,
       uid,
+      trackedAtMs: this.#options.clock(),
       outcome: undefined,
       countProblem: undefined,
       settleProblem: undefined,
@@ -156,6 +160,7 @@ export class OpenExpectations {
       isDirty: true,
       countedAt: -Infinity,
       retryAt: -Infinity,
+      batchMax: BATCH_MAX,
     };
     this.#tracked.set(uid, tracked);
     if (this.#tracked.size === 1) {
@@ -174,13 +179,12 @@ export class OpenExpectations {
     if (tracked === undefined) return;
     const { projectUid } = tracked.filter;
     this.#tracked.delete(uid);
-    if (take(this.#byNamespace, namespace, tracked)) {
-      this.#batchMax.delete(namespace);
-      this.#pausedUntil.delete(namespace);
-    }
+    if (take(this.#byNamespace, namespace, tracked)) this.#pausedUntil.delete(namespace);
     if (take(this.#byProject, projectUid, tracked)) this.#asks.delete(projectUid);
     const [next] = this.#waiting.get(namespace) ?? [];
-    if (next !== undefined) this.#options.onChange(next);
+    if (next === undefined) return;
+    take(this.#waiting, namespace, next);
+    this.#options.onChange(next);
   }
 
   /** Waits until all requests of the time range are in the log. Called after the deadline. */
@@ -259,14 +263,17 @@ export class OpenExpectations {
   #nextBatch(namespace: string, now: number): readonly Tracked[] {
     const due = this.#countable(namespace)
       .filter(({ retryAt }) => retryAt <= now)
-      .sort((a, b) => Number(b.isSettled) - Number(a.isSettled) || a.countedAt - b.countedAt)
-      .slice(0, this.#batchMax.get(namespace) ?? BATCH_MAX);
-    let length = 0;
-    const tooLong = due.findIndex(({ searchLength }, index) => {
-      length += searchLength;
-      return index > 0 && length > BATCH_SEARCH_LENGTH_MAX;
-    });
-    return tooLong === -1 ? due : due.slice(0, tooLong);
+      .sort((a, b) => Number(b.isSettled) - Number(a.isSettled) || a.countedAt - b.countedAt);
+    const batch: Tracked[] = [];
+    let [sizeMax, length] = [BATCH_MAX, 0];
+    for (const tracked of due) {
+      sizeMax = Math.min(sizeMax, tracked.batchMax);
+      length += tracked.searchLength;
+      const hasRoom = batch.length < sizeMax && length <= BATCH_SEARCH_LENGTH_MAX;
+      if (batch.length > 0 && !hasRoom) break;
+      batch.push(tracked);
+    }
+    return batch;
   }
 
   async #countBatch(namespace: string, batch: readonly Tracked[], startedAt: number): Promise<void> {
@@ -278,10 +285,10 @@ export class OpenExpectations {
       await prepareStore();
       const filters = batch.map(({ filter }) => filter);
       const counts = await store.countEach(filters, LIMITS.expectationRequestIdsMax);
-      this.#batchMax.set(namespace, Math.min(BATCH_MAX, 2 * (this.#batchMax.get(namespace) ?? BATCH_MAX)));
       const missing: Missing[] = [];
       for (const [index, tracked] of batch.entries()) {
         const count = counts[index];
+        tracked.batchMax = BATCH_MAX;
         if (count !== undefined) missing.push(...this.#judge(tracked, count, settled.has(tracked)));
       }
       const byProject = Map.groupBy(missing, ({ tracked }) => tracked.filter.projectUid);
@@ -289,14 +296,14 @@ export class OpenExpectations {
     } catch (error) {
       for (const tracked of batch) tracked.isDirty = true;
       if (!(error instanceof LogStoreError)) throw error;
-      this.#countFailed(namespace, batch, error);
+      this.#countFailed(batch, error);
     }
   }
 
-  #countFailed(namespace: string, batch: readonly Tracked[], error: LogStoreError): void {
+  #countFailed(batch: readonly Tracked[], error: LogStoreError): void {
     const isRefused = /^\d+$/.test(error.code);
     if (isRefused && batch.length > 1) {
-      this.#batchMax.set(namespace, Math.floor(batch.length / 2));
+      for (const tracked of batch) tracked.batchMax = Math.floor(batch.length / 2);
       return;
     }
     const retryAt = performance.now() + (error.isTooSlow ? SLOW_COUNT_MS : FAILED_COUNT_MS);
@@ -315,7 +322,7 @@ export class OpenExpectations {
     else if (kind === 'open')
       this.#report(tracked, { countProblem: isComplete ? inProgressText(count.inProgress) : undefined });
     else {
-      const outcome: Outcome = { kind, matched, requestIds: count.ids, nearMisses: [] };
+      const outcome: Outcome = { kind, matched, requestIds: count.ids.toSorted(), nearMisses: [] };
       if (matched < tracked.expected.min) return [{ tracked, outcome }];
       this.#end(tracked, outcome);
     }
