@@ -271,12 +271,14 @@ describe('kubectl', () => {
   it.for(OPERATIONS.filter(([kind]) => kind !== 'Share'))('waits for the end of a %s %s', async (state) => {
     const namespace = await useNamespace(cluster);
     const name = await store(state, namespace);
-    const [, what, expected] = state;
+    const [kind, what, expected] = state;
     const isCancelled = what === 'that was cancelled';
     const isFailed = expected === 'Failed' || isCancelled;
-    expect(await wait(name, namespace, 'Complete')).toBe(expected === 'Current' && !isCancelled ? 0 : 1);
+    const success = kind === 'Expectation' ? 'Met' : 'Complete';
+    expect(await wait(name, namespace, success)).toBe(expected === 'Current' && !isCancelled ? 0 : 1);
     expect(await wait(name, namespace, 'Failed')).toBe(isFailed ? 0 : 1);
     expect(await wait(name, namespace, 'Reconciling')).toBe(expected === 'InProgress' ? 0 : 1);
+    if (kind === 'Expectation') expect(await wait(name, namespace, 'Decided')).toBe(expected === 'InProgress' ? 1 : 0);
   });
 
   it.for(['Replay', 'KeyRegeneration'] as const)('shows the message of a %s that failed', async (kind) => {
