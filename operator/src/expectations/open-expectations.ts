@@ -43,6 +43,8 @@ interface Tracked extends ReadyExpectation {
   settleProblem: string | undefined;
   /** Whether every request of the time range is in the log. */
   isSettled: boolean;
+  /** Whether it was counted since then. */
+  isCounted: boolean;
   /** Whether the log may have changed since the last count. */
   isDirty: boolean;
   /** When the last count began. In milliseconds of `performance.now()`, as `retryAt`. */
@@ -157,6 +159,7 @@ export class OpenExpectations {
       countProblem: undefined,
       settleProblem: undefined,
       isSettled: false,
+      isCounted: false,
       isDirty: true,
       countedAt: -Infinity,
       retryAt: -Infinity,
@@ -229,6 +232,7 @@ export class OpenExpectations {
       else if (tracked.range.untilUs <= settled.untilUs) {
         tracked.isSettled = true;
         tracked.settleProblem = undefined;
+        this.#pausedUntil.delete(namespace);
         this.#recount(tracked);
       }
     }
@@ -240,17 +244,20 @@ export class OpenExpectations {
 
   async #count(namespace: string): Promise<ReconcileResult | undefined> {
     const startedAt = performance.now();
-    const pauseMs = (this.#pausedUntil.get(namespace) ?? startedAt) - startedAt;
-    if (pauseMs > 0) return { requeueAfterMs: pauseMs };
+    const leftMs = (this.#pausedUntil.get(namespace) ?? startedAt) - startedAt;
+    if (leftMs > 0) return { requeueAfterMs: leftMs };
     const batch = this.#nextBatch(namespace, startedAt);
     if (batch.length > 0) await this.#countBatch(namespace, batch, startedAt);
     const dirty = this.#countable(namespace);
     if (dirty.length === 0) return undefined;
-    // The namespace pauses for as long as the query took, so that it uses at most half of a worker.
+    // The namespace pauses for as long as the query took, so that it uses at most half of a worker. The first count of a complete log
+    // does not wait, because it decides.
     const now = performance.now();
-    this.#pausedUntil.set(namespace, now + (now - startedAt));
+    const decides = dirty.some(({ isSettled, isCounted, retryAt }) => isSettled && !isCounted && retryAt <= now);
+    const pauseMs = decides ? 0 : now - startedAt;
+    this.#pausedUntil.set(namespace, now + pauseMs);
     const retryAt = Math.min(...dirty.map((tracked) => tracked.retryAt));
-    return { requeueAfterMs: Math.max(1, now - startedAt, retryAt - now) };
+    return { requeueAfterMs: Math.max(1, pauseMs, retryAt - now) };
   }
 
   #countable(namespace: string): readonly Tracked[] {
@@ -289,6 +296,7 @@ export class OpenExpectations {
       for (const [index, tracked] of batch.entries()) {
         const count = counts[index];
         tracked.batchMax = BATCH_MAX;
+        tracked.isCounted = settled.has(tracked);
         if (count !== undefined) missing.push(...this.#judge(tracked, count, settled.has(tracked)));
       }
       const byProject = Map.groupBy(missing, ({ tracked }) => tracked.filter.projectUid);
