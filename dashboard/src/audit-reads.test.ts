@@ -103,7 +103,7 @@ const SELECTED = { filter: 'method:POST', from: '1970-01-01T00:00:00Z', endpoint
 const ID = '0197a3c2-6f5e-7d11-8a55-3c0ffee0cafe';
 /** A call of each read of a log, and its line. Undefined if it returns no data, or if another read has recorded it. */
 type ReadCall<T> = Record<keyof T, readonly [call: (log: ProjectLog) => unknown, line: object | undefined]>;
-const READS: ReadCall<Omit<ProjectLog, 'projectUid' | 'replays' | 'settle' | 'next'>> = {
+const READS: ReadCall<Omit<ProjectLog, 'projectUid' | 'replays' | 'settle' | 'own'>> = {
   entries: [(log) => log.entries([]), undefined],
   follow: [(log) => log.follow({ pollIntervalMs: 1 }), undefined],
   summaries: [(log) => log.summaries({ ...FILTER, limit: 1 }), { read: 'list', ...SELECTED }],

@@ -119,7 +119,8 @@ const audited = (log: ProjectLog, record: (read: Read) => void): ProjectLog => {
     projectUid: log.projectUid,
     // Returns nothing. The read that follows is recorded.
     settle: (signal) => log.settle(signal),
-    ...(log.next && { next: log.next }),
+    // What is read of it belongs to a count or a list.
+    ...(log.own && { own: log.own }),
     // The summaries come from `summaries`, which has recorded the read.
     entries: (summaries) => log.entries(summaries),
     follow: (options) => {

@@ -2,6 +2,7 @@ import type {
   DesiredObject,
   GatheredRefusals,
   Kind,
+  LogRow,
   ObjectRef,
   ResourceObject,
   SourceProblem,
@@ -115,11 +116,8 @@ export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | '
    * and a message for users within a few seconds if that cannot be known.
    */
   settle(signal: AbortSignal): Promise<void>;
-  /**
-   * Available only in local mode. Resolves when the log may have further requests, which are inserted as soon as they are accepted. Rejects
-   * with the signal's reason when it aborts.
-   */
-  next?(signal: AbortSignal): Promise<void>;
+  /** Available only in local mode. The gateway in this process, which has the newest requests before the log has them. */
+  readonly own?: OwnGateway;
   /** Like `LogStore.follow`, for this project. */
   follow(options: Pick<FollowOptions, 'pollIntervalMs'>): InsertFeed;
   readonly replays: ProjectReplays;
@@ -132,6 +130,16 @@ export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | '
     filter: OfProject<CountFilter>,
     options: DistinctOptions,
   ): ReturnType<LogStore['distinct']>;
+}
+
+export interface OwnGateway {
+  /**
+   * Resolves with the project's rows that are accepted and may not be in the log. The log has all others. Resolves with undefined if
+   * they are many, or not all of them are known. `settle` helps then.
+   */
+  recent(): Promise<readonly LogRow[] | undefined>;
+  /** Resolves when further requests are accepted. Rejects with the signal's reason when it aborts. */
+  next(signal: AbortSignal): Promise<void>;
 }
 
 /** A filter within one project. */

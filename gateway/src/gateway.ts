@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { REJECTIONS, listenUrl, type SettledProject, type Undelivered } from '@standin/contract';
+import { REJECTIONS, listenUrl, type LogRow, type SettledProject, type Undelivered } from '@standin/contract';
 import { createEgress, parseTarget, RefusedTargets, urlTarget, type Egress } from '@standin/egress';
 import { checkSchema, openLogStore } from '@standin/logstore';
 import { listenAdmin } from '@standin/process/admin-server';
@@ -57,10 +57,12 @@ export interface Gateway {
    */
   settle(project: string, signal: AbortSignal): Promise<SettledProject>;
   /**
-   * Resolves when the log has further exchanges: all that were recorded before the call, or else the next ones, which are delivered
-   * without waiting for more. Rejects with the signal's reason when it aborts.
+   * Resolves with the rows that are accepted and may not be in the log, each in its latest version. The log has all others. Resolves with
+   * undefined if they are many, or not all of them are known.
    */
-  nextDelivery(signal: AbortSignal): Promise<void>;
+  recent(): Promise<readonly LogRow[] | undefined>;
+  /** Resolves when further requests are accepted, or their responses recorded. Rejects with the signal's reason when it aborts. */
+  nextRecord(signal: AbortSignal): Promise<void>;
   /**
    * Drains the gateway, delivers as much of the log as it can, and sends the operator a goodbye message. Takes no longer than
    * `drainMs` + 2 × `drainTimeoutMs` plus a few seconds.

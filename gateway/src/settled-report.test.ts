@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SettledProject } from '@standin/contract';
 import { LogStoreError } from '@standin/logstore';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   BASIC_OBJECTS,
   endpoint,
@@ -96,18 +96,19 @@ test('requests that were accepted after the question do not delay its answer', a
   await loading;
 });
 
-test('a request in progress holds up its own project for less than two seconds, and no other one', async () => {
+test('a request in progress holds up its own project until the log shows it, and no other one', async () => {
   await call('one');
   const client = await connect();
   client.send(request('GET', THEIR_PATH, [HOST, WITH_OTHER_KEY]));
-  await vi.waitUntil(() => stand.gateway.nextDelivery(AbortSignal.timeout(2_000)).then(() => true));
+  await stand.gateway.nextRecord(AbortSignal.timeout(2_000));
   const startedMs = performance.now();
   const settled = await askUntilSettled(SHOP);
   expect(performance.now() - startedMs).toBeLessThan(1_000);
   expect(stand.sink.rows.map(({ projectUid }) => projectUid)).not.toContain(THEIRS);
   expect(settled.untilUs).toBeGreaterThan(settled.askedUs - 10_000);
   await askUntilSettled(THEIRS);
-  expect(performance.now() - startedMs).toBeLessThan(2_000);
+  // 1.8 s, and what a busy machine adds.
+  expect(performance.now() - startedMs).toBeLessThan(4_000);
   expect(stand.sink.rows.find(({ projectUid }) => projectUid === THEIRS)).toMatchObject({ outcome: 'in_progress' });
   // It stays in progress, and does not hold up anything any more.
   const laterMs = performance.now();
@@ -148,13 +149,58 @@ test('within the process, an accepted request is delivered without a wait for ot
   const startedMs = performance.now();
   expect(await stand.gateway.settle(SHOP, never)).toMatchObject({ project: SHOP, hasQuarantine: false });
   expect(bodies()).toEqual(['first']);
-  const next = stand.gateway.nextDelivery(never);
-  await call('second');
-  await next;
-  expect(bodies()).toEqual(['first', 'second']);
   expect(performance.now() - startedMs).toBeLessThan(200);
-  const leaving = new AbortController();
-  const left = stand.gateway.nextDelivery(leaving.signal);
-  leaving.abort();
-  await expect(left).rejects.toBe(leaving.signal.reason);
+});
+
+describe('within the process, the rows that may not be in the log', () => {
+  const recent = async (): Promise<unknown> =>
+    (await stand.gateway.recent())?.map(({ projectUid, requestBody, version }) => [
+      projectUid,
+      Buffer.from(requestBody).toString(),
+      version,
+    ]);
+
+  test('are read before and during their delivery', async () => {
+    const { promise: works, resolve } = Promise.withResolvers<undefined>();
+    stand.sink.onInsert = () => works;
+    const accepted = stand.gateway.nextRecord(AbortSignal.timeout(2_000));
+    await call('one');
+    await accepted;
+    expect(await recent()).toEqual([[SHOP, 'one', 2]]);
+    await vi.waitFor(() => expect(stand.sink.attempts).toHaveLength(1));
+    await call('two');
+    expect(await recent()).toEqual([
+      [SHOP, 'one', 2],
+      [SHOP, 'two', 2],
+    ]);
+    resolve(undefined);
+    await vi.waitFor(async () => expect(await recent()).toEqual([]));
+    expect(bodies()).toEqual(['one', 'two']);
+  });
+
+  test('include requests in progress until the log shows them', async () => {
+    const client = await connect();
+    client.send(request('GET', THEIR_PATH, [HOST, WITH_OTHER_KEY]));
+    await stand.gateway.nextRecord(AbortSignal.timeout(2_000));
+    expect(await recent()).toEqual([[THEIRS, '', 0]]);
+    await delay(700);
+    expect(await recent()).toEqual([[THEIRS, '', 0]]);
+    await vi.waitFor(async () => expect(await recent()).toEqual([]), 5_000);
+    expect(stand.sink.rows).toMatchObject([{ outcome: 'in_progress' }]);
+  });
+
+  test('are not known while there are files in quarantine', async () => {
+    stand.sink.onInsert = () => {
+      throw new LogStoreError('refused', { kind: 'permanent', code: '1' });
+    };
+    await call('bad');
+    await vi.waitFor(async () => expect(await recent()).toBeUndefined());
+  });
+
+  test('are not awaited by a reader that leaves', async () => {
+    const leaving = new AbortController();
+    const left = stand.gateway.nextRecord(leaving.signal);
+    leaving.abort();
+    await expect(left).rejects.toBe(leaving.signal.reason);
+  });
 });

@@ -143,26 +143,38 @@ const openStream = async ({ url }: DeployedGateway): Promise<string> => {
   return `path:/events query:"${query}"`;
 };
 
+/** A machine that is too slow for the leader's lease makes some counts an error. */
+const TRIES_MAX = 10;
+const PROGRESS = 500;
+
 /** Counts right after calls, repeatedly. Returns the times of the counts in milliseconds. */
 const countRepeatedly = async (counts: number): Promise<readonly number[]> => {
   const random = seededRandom(runSeed());
   const times: number[] = [];
+  let unsettled = 0;
   let left = counts;
   const lane = async (): Promise<void> => {
     while (left > 0) {
       left -= 1;
       // Mostly few calls, so that the counts are what takes the time.
       const calls = 1 + Math.floor(CALLS_MAX * random() ** 3);
-      const found = await count(await call(calls));
+      const q = await call(calls);
+      let found = await count(q);
+      for (let tries = 1; found.code === 'log_unsettled' && tries < TRIES_MAX; tries++) {
+        unsettled += 1;
+        found = await count(q);
+      }
       expect(found).toMatchObject({ status: 200, count: calls });
       times.push(found.tookMs);
+      if (times.length % PROGRESS === 0) console.log(`${describeTimes(times)}, ${unsettled} unsettled`);
     }
   };
   await Promise.all(Array.from({ length: LANES }, lane));
   return times.sort((a, b) => a - b);
 };
 const describeTimes = (times: readonly number[]): string => {
-  const at = (part: number): string => (times[Math.floor((times.length - 1) * part)] ?? 0).toFixed(0);
+  const sorted = [...times].sort((a, b) => a - b);
+  const at = (part: number): string => (sorted[Math.floor((sorted.length - 1) * part)] ?? 0).toFixed(0);
   return `${times.length} exact counts, ${at(0.5)} ms (p50), ${at(0.95)} ms (p95), ${at(1)} ms (slowest)`;
 };
 

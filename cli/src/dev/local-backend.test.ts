@@ -25,7 +25,8 @@ const isOpened = async (namespace: string, name: string, projectWithRows?: strin
     gatewayUrl: 'http://localhost:8080',
     gateway: {
       settle: () => Promise.reject(new Error('not expected')),
-      nextDelivery: () => Promise.reject(new Error('not expected')),
+      recent: () => Promise.reject(new Error('not expected')),
+      nextRecord: () => Promise.reject(new Error('not expected')),
     },
     gatherRefusals: () => Promise.reject(new Error('not expected')),
   });

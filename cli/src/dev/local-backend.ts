@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { isDeepStrictEqual } from 'node:util';
 import {
   API_KEY_DATA_KEY,
   LIMITS,
@@ -45,7 +46,7 @@ export interface LocalBackendOptions {
   readonly store: LogStore;
   /** URL of the gateway. */
   readonly gatewayUrl: string;
-  readonly gateway: Pick<Gateway, 'settle' | 'nextDelivery'>;
+  readonly gateway: Pick<Gateway, 'settle' | 'recent' | 'nextRecord'>;
   /** Asks the gateway which requests to a project it refused. */
   readonly gatherRefusals: (projectUid: string) => Promise<GatheredRefusals>;
 }
@@ -67,7 +68,17 @@ export const localBackend = (options: LocalBackendOptions): Backend => ({
 
 const openLocal = ({ store, gateway }: LocalBackendOptions, project: ProjectIdentity): ProjectLog => ({
   ...projectLog(store, project, (signal) => settle(gateway, project.uid, signal)),
-  next: (signal) => gateway.nextDelivery(signal),
+  own: ownGateway(gateway, ({ projectUid, namespace, project: name }) =>
+    isDeepStrictEqual({ uid: projectUid, namespace, name }, project),
+  ),
+});
+
+const ownGateway = (
+  gateway: LocalBackendOptions['gateway'],
+  isIncluded: (row: Pick<LogRow, 'projectUid' | 'namespace' | 'project'>) => boolean,
+): NonNullable<ProjectLog['own']> => ({
+  recent: async () => (await gateway.recent())?.filter(isIncluded),
+  next: (signal) => gateway.nextRecord(signal),
 });
 
 /** Stands for all projects in `Gateway.settle`. */
@@ -121,6 +132,7 @@ const namedLog = (
     // Histograms, distinct values, single previews and replay results are empty, because they require a project that exists.
     ...openLocal(options, { namespace: '', name: '', uid: NO_UID }),
     settle: (signal) => settle(gateway, ALL_PROJECTS, signal),
+    own: ownGateway(gateway, (row) => ifNamed(row) !== undefined),
     summaries: (filter) => store.summaries({ ...filter, ...scope }),
     count: (filter) => store.count({ ...filter, ...scope }),
     follow: (options) => store.follow({ ...options, ...scope }),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { openLog } from '../projects/projects.ts';
 import { explainRequest } from '../requests/explain-request.ts';
 import { foundRequest } from '../requests/found-request.ts';
+import { countSettled } from '../requests/recent-requests.ts';
 import { listOldest, waitForRequests } from '../requests/wait-for-requests.ts';
 import {
   after,
@@ -23,7 +24,7 @@ import { API_PROBLEMS, ApiProblem, problemBody } from './problems.ts';
 import { requestViews } from './request-views.ts';
 import { defineRoute, writeItems, writeJson } from './route.ts';
 import { countSchema, explanationSchema, requestListSchema, requestSchema, summarySchema } from './schemas.ts';
-import { settleLog } from './settle-log.ts';
+import { orUnsettled, settleLog } from './settle-log.ts';
 import { streamRequests } from './stream-requests.ts';
 
 const REQUESTS = '/namespaces/{namespace}/projects/{project}/requests';
@@ -98,8 +99,8 @@ const countRequests = defineRoute({
     const { settled: isSettled, ...filter } = call.query;
     const range = parseRange(filter);
     const log = await openLog(call.backend, call.params);
-    if (isSettled) await settleLog(log, call.signal);
-    return { kind: 'json', body: { count: await log.count(range) } };
+    const counting = isSettled ? orUnsettled(countSettled(log, range, call.signal)) : log.count(range);
+    return { kind: 'json', body: { count: await counting } };
   },
 });
 

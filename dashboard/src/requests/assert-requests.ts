@@ -76,7 +76,12 @@ export const assertRequests = async (
   else {
     const over = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
     const holds = ({ failures }: Assertion): boolean => failures.length === 0;
-    const assertion = await readUntil(log, () => check(log, options), holds, over);
+    const read = async (): Promise<Assertion> => {
+      // The log does not have the newest requests of the gateway in this process yet.
+      if (log.own !== undefined) await log.settle(over).catch(() => undefined);
+      return check(log, options);
+    };
+    const assertion = await readUntil(log, read, holds, over);
     if (holds(assertion)) return assertion;
     signal.throwIfAborted();
   }

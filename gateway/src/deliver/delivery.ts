@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { LIMITS } from '@standin/contract';
+import { LIMITS, type LogRow } from '@standin/contract';
 import type { Logger } from 'pino';
 import type { SealedSegment } from '../record/spool/segment-writer.ts';
 import type { Spool } from '../record/spool/spool.ts';
@@ -10,6 +10,7 @@ import { Inserter } from './inserter.ts';
 import type { LogSink } from './log-sink.ts';
 import { Orphans } from './orphaned-segments.ts';
 import { Quarantine } from './quarantine.ts';
+import { readRecentRows } from './recent-rows.ts';
 
 export interface DeliveryOptions {
   readonly sink: LogSink;
@@ -30,6 +31,9 @@ export interface DeliveryOptions {
 const FLUSH_INTERVAL_MS = LIMITS.flushIntervalMsMax / 2;
 const ORPHAN_SCAN_INTERVAL_MS_MAX = 60_000;
 const PAUSE_AFTER_ERROR_MS = 1_000;
+/** With more, `readRecent` would take longer than an insert. */
+const RECENT_BYTES_MAX = 1024 * 1024;
+const RECENT_FILES_MAX = 20;
 
 /**
  * Delivers the spool's segments to ClickHouse, one at a time. While delivery works, a segment is sealed and sent within
@@ -129,6 +133,21 @@ export class Delivery {
   /** See `FolderDrain.hasUnshown`. */
   hasUnshown(projectUid: string | undefined, lastFile: string): boolean {
     return this.#own.hasUnshown(projectUid, lastFile);
+  }
+
+  /**
+   * Resolves with the rows that are recorded and may not be in ClickHouse, each in its latest version. Resolves with undefined if they are
+   * many, or not all of them are known.
+   */
+  async readRecent(): Promise<readonly LogRow[] | undefined> {
+    const isKnown = this.#isPrepared && !this.#orphans.hasUndelivered && this.quarantined === 0;
+    const { files, bytes } = this.#options.spool.untaken;
+    const { unshown } = this.#own;
+    const next = this.#next === undefined ? [] : [this.#next];
+    const allBytes = next.reduce((sum, segment) => sum + segment.bytes, bytes);
+    if (!isKnown || this.#inserter.hasGivenUp.aborted || allBytes > RECENT_BYTES_MAX || unshown.size > RECENT_FILES_MAX)
+      return undefined;
+    return readRecentRows([...next.map(({ file }) => file), ...files], unshown);
   }
 
   /** Delivers the records in the open segment without waiting for others. The next call waits as long as the delivery took. */

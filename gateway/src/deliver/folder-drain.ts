@@ -146,6 +146,12 @@ export class FolderDrain {
     return false;
   }
 
+  /** The requests of delivered files that are in the log in no version yet, by their file. */
+  get unshown(): ReadonlyMap<string, ReadonlyMap<string, RequestRecord>> {
+    const all = [...this.#held].filter(([, { isShown, requests }]) => !isShown && requests.size > 0);
+    return new Map(all.map(([file, { requests }]) => [file, new Map(requests)]));
+  }
+
   /**
    * Shows the requests without a response of one delivered segment in the log, and replaces the segment by a file that contains only
    * them. Returns false if no segment has waited long enough.

@@ -5,37 +5,33 @@ import type { Settlement } from './settlement.ts';
 
 interface PromptParts {
   readonly settlement: Pick<Settlement, 'wait'>;
-  readonly delivery: Pick<Delivery, 'hurry' | 'hasDelivered' | 'lastFile'>;
+  readonly delivery: Pick<Delivery, 'hurry' | 'readRecent'>;
   readonly spool: Pick<Spool, 'onKept'>;
 }
 
-/** Delivers for readers in the same process, for whom records do not wait for others. See `Gateway`. */
+/** What readers in the same process use, for whom records do not wait for others. See `Gateway`. */
 export const promptly = ({ settlement, delivery, spool }: PromptParts) => {
   const readers = new Set<() => void>();
   spool.onKept(() => {
     for (const tell of readers) tell();
   });
-  const deliver = (projects: readonly string[], signal: AbortSignal): Promise<readonly SettledProject[]> =>
-    until(signal, (resolve) => {
-      const stop = settlement.wait(projects, resolve);
-      delivery.hurry();
-      return stop;
-    });
   return {
     settle: async (project: string, signal: AbortSignal): Promise<SettledProject> => {
-      const [settled] = await deliver([project], signal);
+      const [settled] = await until<readonly SettledProject[]>(signal, (resolve) => {
+        const stop = settlement.wait([project], resolve);
+        delivery.hurry();
+        return stop;
+      });
       if (settled === undefined) throw new Error('the project is missing');
       return settled;
     },
-    nextDelivery: async (signal: AbortSignal): Promise<void> => {
-      if (delivery.hasDelivered(delivery.lastFile))
-        await until<undefined>(signal, (resolve) => {
-          const tell = (): void => resolve(undefined);
-          readers.add(tell);
-          return () => readers.delete(tell);
-        });
-      await deliver([], signal);
-    },
+    recent: () => delivery.readRecent(),
+    nextRecord: (signal: AbortSignal): Promise<void> =>
+      until(signal, (resolve: (value: void) => void) => {
+        const tell = (): void => resolve();
+        readers.add(tell);
+        return () => readers.delete(tell);
+      }),
   };
 };
 

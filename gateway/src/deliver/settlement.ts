@@ -32,8 +32,7 @@ export class Settlement {
 
   /**
    * Calls `tell` with each of these projects once, when ClickHouse has all of its requests that are accepted now, in any version. This
-   * can happen within the call. Without projects, calls `tell` when ClickHouse has all exchanges that are recorded now. Returns a function
-   * that ends the wait.
+   * can happen within the call. Returns a function that ends the wait.
    */
   wait(projects: readonly string[], tell: Waiting['tell']): () => void {
     const { delivery, pipeline } = this.#options;
@@ -68,9 +67,8 @@ export class Settlement {
       projects.delete(project);
       settled.push({ project, askedUs, untilUs, hasQuarantine: hasQuarantine(delivery.quarantinedProjects, project) });
     }
-    const isOver = projects.size === 0;
-    if (isOver) this.#waiting.delete(waiting);
-    if (isOver || settled.length > 0) tell(settled);
+    if (projects.size === 0) this.#waiting.delete(waiting);
+    if (settled.length > 0) tell(settled);
   }
 }
 

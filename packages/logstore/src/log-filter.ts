@@ -35,6 +35,8 @@ export interface LogFilter {
   readonly sinceUs?: number | undefined;
   /** Received before this time, in microseconds since the epoch. */
   readonly untilUs?: number | undefined;
+  /** Ids of entries to leave out. Use no more than a hundred, because they are part of the URL. */
+  readonly without?: readonly string[] | undefined;
   /** Stored by ClickHouse at this time or later, by its own clock. */
   readonly insertedSince?: Date | undefined;
   /** Stored in one of these milliseconds since the epoch. Use no more than a few hundred, because they are part of the URL. */
@@ -123,6 +125,8 @@ export const filterConditions = (filter: LogFilter | CountFilter, { expired = fa
     where.add(`received_at >= ${timeParam('since')}`, { since: checkedTime(sinceUs, 'sinceUs') });
   if (untilUs !== undefined)
     where.add(`received_at < ${timeParam('until')}`, { until: checkedTime(untilUs, 'untilUs') });
+  if (filter.without !== undefined && filter.without.length > 0)
+    where.add('id NOT IN {without:Array(UUID)}', { without: filter.without });
   if (filter.status !== undefined) {
     const { min, max } = statusRange(filter.status);
     where.addFinal('status BETWEEN {statusMin:UInt16} AND {statusMax:UInt16}', { statusMin: min, statusMax: max });

@@ -138,6 +138,15 @@ export class SegmentWriter {
     return sealed?.file ?? begun?.path;
   }
 
+  /** The files with acknowledged records that `takeSealed` has not returned yet, in order, and their size in bytes. */
+  get untaken(): { readonly files: readonly string[]; readonly bytes: number } {
+    const begun = [this.#sealing, this.#segment].flatMap((segment) =>
+      segment?.sinceMs === undefined ? [] : [{ file: segment.path, bytes: segment.bytes }],
+    );
+    const all = [...this.#sealed, ...begun];
+    return { files: all.map(({ file }) => file), bytes: all.reduce((sum, { bytes }) => sum + bytes, 0) };
+  }
+
   takeSealed(): SealedSegment | undefined {
     return this.#sealed.shift();
   }

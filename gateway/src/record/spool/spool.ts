@@ -242,6 +242,11 @@ export class Spool implements Recorder {
     return this.#writer.firstFile;
   }
 
+  /** See `SegmentWriter.untaken`. */
+  get untaken(): SegmentWriter['untaken'] {
+    return this.#writer.untaken;
+  }
+
   /** Seals the open segment, unless it is empty. */
   seal(): Promise<void> {
     return this.#writer.seal();
