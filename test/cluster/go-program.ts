@@ -8,7 +8,8 @@ import { acquireLock } from './lock-file.ts';
 import { runCommand } from './run-command.ts';
 
 /** Programs that are built from the Go modules next to this file. */
-export type GoProgram = 'cluster' | 'dns' | 'kubectl' | 'helm' | 'kubeconform' | 'lua' | 'kstatus' | 'servemux' | 'actionlint';
+export type GoProgram =
+  'cluster' | 'dns' | 'kubectl' | 'helm' | 'kubeconform' | 'lua' | 'kstatus' | 'servemux' | 'actionlint';
 
 /** Thrown if the machine lacks a tool that must be installed manually. `message` names it and explains how to get it. */
 export class MissingToolError extends Error {
