@@ -343,7 +343,7 @@ export interface components {
          * @enum {string}
          */
         phase?: 'Pending' | 'Open' | 'Met' | 'Unmet' | 'Undetermined';
-        /** @description The first 10 matching requests, in the order in which they were received. */
+        /** @description Up to 10 of the matching requests. */
         requestIds?: string[];
         /**
          * Format: date-time

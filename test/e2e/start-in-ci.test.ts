@@ -33,7 +33,7 @@ test('the commands of docs/start/ci.md run tests against Standin, wait for a req
   });
   expect({ code, stderr }).toMatchObject({ code: 0 });
   expect(stdout).toMatch(/^HTTP\/1\.1 201 Created/);
-  expect(stdout.trim()).toMatch(/\ntrue$/);
+  expect(stdout.trim()).toMatch(/\ntrue\ntrue$/);
   const [entry = '', ...more] = (await readFile(path.join(folder, 'requests.ndjson'), 'utf8')).trim().split('\n');
   expect(JSON.parse(entry)).toMatchObject({ method: 'POST', path: '/v1/orders' });
   expect(more).toEqual([]);

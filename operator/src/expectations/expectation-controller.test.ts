@@ -4,7 +4,7 @@ import { LogStoreError, type EachCount, type EachFilter, type LastRequest } from
 import { pino } from 'pino';
 import { Counter, Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { newLogRow } from '../../../packages/exchange/src/log-row.testing.ts';
+import { newLogRow } from '@standin/exchange/testing';
 import type { Settled } from '../gateways/settlement.ts';
 import { MemorySource } from '../memory-source.testing.ts';
 import { ACCEPTED } from '../translate/findings.ts';

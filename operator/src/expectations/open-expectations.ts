@@ -247,7 +247,7 @@ export class OpenExpectations {
     const leftMs = (this.#pausedUntil.get(namespace) ?? startedAt) - startedAt;
     if (leftMs > 0) return { requeueAfterMs: leftMs };
     const batch = this.#nextBatch(namespace, startedAt);
-    if (batch.length > 0) await this.#countBatch(namespace, batch, startedAt);
+    if (batch.length > 0) await this.#countBatch(batch, startedAt);
     const dirty = this.#countable(namespace);
     if (dirty.length === 0) return undefined;
     // The namespace pauses for as long as the query took, so that it uses at most half of a worker. The first count of a complete log
@@ -283,7 +283,7 @@ export class OpenExpectations {
     return batch;
   }
 
-  async #countBatch(namespace: string, batch: readonly Tracked[], startedAt: number): Promise<void> {
+  async #countBatch(batch: readonly Tracked[], startedAt: number): Promise<void> {
     const { store, prepareStore } = this.#options;
     // What was settled before the count is in the count.
     const settled = new Set(batch.filter(({ isSettled }) => isSettled));
