@@ -15,7 +15,7 @@ export interface SettledReportsOptions {
 export class SettledReports {
   readonly #options: SettledReportsOptions;
   #unsent: SettledReport['settled'] = [];
-  #sending: Promise<void> | undefined;
+  #isSending = false;
 
   constructor(options: SettledReportsOptions) {
     this.#options = options;
@@ -25,7 +25,7 @@ export class SettledReports {
     const stop = this.#options.settle(projects, (settled) => {
       if (this.#options.signal.aborted) return;
       this.#unsent.push(...settled.map((project) => ({ ask, ...project })));
-      this.#sending ??= this.#send().finally(() => (this.#sending = undefined));
+      if (!this.#isSending) void this.#send();
     });
     // The operator does not wait any longer.
     setTimeout(stop, LIMITS.settleWaitMs).unref();
@@ -34,6 +34,7 @@ export class SettledReports {
   /** A report that fails is not repeated, because the operator does not wait for long. */
   async #send(): Promise<void> {
     const { connection, logger, signal } = this.#options;
+    this.#isSending = true;
     // Other questions may have the same answer.
     await Promise.resolve();
     while (this.#unsent.length > 0 && !signal.aborted) {
@@ -42,5 +43,6 @@ export class SettledReports {
         logger.info({ err: error }, 'report of settled logs failed');
       });
     }
+    this.#isSending = false;
   }
 }

@@ -26,12 +26,13 @@ export const promptly = ({ settlement, delivery, spool }: PromptParts) => {
       return settled;
     },
     recent: () => delivery.readRecent(),
-    nextRecord: (signal: AbortSignal): Promise<void> =>
-      until(signal, (resolve: (value: void) => void) => {
-        const tell = (): void => resolve();
+    nextRecord: async (signal: AbortSignal): Promise<void> => {
+      await until<undefined>(signal, (resolve) => {
+        const tell = (): void => resolve(undefined);
         readers.add(tell);
         return () => readers.delete(tell);
-      }),
+      });
+    },
   };
 };
 
