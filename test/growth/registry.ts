@@ -41,6 +41,7 @@ export const HOSTILE_FOLDERS: readonly string[] = [
 /** Functions that are named like parsers but need no entry, grouped by the reason. */
 export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
   'part of another entry': [
+    'dashboard/src/requests/recent-requests.ts#matchRecent',
     'gateway/src/request/split-target.ts#splitTarget',
     'packages/contract/src/request-target.ts#readTarget',
     'packages/exchange/src/redact/redact-multipart.ts#redactMultipart',
@@ -71,6 +72,7 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'cli/src/validate/read-manifests.ts#readManifests',
     'dashboard/src/replays/results.ts#readResponses',
     'dashboard/src/requests/read-histogram.ts#readHistogram',
+    'dashboard/src/requests/recent-requests.ts#readEntries',
     'dashboard/app/requests/read-traffic.server.ts#readRows',
     'dashboard/src/api/read-body.ts#readJsonBody',
     'gateway/src/config/operator-connection.ts#readResponse',

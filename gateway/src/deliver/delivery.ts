@@ -31,9 +31,8 @@ export interface DeliveryOptions {
 const FLUSH_INTERVAL_MS = LIMITS.flushIntervalMsMax / 2;
 const ORPHAN_SCAN_INTERVAL_MS_MAX = 60_000;
 const PAUSE_AFTER_ERROR_MS = 1_000;
-/** With more, `readRecent` would take longer than an insert. */
-const RECENT_BYTES_MAX = 1024 * 1024;
-const RECENT_FILES_MAX = 20;
+/** With more, a search in the rows would take longer than an insert. */
+const RECENT_BYTES_MAX = 128 * 1024;
 
 /**
  * Delivers the spool's segments to ClickHouse, one at a time. While delivery works, a segment is sealed and sent within
@@ -144,9 +143,12 @@ export class Delivery {
     const { files, bytes } = this.#options.spool.untaken;
     const { unshown } = this.#own;
     const next = this.#next === undefined ? [] : [this.#next];
-    const allBytes = next.reduce((sum, segment) => sum + segment.bytes, bytes);
-    if (!isKnown || this.#inserter.hasGivenUp.aborted || allBytes > RECENT_BYTES_MAX || unshown.size > RECENT_FILES_MAX)
-      return undefined;
+    const sizes = [
+      ...next.map((segment) => segment.bytes),
+      ...[...unshown.values()].flatMap((requests) => [...requests.values()].map(({ start, end }) => end - start)),
+    ];
+    const isMuch = sizes.reduce((sum, size) => sum + size, bytes) > RECENT_BYTES_MAX;
+    if (!isKnown || isMuch || this.#inserter.hasGivenUp.aborted) return undefined;
     return readRecentRows([...next.map(({ file }) => file), ...files], unshown);
   }
 

@@ -34,6 +34,7 @@ import { completionAt } from '../../../packages/exchange/src/search/complete.ts'
 import { FILTER_LIMITS } from '../../../packages/exchange/src/search/filter.ts';
 import { formatFilter } from '../../../packages/exchange/src/search/format-filter.ts';
 import { tokenize } from '../../../packages/exchange/src/search/lexer.ts';
+import { matchSearch } from '../../../packages/exchange/src/search/near-misses.ts';
 import { parseFilter } from '../../../packages/exchange/src/search/parse-filter.ts';
 import {
   parseDurationValue,
@@ -52,6 +53,20 @@ const SEARCH = FILTER_LIMITS.textLengthMax;
 const WHOLE_BODY_MS = 2_000;
 
 const utf8Bytes = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
+
+/** More than `requests:assert` compares of each body. */
+const COMPARED = 64 * 1024;
+const LONG_SEARCH = parseFilter(`body:${'a'.repeat(SEARCH / 2)}b path:*a*b*a*c`) as Parameters<typeof matchSearch>[0];
+
+const bodyPreview = (body: string): Parameters<typeof matchSearch>[1] => ({
+  entry: testEntry({ body, path: body }),
+  requestBodyBytes: body.length,
+  responseBodyBytes: 0,
+  requestBodyBytesShown: body.length,
+  responseBodyBytesShown: 0,
+  requestText: undefined,
+  responseText: undefined,
+});
 
 /** Inputs for multipart parsers. Parsing the first one once took quadratic time. */
 export const MULTIPART: Generators = {
@@ -279,6 +294,12 @@ export const LOG_STORE: readonly GrowthEntry[] = [
     limit: SEARCH,
     run: (text) => compileFilter(parsedFilter(text)),
     near: TERMS,
+  },
+  {
+    of: 'packages/exchange/src/search/near-misses.ts#matchSearch',
+    limit: COMPARED,
+    run: (body) => matchSearch(LONG_SEARCH, bodyPreview(body)),
+    near: { 'the beginning of the text': repeated('a') },
   },
   // The search box suggests names before it reports that the text is too long.
   {
