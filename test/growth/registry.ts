@@ -73,13 +73,14 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'dashboard/src/replays/results.ts#readResponses',
     'dashboard/src/requests/read-histogram.ts#readHistogram',
     'dashboard/src/requests/recent-requests.ts#readEntries',
+    'dashboard/src/requests/read-until.ts#readUntil',
     'dashboard/app/requests/read-traffic.server.ts#readRows',
     'dashboard/src/api/read-body.ts#readJsonBody',
     'gateway/src/config/operator-connection.ts#readResponse',
     'gateway/src/receive/read-body.ts#readBody',
     'operator/src/sources/folder-reader.ts#FolderReader',
     'packages/logstore/src/count-log.ts#readHistogram',
-    ...['readEntries', 'readEntry', 'readPreview', 'readRequestBodies', 'readRow', 'readVersion'].map(
+    ...['readEntries', 'readEntry', 'readPreview', 'readPreviews', 'readRequestBodies', 'readRow', 'readVersion'].map(
       (name) => `packages/logstore/src/read-log.ts#${name}`,
     ),
     'packages/logstore/src/read-summaries.ts#readSummaries',
