@@ -81,7 +81,7 @@ describe('the projects and endpoints of a data folder', () => {
 it.each([0, 1, 1_000, 2_500])('reads all of %i entries, a page at a time', async (count) => {
   const rows = Array.from({ length: count }, (_, index) => ({ id: String(index) }) as LogSummary);
   const store = {
-    summaries: ({ after, limit = 0 }: LogFilter) => {
+    summaries: ({ after, limit }: LogFilter) => {
       const start = after === undefined ? 0 : Number(after.id) + 1;
       return Promise.resolve(rows.slice(start, start + limit));
     },

@@ -1,6 +1,6 @@
-import { EventEmitter, once } from 'node:events';
-import { createServer, get, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { once } from 'node:events';
+import { createServer, get, IncomingMessage, ServerResponse } from 'node:http';
+import { Socket, type AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { Exchange, type CallerConnection } from './exchange.ts';
 
@@ -51,11 +51,12 @@ test.each<[string, (response: ServerResponse, connection: CallerConnection) => v
     },
   ],
 ])('what waits for a response to be sent is called once, and leaves nothing, when %s', (_, end) => {
-  const response = new EventEmitter() as ServerResponse;
+  const request = new IncomingMessage(new Socket());
+  const response = new ServerResponse(request);
   const connection = { onClosed: new Set<() => void>() } as Partial<CallerConnection> as CallerConnection;
   const limits = { responseStallTimeoutMs: 500, exchangeTimeoutMs: TIMEOUT_MS };
   let calls = 0;
-  new Exchange({} as IncomingMessage, response, { connection, ...limits }).whenSent(() => (calls += 1));
+  new Exchange(request, response, { connection, ...limits }).whenSent(() => (calls += 1));
   end(response, connection);
   expect([calls, connection.onClosed.size, response.listenerCount('finish')]).toEqual([1, 0, 0]);
 });
