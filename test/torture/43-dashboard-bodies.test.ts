@@ -35,7 +35,7 @@ const FLOOD_BYTES = 200_000_000;
 const FLOODED = ['/login', '/preferences', '/login.data', '/preferences.data', '/LOGIN/', '/login?index'];
 const MIB = 1024 * 1024;
 /**
- * The maximum growth of the dashboard's memory during a flood. The chart gives the process 512 MiB. During a flood of 1.2 GB, data
+ * The maximum growth of the dashboard's memory during a flood. The chart gives the process 768 MiB. During a flood of 1.2 GB, data
  * that Node has not collected yet takes tens of MiB.
  */
 const GROWTH_MIB_MAX = 80;
