@@ -1,6 +1,6 @@
 import { countSchema, purgeSchema } from '@standin/dashboard/api-schemas';
 import type { PurgeSpec, PurgeStatus } from '@standin/crds';
-import { apiPath, orUndefined, ServerError, type ApiClient } from '../server/api-client.ts';
+import { apiPath, orUndefined, type ApiClient } from '../server/api-client.ts';
 import { chooseProject, withProjectNames, type ProjectChoice } from '../server/projects.ts';
 
 /** Which requests a purge deletes, and why. */
@@ -19,15 +19,9 @@ export const purgeClient = (api: ApiClient) => ({
     );
     return (await withProjectNames(api, choice, counting)).count;
   },
-  /** Creates the Purge. A repeated call with the same name has no effect. */
-  create: async (project: string, name: string, request: PurgeRequest): Promise<void> => {
-    try {
-      await api.ask({ method: 'POST', path: `${project}/purges`, body: { name, ...request } }, purgeSchema);
-    } catch (error) {
-      // A conflict means that an earlier attempt has created the object, but its response was lost.
-      if (!(error instanceof ServerError && error.status === 409)) throw error;
-    }
-  },
+  /** Rejects with a `ServerError`, whose status is 409 if there is a Purge of this name. */
+  create: (project: string, name: string, request: PurgeRequest) =>
+    api.ask({ method: 'POST', path: `${project}/purges`, body: { name, ...request } }, purgeSchema),
   /** Resolves with the status, which is empty until the operator has written one, or with undefined if there is no such Purge. */
   status: async (project: string, name: string): Promise<PurgeStatus | undefined> =>
     (await orUndefined(api.ask({ path: `${project}${apiPath('purges', name)}` }, purgeSchema)))?.status,

@@ -11,7 +11,7 @@ import { formatFilter, type Filter } from '@standin/exchange/search';
 import type { ReplaySummary } from '@standin/logstore';
 import { z } from 'zod';
 import type { LineEntry } from '../logs/format-entry.ts';
-import { apiPath, orUndefined, ServerError, type ApiClient } from '../server/api-client.ts';
+import { apiPath, orUndefined, type ApiClient } from '../server/api-client.ts';
 import { findRequest, projectPath, withProjectNames } from '../server/projects.ts';
 
 export interface ReplayRef {
@@ -52,15 +52,10 @@ export const replayClient = (api: ApiClient) => ({
   /** Returns the Replay's API path, which the functions below take. */
   path: ({ namespace, name }: ReplayRef, { projectRef }: ReplaySpec): string =>
     `${projectPath(namespace, projectRef.name)}/replays${apiPath(name)}`,
-  /** Creates the Replay. A repeated call with the same name has no effect. */
-  create: async ({ namespace, name }: ReplayRef, { projectRef, ...spec }: ReplaySpec): Promise<void> => {
+  /** Rejects with a `ServerError`, whose status is 409 if there is a Replay of this name. */
+  create: ({ namespace, name }: ReplayRef, { projectRef, ...spec }: ReplaySpec) => {
     const path = `${projectPath(namespace, projectRef.name)}/replays`;
-    try {
-      await api.ask({ method: 'POST', path, body: { name, spec } }, replaySchema);
-    } catch (error) {
-      // A conflict means that an earlier attempt has created the object, but its response was lost.
-      if (!(error instanceof ServerError && error.status === 409)) throw error;
-    }
+    return api.ask({ method: 'POST', path, body: { name, spec } }, replaySchema);
   },
   setState: async (path: string, state: ReplaySpec['state']): Promise<void> => {
     await api.ask({ method: 'PATCH', path, body: { state } }, replaySchema);

@@ -22,14 +22,23 @@ interface Followed<Status> {
 }
 
 /**
- * Creates the object of an operation. `create` may be called again if its response is lost. Rejects with a `PlainError` with the exit code
- * `EXIT_TIMEOUT` if it is unknown at the deadline whether the object exists.
+ * Creates the object of an operation, whose name no other object has. `create` may be called again if its response is lost. Rejects
+ * with a `PlainError` with the exit code `EXIT_TIMEOUT` if it is unknown at the deadline whether the object exists.
  */
-export const createOperation = (deadline: number, title: string, create: () => Promise<void>): Promise<void> =>
-  persistently(deadline, create).catch((error: unknown) => {
+export const createOperation = async (
+  deadline: number,
+  title: string,
+  create: () => Promise<unknown>,
+): Promise<void> => {
+  try {
+    await persistently(deadline, create);
+  } catch (error) {
+    // A conflict means that an earlier attempt has created the object, but its response was lost.
+    if (error instanceof ServerError && error.status === 409) return;
     if (!isOutage(error)) throw error;
     throw new PlainError(`${title} may have been created: ${error.message}`, { cause: error, exitCode: EXIT_TIMEOUT });
-  });
+  }
+};
 
 /**
  * Returns a function that reads the status of a new object, until the deadline after transient failures. The status is empty while
