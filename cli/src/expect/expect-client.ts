@@ -11,13 +11,9 @@ export const expectClient = (api: ApiClient) => ({
   /** Resolves with the API path of the project, which the other functions take. */
   choose: (choice: ProjectChoice): Promise<string> => chooseProject(api, choice),
   /** Rejects with a `ServerError`, whose status is 409 if there is an Expectation of this name. */
-  create: async (
-    project: string,
-    name: string,
-    { choice, request }: { choice: ProjectChoice; request: ExpectRequest },
-  ): Promise<void> => {
+  create: (project: string, name: string, { choice, request }: { choice: ProjectChoice; request: ExpectRequest }) => {
     const creation = { method: 'POST', path: `${project}/expectations`, body: { name, ...request } } as const;
-    await withProjectNames(api, choice, api.ask(creation, expectationSchema));
+    return withProjectNames(api, choice, api.ask(creation, expectationSchema));
   },
   /** Resolves with the status, which is empty until the operator has written one, or with undefined if there is no such Expectation. */
   status: async (project: string, name: string): Promise<ExpectationStatus | undefined> =>
