@@ -52,8 +52,8 @@ export interface Gateway {
   /** The URL of /metrics, /healthz and /readyz. */
   readonly adminUrl: string;
   /**
-   * Delivers what is accepted without waiting for more, and resolves when the log has all requests of the project (of all projects if
-   * it is empty) that were accepted before the call, in any version. Rejects with the signal's reason when it aborts.
+   * Delivers what is accepted without waiting for more, and resolves when the log has all requests of the project (or of
+   * `ALL_PROJECTS`) that were accepted before the call, in any version. Rejects with the signal's reason when it aborts.
    */
   settle(project: string, signal: AbortSignal): Promise<SettledProject>;
   /**

@@ -25,7 +25,7 @@ import {
   type PublicSharesSource,
   type Resources,
 } from '@standin/dashboard';
-import type { Gateway } from '@standin/gateway';
+import { ALL_PROJECTS, type Gateway } from '@standin/gateway';
 import { EVERY_PROJECT, type LogFilter, type LogStore } from '@standin/logstore';
 import type { CachedObjects, LocatingObjects, TranslateSettings } from '@standin/operator';
 import { checkDesired } from './check-desired.ts';
@@ -80,9 +80,6 @@ const ownGateway = (
   recent: async () => (await gateway.recent())?.filter(isIncluded),
   next: (signal) => gateway.nextRecord(signal),
 });
-
-/** Stands for all projects in `Gateway.settle`. */
-const ALL_PROJECTS = '';
 
 /** Rejects with a `SourceError` if the log is not complete in time, or cannot be. */
 const settle = async (gateway: LocalBackendOptions['gateway'], uid: string, signal: AbortSignal): Promise<void> => {
