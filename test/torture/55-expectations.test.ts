@@ -16,7 +16,7 @@ import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { isLongRun } from './oracle.ts';
 
 /**
- * Torture test 54: Expectations under load, while ClickHouse is away, a gateway is killed with undelivered requests, the leader is killed,
+ * Torture test 55: Expectations under load, while ClickHouse is away, a gateway is killed with undelivered requests, the leader is killed,
  * and the clock of another gateway is wrong. None ends wrongly, and each ends soon after that is possible.
  */
 
