@@ -1,5 +1,4 @@
 import type { LogRow } from '@standin/contract';
-import type { LogEntry } from '@standin/exchange';
 import { newLogRow } from '@standin/exchange/testing';
 import { parseFilter, type Filter } from '@standin/exchange/search';
 import { expect, test } from 'vitest';
@@ -21,13 +20,13 @@ const encoded = row('x', { requestHeaders: [['content-encoding', 'gzip']] });
 /** Returns a log with rows that are stored, and rows that only the gateway in this process has. Notes its calls. */
 const logWith = (stored: readonly LogRow[], own: { recent: readonly LogRow[] | undefined }) => {
   const calls: string[] = [];
-  const next = { arrived: Promise.withResolvers<void>() };
+  const next = { arrived: Promise.withResolvers<undefined>() };
   const log: Partial<ProjectLog> = {
     own: {
       recent: () => Promise.resolve(own.recent),
-      next: (signal) => {
+      next: async (signal) => {
         signal.addEventListener('abort', () => next.arrived.reject(signal.reason as Error));
-        return next.arrived.promise;
+        await next.arrived.promise;
       },
     },
     settle: () => {
@@ -95,12 +94,12 @@ test('a wait ends when the gateway has accepted a request, and returns its entry
   await expect.poll(() => calls).toEqual(['list']);
   const mine = row('mine');
   own.recent = [mine];
-  next.arrived.resolve();
+  next.arrived.resolve(undefined);
   const found = await waiting;
   expect(found.map(({ id }) => id)).toEqual([mine.id]);
   // Nothing is read from the log.
   expect(calls).toEqual(['list']);
-  const entries: LogEntry[] = [];
+  const entries = [];
   for await (const entry of readEntries(log, found)) entries.push(entry);
   expect(entries).toMatchObject([{ id: mine.id, request: { body: 'mine' } }]);
 });

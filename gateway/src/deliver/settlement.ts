@@ -18,7 +18,7 @@ interface Waiting {
 }
 
 /** Stands for all projects. */
-const ALL_PROJECTS = '';
+export const ALL_PROJECTS = '';
 
 /** Finds out when ClickHouse has what the gateway has accepted (docs/internals/adr/045-settled-reads.md). */
 export class Settlement {
