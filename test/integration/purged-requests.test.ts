@@ -95,6 +95,9 @@ test('deletes the matching requests of all days, including expired ones and copi
     row({ ...jane, project: 'renamed' }),
     row({ ...jane, projectUid: `${own.projectUid}-other` }),
   ];
+  // ClickHouse itself would soon delete the day that has only an expired row.
+  const table = clickHouse.cluster === undefined ? 'log' : 'log_local';
+  await query(`ALTER TABLE ${table} MODIFY SETTING max_number_of_merges_with_ttl_in_pool = 0`);
   await insert([...gone, ...kept, ...foreign]);
   await insert(gone);
   const wanted = filter({ search: search('body:"jane@example.com"') });
