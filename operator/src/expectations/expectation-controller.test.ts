@@ -220,7 +220,7 @@ describe('an Expectation', () => {
       'Purge',
       'erase',
       { projectRef: { name: 'shop' }, filter: { to: '2026-01-01T00:00:05Z' } },
-      { phase: 'Completed' },
+      { phase: 'Completed', matched: 1 },
     );
     await passSeconds(12);
     expect(summary()).toContain('Decided=True Undetermined');

@@ -98,16 +98,29 @@ describe('planExpectation', () => {
 
 describe('deletedBy', () => {
   const range = { fromUs: micros('2026-11-21T09:00:00Z'), untilUs: micros('2026-11-21T09:02:00Z') };
-  const purge = (phase: string, filter: object) => testObject('Purge', 'erase', { filter }, { status: { phase } });
+  const purge = (status: object, filter: object) => testObject('Purge', 'erase', { filter }, { status });
+  const found = { phase: 'Completed', matched: 0 };
 
   it.each([
-    ['a Purge that overlaps', 'Completed', { to: '2026-11-21T09:00:01Z' }, true],
-    ['a Purge that runs', 'Running', { from: '2026-11-21T09:01:00Z', to: '2026-11-21T10:00:00Z' }, true],
-    ['a Purge that waits', 'Waiting', { to: '2026-11-21T09:00:01Z' }, false],
-    ['a Purge before', 'Completed', { to: '2026-11-21T09:00:00Z' }, false],
-    ['a Purge after', 'Completed', { from: '2026-11-21T09:02:00Z', to: '2026-11-21T10:00:00Z' }, false],
-    ['a Purge that cannot be read', 'Completed', 'none', true],
-  ])('with %s', (_name, phase, filter, expected) => {
-    expect(deletedBy([purge(phase, filter as object)], range) !== undefined).toBe(expected);
+    ['a Purge that overlaps', found, { to: '2026-11-21T09:00:01Z' }, true],
+    [
+      'a Purge that runs',
+      { phase: 'Running', matched: 1 },
+      { from: '2026-11-21T09:01:00Z', to: '2026-11-21T10:00:00Z' },
+      true,
+    ],
+    ['a Purge that waits', { phase: 'Waiting' }, { to: '2026-11-21T09:00:01Z' }, false],
+    [
+      'a Purge that waits after it began to delete',
+      { phase: 'Waiting', matched: 1 },
+      { to: '2026-11-21T09:00:01Z' },
+      true,
+    ],
+    ['a Purge that cannot count requests', { phase: 'Running' }, { to: '2026-11-21T09:00:01Z' }, false],
+    ['a Purge before', found, { to: '2026-11-21T09:00:00Z' }, false],
+    ['a Purge after', found, { from: '2026-11-21T09:02:00Z', to: '2026-11-21T10:00:00Z' }, false],
+    ['a Purge that cannot be read', found, 'none', true],
+  ])('with %s', (_name, status, filter, expected) => {
+    expect(deletedBy([purge(status, filter as object)], range) !== undefined).toBe(expected);
   });
 });
