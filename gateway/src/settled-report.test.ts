@@ -46,10 +46,11 @@ const ask = (...projects: readonly string[]): (() => readonly SettledProject[]) 
   operator.send({ type: 'settle', ask: id, projects });
   return () => operator.settledReports.flatMap(({ settled }) => settled.filter((one) => one.ask === id));
 };
-const askUntilSettled = async (project: string): Promise<SettledProject> => {
+const askUntilSettled = async (project: string): Promise<SettledProject & { readonly askedUs: number }> => {
+  const askedUs = Date.now() * 1_000;
   const reports = ask(project);
   const [settled] = await vi.waitUntil(() => (reports().length > 0 ? reports() : undefined), 10_000);
-  return settled as SettledProject;
+  return { ...(settled as SettledProject), askedUs };
 };
 const call = async (body = ''): Promise<number> =>
   (await exchange(stand.gateway.url, request('POST', PATH, [HOST, WITH_KEY, `Content-Length: ${body.length}`], body)))

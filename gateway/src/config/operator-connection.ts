@@ -15,6 +15,7 @@ import {
   type SettledReport,
   type UsageReport,
 } from '@standin/contract';
+import { wallClockUs } from '../request/clock.ts';
 
 /** An address at which an operator may respond. */
 export interface OperatorAddress {
@@ -134,7 +135,8 @@ export class OperatorConnection {
 
   async settled(settled: SettledReport['settled'], signal: AbortSignal): Promise<void> {
     const { name: gateway, instance } = this.#gateway;
-    const body = JSON.stringify({ gateway, instance, settled } satisfies SettledReport);
+    const sentUs = Math.floor(wallClockUs(performance.now()));
+    const body = JSON.stringify({ gateway, instance, sentUs, settled } satisfies SettledReport);
     const { status } = await readResponse(await this.#send('POST', '/v1/settled', { signal, body }));
     if (status !== 204) throw new Error(`the operator responded to a report of settled logs with status ${status}`);
   }

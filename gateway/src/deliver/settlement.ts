@@ -12,7 +12,6 @@ export interface SettlementOptions {
 interface Waiting {
   /** The projects that are not delivered yet, and the `untilUs` to report. */
   readonly projects: Map<string, number>;
-  readonly askedUs: number;
   readonly lastFile: string;
   readonly tell: (settled: readonly SettledProject[]) => void;
 }
@@ -44,7 +43,6 @@ export class Settlement {
       Math.floor(askedUs - (nowMs - Math.min(nowMs, oldestMs(unrecorded, project)) + CLOCK_STEP_MS) * 1_000);
     const waiting: Waiting = {
       projects: new Map(projects.map((project) => [project, untilUs(project)])),
-      askedUs,
       lastFile: delivery.lastFile,
       tell,
     };
@@ -59,13 +57,13 @@ export class Settlement {
 
   #checkOne(waiting: Waiting): void {
     const { delivery } = this.#options;
-    const { projects, askedUs, lastFile, tell } = waiting;
+    const { projects, lastFile, tell } = waiting;
     if (!delivery.hasDelivered(lastFile)) return;
     const settled: SettledProject[] = [];
     for (const [project, untilUs] of projects) {
       if (delivery.hasUnshown(project === ALL_PROJECTS ? undefined : project, lastFile)) continue;
       projects.delete(project);
-      settled.push({ project, askedUs, untilUs, hasQuarantine: hasQuarantine(delivery.quarantinedProjects, project) });
+      settled.push({ project, untilUs, hasQuarantine: hasQuarantine(delivery.quarantinedProjects, project) });
     }
     if (projects.size === 0) this.#waiting.delete(waiting);
     if (settled.length > 0) tell(settled);

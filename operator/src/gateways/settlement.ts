@@ -44,17 +44,13 @@ interface Question {
   readonly answered: PromiseWithResolvers<Reported>;
   readonly quarantined: Set<string>;
   readonly skewed: Set<string>;
-  /** The processes that have not reported, by name and instance. */
-  missing: Map<string, GatewayProcess>;
+  /** The processes that have not reported, by name and instance. Undefined until the gateways are asked. */
+  missing: Map<string, GatewayProcess> | undefined;
   untilUs: number;
 }
 
-/** One message to the gateways. */
-interface Ask {
-  /** In milliseconds since the epoch. */
-  readonly sentMs: number;
-  readonly questions: ReadonlyMap<string, Question>;
-}
+/** The questions of one message to the gateways, by the uid of the project. */
+type Ask = ReadonlyMap<string, Question>;
 
 /** How often to check whether the gateways that have not reported are still connected, and to repeat a question about a project. */
 const RETRY_MS = 200;
@@ -90,17 +86,14 @@ export class GatewaySettlement implements Settlement {
   }
 
   /** Takes a gateway's report. Ignores reports that arrive too late. */
-  report({ gateway: name, instance, settled }: SettledReport): void {
-    const nowMs = Date.now();
-    for (const { ask: id, project, askedUs, untilUs, hasQuarantine } of settled) {
-      const ask = this.#asks.get(id);
-      const question = ask?.questions.get(project);
-      if (ask === undefined || question?.missing.delete(processKey(name, instance)) !== true) continue;
+  report({ gateway: name, instance, sentUs, settled }: SettledReport): void {
+    const isSkewed = Math.abs(sentUs / 1_000 - Date.now()) > LIMITS.clockSkewMsMax;
+    for (const { ask, project, untilUs, hasQuarantine } of settled) {
+      const question = this.#asks.get(ask)?.get(project);
+      if (question?.missing?.delete(processKey(name, instance)) !== true) continue;
       question.untilUs = Math.min(question.untilUs, untilUs);
       if (hasQuarantine) question.quarantined.add(name);
-      const askedMs = askedUs / 1_000;
-      if (askedMs < ask.sentMs - LIMITS.clockSkewMsMax || askedMs > nowMs + LIMITS.clockSkewMsMax)
-        question.skewed.add(name);
+      if (isSkewed) question.skewed.add(name);
       if (question.missing.size === 0) question.answered.resolve(reportedSoFar(question));
     }
   }
@@ -151,11 +144,11 @@ export class GatewaySettlement implements Settlement {
     const { processes } = gateways;
     // A gateway without a stream may soon be back. So may the first gateway.
     const isPassing = processes.length === 0 || processes.some(({ isConnected }) => !isConnected);
-    const ask: Ask = { sentMs: Date.now(), questions: next };
+    const sentUs = Date.now() * 1_000;
     for (const [uid, question] of next) {
       const { namespace } = question.project;
       const late = undelivered({ projectUid: uid, namespace, before: -Infinity });
-      question.untilUs = ask.sentMs * 1_000;
+      question.untilUs = sentUs;
       question.missing = new Map(processes.map((process) => [processKey(process.name, process.instance), process]));
       if (late.length > 0) question.answered.resolve(lacking(late, isPassing));
       if (late.length > 0) next.delete(uid);
@@ -163,9 +156,9 @@ export class GatewaySettlement implements Settlement {
     }
     if (next.size === 0 || processes.length === 0) return;
     const id = randomUUID();
-    this.#asks.set(id, ask);
+    this.#asks.set(id, next);
     const announce = (): void => log.announce({ type: 'settle', ask: id, projects: [...next.keys()] });
-    const check = setInterval(() => this.#endCut(ask), RETRY_MS);
+    const check = setInterval(() => this.#endCut(next), RETRY_MS);
     const repeat = setInterval(announce, REPEAT_MS);
     const over = setTimeout(() => {
       for (const question of next.values()) question.answered.resolve(reportedSoFar(question));
@@ -179,12 +172,11 @@ export class GatewaySettlement implements Settlement {
   }
 
   /** Ends the questions that a gateway will not answer, because it is not connected any longer. */
-  #endCut({ questions }: Ask): void {
+  #endCut(questions: Ask): void {
     const { gateways } = this.#options;
     for (const question of questions.values()) {
-      const missing = [...question.missing.values()];
-      const isCut = missing.some(({ name, instance = '' }) => !gateways.isConnected(name, instance));
-      if (isCut) question.answered.resolve({ ...reportedSoFar(question), isPassing: true });
+      const isCut = question.missing?.values().some(({ name, instance = '' }) => !gateways.isConnected(name, instance));
+      if (isCut === true) question.answered.resolve({ ...reportedSoFar(question), isPassing: true });
     }
   }
 }
@@ -194,7 +186,7 @@ const newQuestion = (project: Project): Question => ({
   answered: Promise.withResolvers(),
   quarantined: new Set(),
   skewed: new Set(),
-  missing: new Map(),
+  missing: undefined,
   untilUs: -Infinity,
 });
 
@@ -205,12 +197,14 @@ const lacking = (late: readonly string[], isPassing: boolean): Reported => ({
   untilUs: -Infinity,
 });
 
-const reportedSoFar = ({ missing, quarantined, skewed, untilUs }: Question): Reported => ({
-  late: [
-    ...Array.from(missing.values(), ({ name }) => `gateway ${name}, which has not reported in time`),
-    ...Array.from(quarantined, (name) => `gateway ${name}, which has files in quarantine`),
-  ].sort(),
-  isPassing: false,
-  skewed: [...skewed].sort(),
-  untilUs,
-});
+const reportedSoFar = ({ missing, quarantined, skewed, untilUs }: Question): Reported => {
+  return {
+    late: [
+      ...Array.from(missing?.values() ?? [], ({ name }) => `gateway ${name}, which has not reported in time`),
+      ...Array.from(quarantined, (name) => `gateway ${name}, which has files in quarantine`),
+    ].sort(),
+    isPassing: false,
+    skewed: [...skewed].sort(),
+    untilUs,
+  };
+};

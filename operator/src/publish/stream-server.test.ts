@@ -406,8 +406,8 @@ test('the refused requests of an identity that no project has are not read', asy
 
 test('a report of settled logs counts only from a connected gateway', async () => {
   server.lead(publication);
-  const project = { ask: 'a', project: 'u', askedUs: 2, untilUs: 1, hasQuarantine: false };
-  const body = { gateway: 'gateway-0', instance: 'i', settled: [project] };
+  const project = { ask: 'a', project: 'u', untilUs: 1, hasQuarantine: false };
+  const body = { gateway: 'gateway-0', instance: 'i', sentUs: 2, settled: [project] };
   expect((await call('POST', '/v1/settled', { body })).statusCode).toBe(409);
   const { next } = await follow('gateway-0', 'i');
   await next();

@@ -18,9 +18,10 @@ const timeUs = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 export const settledProjectSchema = z.strictObject({
   /** The uid of the project. */
   project: id,
-  /** When the gateway was asked, by its own clock. In microseconds since the epoch, like `untilUs`. */
-  askedUs: timeUs,
-  /** The log has every request that the gateway received before this time. Earlier than `askedUs` if one was still arriving. */
+  /**
+   * The log has every request that the gateway received before this time, by its own clock. In microseconds since the epoch. It is the
+   * time of the question, or earlier if a request was still arriving.
+   */
   untilUs: timeUs,
   /** Whether the gateway has files in quarantine that may be requests of the project, which the log does not have. */
   hasQuarantine: z.boolean(),
@@ -30,6 +31,8 @@ export type SettledProject = Readonly<z.infer<typeof settledProjectSchema>>;
 export const settledReportSchema = z.strictObject({
   gateway: z.string().min(1).max(253),
   instance: id,
+  /** When the gateway sent this report, by its own clock. In microseconds since the epoch. */
+  sentUs: timeUs,
   /** `ask` is the id from the message. */
   settled: z.array(settledProjectSchema.extend({ ask: id })).max(LIMITS.settledReportedMax),
 });
