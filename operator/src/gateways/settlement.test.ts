@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as endOfTurn, setTimeout as delay } from 'node:timers/promises';
 import { LIMITS, type SettledProject } from '@standin/contract';
 import { expect, test, vi } from 'vitest';
 import { GatewaySettlement } from './settlement.ts';
@@ -79,6 +79,18 @@ test('a project that takes longer does not hold up another one', async () => {
   expect(await fast).toMatchObject({ settled: true });
   report('a', { ask, projects: ['u'] });
   expect(await slow).toMatchObject({ settled: true });
+});
+
+test('a question that could not be sent in time is not answered', async () => {
+  const { settlement, asked } = settlementWith(['a'], 1);
+  const first = settlement.complete(PROJECT, NEVER);
+  while (asked.length === 0) await endOfTurn();
+  // There is one message every 25 ms at most.
+  expect(await settlement.complete(PROJECT, NEVER)).toEqual({
+    settled: false,
+    reasons: ['gateways that could not be asked in time'],
+  });
+  expect(await first).toMatchObject({ settled: false });
 });
 
 test('a gateway that does not report is named in time', async () => {

@@ -198,9 +198,10 @@ const lacking = (late: readonly string[], isPassing: boolean): Reported => ({
 });
 
 const reportedSoFar = ({ missing, quarantined, skewed, untilUs }: Question): Reported => {
+  if (missing === undefined) return lacking(['gateways that could not be asked in time'], false);
   return {
     late: [
-      ...Array.from(missing?.values() ?? [], ({ name }) => `gateway ${name}, which has not reported in time`),
+      ...Array.from(missing.values(), ({ name }) => `gateway ${name}, which has not reported in time`),
       ...Array.from(quarantined, (name) => `gateway ${name}, which has files in quarantine`),
     ].sort(),
     isPassing: false,
