@@ -175,8 +175,9 @@ export class GatewaySettlement implements Settlement {
   #endCut(questions: Ask): void {
     const { gateways } = this.#options;
     for (const question of questions.values()) {
-      const isCut = question.missing?.values().some(({ name, instance = '' }) => !gateways.isConnected(name, instance));
-      if (isCut === true) question.answered.resolve({ ...reportedSoFar(question), isPassing: true });
+      const missing = [...(question.missing?.values() ?? [])];
+      const isCut = missing.some(({ name, instance = '' }) => !gateways.isConnected(name, instance));
+      if (isCut) question.answered.resolve({ ...reportedSoFar(question), isPassing: true });
     }
   }
 }
