@@ -15,7 +15,7 @@ export type CachedObjects = Omit<ObjectCache, 'put' | 'remove' | 'setProblems'>;
 type CacheListener = (ref: ObjectRef | undefined) => void;
 
 /** Returns the name of the Project or Account that an operation is for, without a check of the spec. */
-const parentName = ({ spec }: ResourceObject): string => {
+export const parentName = ({ spec }: ResourceObject): string => {
   const { projectRef, accountRef } = isRecord(spec) ? spec : {};
   const { name } = isRecord(projectRef) ? projectRef : isRecord(accountRef) ? accountRef : {};
   return typeof name === 'string' ? name : '';

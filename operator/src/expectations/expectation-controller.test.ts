@@ -214,17 +214,39 @@ describe('an Expectation', () => {
     expect(status().phase).toBe(phase);
   });
 
-  it('is undetermined if a Purge deleted requests of its time range', async () => {
+  it.each([
+    ['', () => undefined],
+    [', also when the Purge is removed', () => source.remove('Purge', 'erase')],
+  ])('is undetermined if a Purge deleted requests of its time range%s', async (_name, remove) => {
     put({ count: { max: 0 } });
+    await passSeconds(1);
     source.put(
       'Purge',
       'erase',
       { projectRef: { name: 'shop' }, filter: { to: '2026-01-01T00:00:05Z' } },
       { phase: 'Completed', matched: 1 },
     );
+    remove();
     await passSeconds(12);
     expect(summary()).toContain('Decided=True Undetermined');
     expect(message('Failed')).toMatch(/^Purge erase has deleted requests/);
+  });
+
+  it.each([
+    ['a maximum is undetermined', { max: 0 }, 'Undetermined'],
+    ['a minimum is met', { min: 1 }, 'Met'],
+  ])('with %s if its Project has got another identity', async (_name, limits, phase) => {
+    put({ count: limits });
+    await passSeconds(1);
+    const { uid } = source.object('Project', 'shop').metadata;
+    source.remove('Project', 'shop');
+    source.put('Project', 'shop', { accountRef: { name: 'team' } });
+    if (phase === 'Met') {
+      log = { certain: 1 };
+      news = [uid];
+    }
+    await passSeconds(12);
+    expect(status().phase).toBe(phase);
   });
 
   it('reports an error of ClickHouse, and is decided when it is available again', async () => {

@@ -1,4 +1,4 @@
-import { isRecord, LIMITS, type ConditionReason, type Events, type ResourceObject } from '@standin/contract';
+import { isRecord, LIMITS, objectRef, type ConditionReason, type Events, type ResourceObject } from '@standin/contract';
 import type { ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Counter } from 'prom-client';
@@ -56,7 +56,9 @@ export const expectationController = (options: ExpectationControllerOptions): Ex
       ...options,
       store,
       clock,
-      deleted: ({ project, range }) => deletedBy(cache.operationsFor(project, 'Purge'), range),
+      lost: ({ project, range }) =>
+        replacedText(project, cache.find(objectRef(project))) ??
+        deletedBy(cache.operationsFor(project, 'Purge'), range),
       onChange: (uid) => controller.enqueue(uid),
     });
   const expectations = new Expectations({ ...options, clock, opened });
@@ -71,6 +73,10 @@ export const expectationController = (options: ExpectationControllerOptions): Ex
     watch: {
       Project: ({ object, isRemoved }) =>
         isRemoved ? [] : [...cache.operationsFor(object, 'Expectation')].filter(isPending),
+      Purge: ({ object, isRemoved }) => {
+        if (isRemoved) opened?.purgeRemoved(object);
+        return [];
+      },
     },
     reconcile: (expectation, run) => expectations.reconcile(expectation, run),
     removed: ({ metadata }) => opened?.forget(metadata.uid, metadata.namespace),
@@ -85,6 +91,12 @@ export const expectationController = (options: ExpectationControllerOptions): Ex
     },
   };
 };
+
+/** An Expectation keeps counting the requests of the Project with which it began. */
+const replacedText = ({ metadata }: ResourceObject, now: ResourceObject | undefined): string | undefined =>
+  now === undefined || now.metadata.uid === metadata.uid
+    ? undefined
+    : `Project ${metadata.name} has another identity than before, whose requests were not counted.`;
 
 /** Reads only the phase, because a Project may have many thousands of ended Expectations. */
 const isPending = ({ status }: ResourceObject): boolean => isRecord(status) && status['phase'] === 'Pending';

@@ -1,10 +1,12 @@
-import { LIMITS, phraseListText } from '@standin/contract';
+import { LIMITS, phraseListText, type ResourceObject } from '@standin/contract';
 import { WorkQueue, type ReconcileResult } from '@standin/kube';
 import { LogStoreError, type EachCount, type LogStore } from '@standin/logstore';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Settlement } from '../gateways/settlement.ts';
+import { parentName } from '../object-cache.ts';
 import { decide } from './decide.ts';
+import { deletedBy } from './deleted-by.ts';
 import type { Outcome } from './expectation-report.ts';
 import { findNearMisses } from './find-near-misses.ts';
 import type { ReadyExpectation } from './plan-expectation.ts';
@@ -14,8 +16,8 @@ export interface OpenExpectationsOptions {
   /** Resolves when the store's tables exist. */
   readonly prepareStore: () => Promise<void>;
   readonly settlement: Settlement;
-  /** Returns why matching requests may have been deleted, as a sentence, or undefined if none were. */
-  readonly deleted: (expectation: ReadyExpectation) => string | undefined;
+  /** Returns why the log may never have some of the matching requests, as a sentence, or undefined if it has all. */
+  readonly lost: (expectation: ReadyExpectation) => string | undefined;
   /** Called when `get` returns something new, and when a namespace has a place for an Expectation. */
   readonly onChange: (uid: string) => void;
   readonly logger: Logger;
@@ -41,6 +43,8 @@ interface Tracked extends ReadyExpectation {
   countProblem: string | undefined;
   /** Why the log may not have every request of the time range. */
   settleProblem: string | undefined;
+  /** See `OpenExpectationsOptions.lost`, from a Purge that was removed. */
+  lost: string | undefined;
   /** Whether every request of the time range is in the log. */
   isSettled: boolean;
   /** Whether it was counted since then. */
@@ -158,6 +162,7 @@ export class OpenExpectations {
       outcome: undefined,
       countProblem: undefined,
       settleProblem: undefined,
+      lost: undefined,
       isSettled: false,
       isCounted: false,
       isDirty: true,
@@ -196,6 +201,13 @@ export class OpenExpectations {
     if (tracked === undefined || tracked.isSettled) return;
     this.#asks.delete(tracked.filter.projectUid);
     this.#settles.add(tracked.filter.projectUid);
+  }
+
+  /** Remembers what a Purge has deleted, when its object is removed. */
+  purgeRemoved(purge: ResourceObject): void {
+    const { namespace } = purge.metadata;
+    for (const tracked of this.#byNamespace.get(namespace) ?? [])
+      if (parentName(purge) === tracked.filter.project) tracked.lost ??= deletedBy([purge], tracked.range);
   }
 
   async stop(): Promise<void> {
@@ -325,8 +337,8 @@ export class OpenExpectations {
   /** Ends the Expectation if it can be decided. Returns it if requests that almost match must be found first. */
   #judge(tracked: Tracked, count: EachCount, isComplete: boolean): Missing[] {
     const { kind, matched, needsAll } = decide(tracked.expected, count, isComplete);
-    const deleted = isComplete && needsAll ? this.#options.deleted(tracked) : undefined;
-    if (deleted !== undefined) this.#end(tracked, { kind: 'undetermined', message: deleted });
+    const lost = isComplete && needsAll ? (tracked.lost ?? this.#options.lost(tracked)) : undefined;
+    if (lost !== undefined) this.#end(tracked, { kind: 'undetermined', message: lost });
     else if (kind === 'open')
       this.#report(tracked, { countProblem: isComplete ? inProgressText(count.inProgress) : undefined });
     else {
