@@ -75,6 +75,11 @@ const BATCH_SEARCH_LENGTH_MAX = 2_000;
 const GATHER_MS = 20;
 const FAILED_COUNT_MS = 2_000;
 const SLOW_COUNT_MS = 10_000;
+/** A namespace is slow after a query that took longer than this, for a multiple of the query's time. */
+const SLOW_QUERY_MS = 1_000;
+const SLOW_FACTOR = 60;
+/** The slow namespaces have one share of the queries together, so that a few of them do not hold up all others. */
+const SLOW_NAMESPACES = 'slow namespaces';
 
 /** The number of projects for which the gateways are asked at the same time. */
 const SETTLES_MAX = 32;
@@ -97,6 +102,8 @@ export class OpenExpectations {
   readonly #waiting = new Map<string, Set<string>>();
   /** Until when a namespace pauses after its last query, in milliseconds of `performance.now()`. */
   readonly #pausedUntil = new Map<string, number>();
+  /** Until when a namespace is slow, in milliseconds of `performance.now()`. */
+  readonly #slowUntil = new Map<string, number>();
   /** How often the gateways were asked for a project since its last deadline. */
   readonly #asks = new Map<string, number>();
   /** When the last successful question for news began, in milliseconds of `performance.now()`. */
@@ -122,7 +129,7 @@ export class OpenExpectations {
       backoff: { baseMs: FAILED_COUNT_MS, capMs: FAILED_COUNT_MS },
       registry,
       logger,
-      about: (namespace) => ({ namespace }),
+      about: (namespace) => ({ namespace: this.#isSlow(namespace) ? SLOW_NAMESPACES : namespace }),
       reconcile: (namespace) => this.#count(namespace),
     });
     this.#settles = new WorkQueue({
@@ -187,7 +194,10 @@ export class OpenExpectations {
     if (tracked === undefined) return;
     const { projectUid } = tracked.filter;
     this.#tracked.delete(uid);
-    if (take(this.#byNamespace, namespace, tracked)) this.#pausedUntil.delete(namespace);
+    if (take(this.#byNamespace, namespace, tracked)) {
+      this.#pausedUntil.delete(namespace);
+      this.#slowUntil.delete(namespace);
+    }
     if (take(this.#byProject, projectUid, tracked)) this.#asks.delete(projectUid);
     const [next] = this.#waiting.get(namespace) ?? [];
     if (next === undefined) return;
@@ -260,16 +270,23 @@ export class OpenExpectations {
     if (leftMs > 0) return { requeueAfterMs: leftMs };
     const batch = this.#nextBatch(namespace, startedAt);
     if (batch.length > 0) await this.#countBatch(batch, startedAt);
+    const now = performance.now();
+    const tookMs = now - startedAt;
+    if (tookMs > SLOW_QUERY_MS && this.#byNamespace.has(namespace))
+      this.#slowUntil.set(namespace, now + SLOW_FACTOR * tookMs);
     const dirty = this.#countable(namespace);
     if (dirty.length === 0) return undefined;
     // The namespace pauses for as long as the query took, so that it uses at most half of a worker. The first count of a complete log
-    // does not wait, because it decides.
-    const now = performance.now();
-    const decides = dirty.some(({ isSettled, isCounted, retryAt }) => isSettled && !isCounted && retryAt <= now);
-    const pauseMs = decides ? 0 : now - startedAt;
+    // does not wait, because it decides, unless it has failed.
+    const decides = dirty.some(({ isSettled, isCounted, retryAt }) => isSettled && !isCounted && retryAt === -Infinity);
+    const pauseMs = decides ? 0 : tookMs;
     this.#pausedUntil.set(namespace, now + pauseMs);
     const retryAt = Math.min(...dirty.map((tracked) => tracked.retryAt));
     return { requeueAfterMs: Math.max(1, pauseMs, retryAt - now) };
+  }
+
+  #isSlow(namespace: string): boolean {
+    return (this.#slowUntil.get(namespace) ?? -Infinity) > performance.now();
   }
 
   #countable(namespace: string): readonly Tracked[] {
