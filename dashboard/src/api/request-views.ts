@@ -1,6 +1,5 @@
 import type { LogEntry, LogSummary } from '@standin/exchange';
 import type { ProjectLog } from '../backend.ts';
-import { readEntries } from '../requests/recent-requests.ts';
 import type { RequestSummary } from './schemas.ts';
 import { without } from './without.ts';
 
@@ -14,6 +13,6 @@ export async function* requestViews(
   summaries: readonly LogSummary[],
   view: View,
 ): AsyncGenerator<RequestSummary | LogEntry> {
-  if (view === 'entry') yield* readEntries(log, summaries);
+  if (view === 'entry') yield* log.entries(summaries);
   else for (const summary of summaries) yield toRequestSummary(summary);
 }

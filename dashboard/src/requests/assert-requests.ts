@@ -6,6 +6,7 @@ import type { Condition, Filter, parseFilter } from '@standin/exchange/search';
 import type { CountFilter, LogCursor } from '@standin/logstore';
 import type { OfProject, ProjectLog } from '../backend.ts';
 import { readUntil } from './read-until.ts';
+import { deliverRecent } from './recent-requests.ts';
 import { isBehind } from './wait-for-requests.ts';
 
 export const ASSERT_LIMITS = {
@@ -75,10 +76,10 @@ export const assertRequests = async (
   if (isOpen) await delay(options.timeoutMs, undefined, { signal });
   else {
     const over = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
+    const searches = options.expectations.map(({ search }) => search.filter);
     const holds = ({ failures }: Assertion): boolean => failures.length === 0;
     const read = async (): Promise<Assertion> => {
-      // The log does not have the newest requests of the gateway in this process yet.
-      if (log.own !== undefined) await log.settle(over).catch(() => undefined);
+      await deliverRecent(log, searches, over);
       return check(log, options);
     };
     const assertion = await readUntil(log, read, holds, over);

@@ -1,5 +1,5 @@
 import type { LogRow } from '@standin/contract';
-import { toLogEntry, toLogSummary, type LogEntry, type LogSummary } from '@standin/exchange';
+import { toLogEntry } from '@standin/exchange';
 import { matchSearch } from '@standin/exchange/near-misses';
 import type { Filter } from '@standin/exchange/search';
 import type { ProjectLog } from '../backend.ts';
@@ -11,18 +11,15 @@ interface RecentFilter {
   readonly untilUs?: number | undefined;
 }
 
-/** The rows of the summaries that were not read from the log. */
-const rows = new WeakMap<LogSummary, LogRow>();
-
 /**
- * Returns the summaries of the rows that match. Returns undefined if the rows alone do not show that, because the text of an encoded body
- * is only in the log.
+ * Returns the rows that match. Returns undefined if the rows alone do not show that, because the text of an encoded body is only in the
+ * log.
  */
 export const matchRecent = (
   recent: readonly LogRow[],
   { search, sinceUs = -Infinity, untilUs = Infinity }: RecentFilter,
-): readonly LogSummary[] | undefined => {
-  const matching: LogSummary[] = [];
+): readonly LogRow[] | undefined => {
+  const matching: LogRow[] = [];
   for (const row of recent) {
     if (row.receivedAtUs < sinceUs || row.receivedAtUs >= untilUs) continue;
     const { unmet, unknown } = matchSearch(
@@ -31,10 +28,7 @@ export const matchRecent = (
     );
     if (unmet.length > 0) continue;
     if (unknown.length > 0) return undefined;
-    const bodyBytes = row.requestBody.length + row.responseBody.length;
-    const summary: LogSummary = { ...toLogSummary(row), bodyBytes, insertedAtMs: Date.now() };
-    rows.set(summary, row);
-    matching.push(summary);
+    matching.push(row);
   }
   return matching;
 };
@@ -52,31 +46,35 @@ const preview = (row: LogRow) => {
   };
 };
 
-/** Works like `ProjectLog.entries`, and also yields the entries of `matchRecent`. */
-export async function* readEntries(log: ProjectLog, summaries: readonly LogSummary[]): AsyncGenerator<LogEntry> {
-  let stored: LogSummary[] = [];
-  for (const summary of summaries) {
-    const row = rows.get(summary);
-    if (row === undefined) {
-      stored.push(summary);
-      continue;
-    }
-    yield* log.entries(stored);
-    stored = [];
-    yield toLogEntry(row);
-  }
-  yield* log.entries(stored);
-}
-
 /** The maximum number of ids that a count leaves out. */
 const WITHOUT_MAX = 100;
 
 /** Resolves with the number of matching requests, including all that were accepted before the call. Rejects like `ProjectLog.settle`. */
 export const countSettled = async (log: ProjectLog, filter: RecentFilter, signal: AbortSignal): Promise<number> => {
   const recent = await log.own?.recent();
-  const matching = recent && matchRecent(recent, filter);
-  if (matching !== undefined && matching.length <= WITHOUT_MAX)
-    return matching.length + (await log.count({ ...filter, without: matching.map(({ id }) => id) }));
+  if (recent !== undefined && recent.length <= WITHOUT_MAX) {
+    const matching = matchRecent(recent, filter);
+    // Also without those that do not match, because the log may have an earlier version that does.
+    const without = recent.map(({ id }) => id);
+    if (matching !== undefined) return matching.length + (await log.count({ ...filter, without }));
+  }
   await log.settle(signal);
   return log.count(filter);
+};
+
+/** Longer than a delivery. A request in progress can take longer until the log has it, but nothing waits for it here. */
+const DELIVERY_MS_MAX = 250;
+
+/** Lets the gateway in this process deliver its newest requests to the log, if one with a response may match a search. */
+export const deliverRecent = async (
+  log: ProjectLog,
+  searches: readonly (Filter | undefined)[],
+  signal: AbortSignal,
+): Promise<void> => {
+  if (log.own === undefined) return;
+  const recent = await log.own.recent();
+  const ended = recent?.filter(({ version }) => version > 0);
+  if (ended !== undefined && searches.every((search) => matchRecent(ended, { search })?.length === 0)) return;
+  // If it does not succeed, the read that follows finds what is in the log.
+  await log.settle(AbortSignal.any([signal, AbortSignal.timeout(DELIVERY_MS_MAX)])).catch(() => undefined);
 };

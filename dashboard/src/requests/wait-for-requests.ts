@@ -1,9 +1,9 @@
 import type { LogSummary } from '@standin/exchange';
 import { tailSummaries, type LogCursor } from '@standin/logstore';
 import type { Filter } from '@standin/exchange/search';
-import type { OwnGateway, ProjectLog } from '../backend.ts';
+import type { ProjectLog } from '../backend.ts';
 import { readUntil } from './read-until.ts';
-import { matchRecent } from './recent-requests.ts';
+import { deliverRecent } from './recent-requests.ts';
 
 interface Wanted {
   readonly search?: Filter | undefined;
@@ -34,7 +34,13 @@ export const waitForRequests = async (
   signal: AbortSignal,
 ): Promise<readonly LogSummary[]> => {
   const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  if (log.own !== undefined) return waitForOwn({ ...log, own: log.own }, { search, sinceUs, after, count }, over);
+  if (log.own !== undefined) {
+    const read = async (): Promise<readonly LogSummary[]> => {
+      await deliverRecent(log, [search], over);
+      return listOldest(log, { search, sinceUs, after, count });
+    };
+    return readUntil(log, read, ({ length }) => length >= count, over);
+  }
   // Following finds the rows that ClickHouse has inserted since it inserted the newest request, by its own clock. Listing finds
   // earlier rows.
   const [newest] = await log.summaries({ limit: 1 });
@@ -54,29 +60,6 @@ export const waitForRequests = async (
     }
   }
   return [...found.values()].sort(byTime);
-};
-
-/** Reads the newest requests from the gateway in this process, before the log has them. */
-const waitForOwn = async (
-  log: ProjectLog & { readonly own: OwnGateway },
-  wanted: Wanted,
-  over: AbortSignal,
-): Promise<readonly LogSummary[]> => {
-  const { after, count } = wanted;
-  const found = new Map<string, LogSummary>();
-  let isFirst = true;
-  const read = async (): Promise<void> => {
-    const recent = await log.own.recent();
-    const matching = recent && matchRecent(recent, wanted);
-    if (matching === undefined) await log.settle(over).catch(() => undefined);
-    for (const summary of matching ?? [])
-      if (after === undefined || isBehind(summary, after)) found.set(summary.id, summary);
-    if (isFirst || found.size < count)
-      for (const summary of await listOldest(log, wanted)) found.set(summary.id, summary);
-    isFirst = false;
-  };
-  await readUntil(log, read, () => found.size >= count, over);
-  return [...found.values()].sort(byTime).slice(0, count);
 };
 
 /** Compares times as text, because they all are RFC 3339 in UTC with microseconds. */
