@@ -266,11 +266,25 @@ describe('waits and streams', () => {
 
   it('end when the dashboard stops', async () => {
     await using api = await startApiServer(() => Promise.resolve(backendWith({})));
-    const waiting = fetch(`${api.shop}/requests:wait?timeout=50s`);
+    const waits = ['timeout=50s', 'timeout=50s&max=0', 'timeout=50s&max=0&settled=false'];
+    const calls = [
+      ...waits.map((query) => fetch(`${api.shop}/requests:wait?${query}`)),
+      ...[{ nothingElse: true }, { expectations: [{ q: '' }] }].map((assertion) =>
+        fetch(`${api.shop}/requests:assert`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ ...assertion, timeout: '50s' }),
+        }),
+      ),
+    ];
     const stream = await fetch(`${api.shop}/requests:stream`);
     api.stop();
     expect(await stream.text()).toMatch(/^retry: \d+\nid: \d+\.0\n\n$/);
-    expect((await waiting).status).toBe(408);
+    for (const response of await Promise.all(calls)) {
+      const problem: unknown = await response.json();
+      expect(problem).toMatchObject({ status: 503, code: 'resources_unavailable' });
+    }
+    expect(api.failures()).toBe(0);
   });
 
   it('report an unavailable log, and continue when it is available again', async () => {

@@ -63,6 +63,9 @@ const API_PATH = '/api/v1';
 const SERVICE_HEADER = 'standin-service';
 const DOCUMENT_PATH = '/openapi.json';
 
+/** For calls that wait while the dashboard stops. Their reads are aborted. */
+const STOPPING = ['resources_unavailable', 'The dashboard is stopping. Try again in a few seconds.'] as const;
+
 const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
   // If a browser shows a response with captured data, the data must not run scripts, load anything or appear in a frame.
@@ -126,7 +129,7 @@ export const apiHandler = (options: ApiOptions): ApiHandler => {
     answer(request, { response, sender }, url)
       .then(async ({ given, findHolder }) => sendAnswer(response, given, unreceived(response, await findHolder())))
       .catch((error: unknown) => {
-        const problem = toProblem(error);
+        const problem = toProblem(error) ?? (stopping.aborted ? new ApiProblem(...STOPPING) : undefined);
         const { method } = request;
         if (problem === undefined && !sender.signal.aborted)
           logger.error({ err: error, method, path: url.pathname }, 'api request failed');

@@ -162,6 +162,8 @@ const awaitRequests = defineRoute({
     const behind = id === undefined ? undefined : (await foundRequest(log.preview(id, 0))).entry;
     const wanted = { ...range, after: behind, count: max === undefined ? count : max + 1 };
     let found = await waitForRequests(log, { ...wanted, timeoutMs }, call.signal);
+    // A wait that was cut short shows neither that requests are missing nor that there are no more.
+    if (found.length < wanted.count) call.signal.throwIfAborted();
     if (max !== undefined && found.length <= max && isSettled) {
       await settleLog(log, call.signal);
       found = await listOldest(log, wanted);
