@@ -97,6 +97,44 @@ describe('a project', () => {
     expect(objects.size).toBe(0);
   });
 
+  it('is deleted again as far as possible, and the response says what remains', async () => {
+    const { objects } = memoryResources();
+    const remove = resources.delete;
+    resources.delete = (ref, uid) =>
+      ref.name === 'order'
+        ? Promise.reject(new SourceError('Forbidden', 'you may not delete it'))
+        : (remove?.(ref, uid) ?? Promise.resolve());
+    const endpoints = ['refund', 'order', 'bad'].map((name) => ({ name, spec: order }));
+    const { body } = await send('POST', '', { name: 'test-1', spec, endpoints });
+    const detail =
+      'endpoints.2.spec.slug: must begin with /; Endpoint order cannot be deleted again: you may not delete it';
+    expect(body).toMatchObject({ code: 'forbidden', detail });
+    expect([...objects.keys()]).toEqual(['order']);
+  });
+
+  it('is created if it cannot be read afterwards, and the response has the reason', async () => {
+    memoryResources();
+    resources.get = () => Promise.reject(new SourceError('Unavailable', 'the API server does not respond'));
+    expect(await send('POST', '', { name: 'test-1', spec, timeout: '20ms' })).toMatchObject({
+      status: 201,
+      body: { isReady: false, message: 'Project test-1: the API server does not respond' },
+    });
+  });
+
+  it('is read until it is ready, but its endpoints that are ready are not read again', async () => {
+    memoryResources();
+    const reads: string[] = [];
+    const read = resources.get;
+    resources.get = async (ref) => {
+      reads.push(ref.name);
+      const object = await read?.(ref);
+      return object && (ref.name === 'order' ? { ...object, status: READY } : object);
+    };
+    const endpoints = [{ name: 'order', spec: order }];
+    expect((await send('POST', '', { name: 'test-1', spec, endpoints })).body).toMatchObject({ isReady: true });
+    expect(reads).toEqual(['test-1', 'order', 'test-1', 'test-1']);
+  });
+
   it.each([
     ['with a broken reference', BROKEN, '30s', 'Project test-1: No account.'],
     ['that is not ready in time', {}, '100ms', 'Project test-1: Waiting for the operator.'],

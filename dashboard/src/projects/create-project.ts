@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  errorMessage,
   GROUP_VERSION,
+  phraseListText,
   SourceError,
   TEMPORARY_LABEL,
   type DesiredObject,
@@ -8,6 +10,7 @@ import {
 } from '@standin/contract';
 import type { Problem } from '@standin/crds';
 import type { Backend } from '../backend.ts';
+import { problemText } from '../resources/problem-text.ts';
 import { readiness } from '../resources/resource-view.ts';
 
 export interface NewProject {
@@ -57,10 +60,7 @@ export const createProject = async (
     })),
   ];
   const created: ResourceObject[] = [];
-  const undo = async (): Promise<void> => {
-    for (const { kind, metadata } of created.reverse())
-      await resources.delete({ kind, namespace, name: metadata.name }, metadata.uid).catch(ignoreMissing);
-  };
+  let refused: readonly Problem[] | undefined;
   try {
     for (const [index, object] of desired.entries()) {
       const result = await resources.apply(object, 'absent');
@@ -68,25 +68,42 @@ export const createProject = async (
         created.push(result.object);
         continue;
       }
-      await undo();
       const place = index === 0 ? '' : `endpoints.${index - 1}.`;
-      return {
-        ok: false,
-        problems: result.problems.map(({ path, message }) => ({ path: `${place}${path}`, message })),
-      };
+      refused = result.problems.map(({ path, message }) => ({ path: `${place}${path}`, message }));
+      break;
     }
   } catch (error) {
-    await undo();
+    await undo(resources, created, errorMessage(error));
     throw error;
+  }
+  if (refused !== undefined) {
+    await undo(resources, created, problemText(refused));
+    return { ok: false, problems: refused };
   }
   return { ok: true, ...(await awaitReady(resources, created, timeoutMs, signal)) };
 };
 
-const ignoreMissing = (error: unknown): void => {
-  if (!(error instanceof SourceError && error.kind === 'NotFound')) throw error;
+/** Deletes what was created. Rejects with the reason for it, and with what remains, if something cannot be deleted. */
+const undo = async (
+  resources: Backend['resources'],
+  created: readonly ResourceObject[],
+  reason: string,
+): Promise<void> => {
+  const left: { readonly object: string; readonly error: SourceError }[] = [];
+  for (const { kind, metadata } of created.toReversed()) {
+    const { namespace, name, uid } = metadata;
+    await resources.delete({ kind, namespace, name }, uid).catch((error: unknown) => {
+      if (!(error instanceof SourceError)) throw error;
+      if (error.kind !== 'NotFound') left.push({ object: `${kind} ${name}`, error });
+    });
+  }
+  const [first] = left;
+  if (first === undefined) return;
+  const objects = phraseListText(left.map(({ object }) => object));
+  throw new SourceError(first.error.kind, `${reason}; ${objects} cannot be deleted again: ${first.error.message}`);
 };
 
-/** Reads the objects until all of them are ready, or one cannot become ready by itself. */
+/** Reads each object until it is ready. Ends when all are, when one cannot become ready by itself, or at the timeout. */
 const awaitReady = async (
   resources: Backend['resources'],
   created: readonly ResourceObject[],
@@ -94,18 +111,32 @@ const awaitReady = async (
   signal: AbortSignal,
 ): Promise<Readied> => {
   const until = performance.now() + timeoutMs;
+  let [project] = created;
+  let waiting = created;
   for (let pauseMs = FIRST_MS; ; pauseMs = Math.min(pauseMs * 1.5, LONGEST_MS)) {
-    const found = await Promise.all(
-      created.map(async ({ kind, metadata: { namespace, name } }) => resources.get({ kind, namespace, name })),
-    );
-    const waiting = created.flatMap((object, index) => {
-      const { state, message } = readiness(found[index] ?? object);
-      return state === 'ready' ? [] : [{ state, message: `${object.kind} ${object.metadata.name}: ${message}` }];
-    });
-    const project = found[0] ?? created[0];
-    const first = waiting.find(({ state }) => state === 'broken') ?? waiting[0];
-    if (project !== undefined && (first === undefined || first.state === 'broken' || performance.now() >= until))
-      return { project, isReady: first === undefined, message: first?.message ?? '' };
+    const read = await Promise.all(waiting.map((object) => readAgain(resources, object)));
+    project = read.find(({ object }) => object.kind === 'Project')?.object ?? project;
+    const unready = read.filter(({ state }) => state !== 'ready');
+    const first = unready.find(({ state }) => state === 'broken') ?? unready[0];
+    if (project !== undefined && (first === undefined || first.state === 'broken' || performance.now() >= until)) {
+      const message = first && `${first.object.kind} ${first.object.metadata.name}: ${first.message}`;
+      return { project, isReady: first === undefined, message: message ?? '' };
+    }
+    waiting = unready.map(({ object }) => object);
     await delay(pauseMs, undefined, { signal });
+  }
+};
+
+/** Resolves also if the object cannot be read, because it was created, and may be readable a moment later. */
+const readAgain = async (resources: Backend['resources'], known: ResourceObject) => {
+  const { kind, metadata } = known;
+  const { namespace, name } = metadata;
+  try {
+    const object = (await resources.get({ kind, namespace, name })) ?? known;
+    const { state, message } = readiness(object);
+    return { object, state, message };
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    return { object: known, state: 'waiting', message: error.message };
   }
 };
