@@ -44,6 +44,12 @@ describe('the help of every command', () => {
   );
 });
 
+it('standin dev refuses a command that is blank, which would succeed without a test', () => {
+  const exec = program.commands.find((one) => one.name() === 'dev')?.options.find(({ long }) => long === '--exec');
+  expect(() => exec?.parseArg?.(' ', undefined)).toThrow('must not be empty');
+  expect(exec?.parseArg?.('npm test', undefined)).toBe('npm test');
+});
+
 describe('the first help', () => {
   it('groups the commands for daily work, and has the others under admin', () => {
     const names = (command: Command): readonly string[] =>

@@ -15,6 +15,12 @@ const outputArgument = (text: string): 'text' | 'json' => {
   return text;
 };
 
+/** A CI job whose variable is empty must not succeed. */
+const commandArgument = (text: string): string => {
+  if (text.trim() === '') throw new InvalidArgumentError('must not be empty.');
+  return text;
+};
+
 const optionsSchema = z.object({
   kubeconfig: z.string().optional(),
   gatewayPort: z.number(),
@@ -63,7 +69,9 @@ export const addDevCommand = (program: Command, colour: boolean): void => {
       new Option(
         '--exec <command>',
         'run this shell command when everything is ready, then stop and exit with its code; implies --no-dashboard and a free gateway port',
-      ).implies({ dashboard: false, gatewayPort: 0 }),
+      )
+        .argParser(commandArgument)
+        .implies({ dashboard: false, gatewayPort: 0 }),
     )
     .option('--verbose', 'print the logs of the operator, gateway and engine');
   addLogServerOptions(

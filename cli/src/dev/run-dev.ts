@@ -1,6 +1,4 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import path from 'node:path';
 import process from 'node:process';
 import { urlTarget } from '@standin/egress';
@@ -9,7 +7,6 @@ import type { Logger } from 'pino';
 import type { EngineAddress } from '@standin/engine';
 import { openEngine } from '../open-engine.ts';
 import { isPortTaken, PlainError } from '../plain-error.ts';
-import { environmentWith } from '../settings.ts';
 import { awaitStop } from '../shutdown.ts';
 import { stderr, stdout } from '../terminal.ts';
 import { checkReadable, copyQuickstart, prepareDataDir, readUpstreamCa } from './check-input.ts';
@@ -18,6 +15,7 @@ import { watchDataFolder } from './data-folder.ts';
 import { devLogger } from './dev-logger.ts';
 import { boundRefused, holdUntilReady, jsonOutput, type DevOutput, type Ready } from './dev-output.ts';
 import { findRunning, removeRunFile, writeRunFile } from '../server/run-file.ts';
+import { runCommand } from './run-command.ts';
 import { chooseDashboardPort, startDashboard } from './start-dashboard.ts';
 import { startStandin, type ResourcesFrom } from './start-standin.ts';
 import { textOutput } from './text-output.ts';
@@ -104,6 +102,7 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
     // Without pages, only commands use the API, and they read the token from the run file.
     const needsToken = options.requireToken || !options.dashboard;
     const over = new AbortController();
+    let command: Promise<number> | undefined;
     const token = needsToken ? randomBytes(TOKEN_BYTES).toString('base64url') : undefined;
     try {
       const isServer = options.clickhouseUrl !== undefined;
@@ -127,11 +126,18 @@ const run = async (options: DevOptions, output: DevOutput, signal: AbortSignal):
       output.ready({ ...ready, ...(hasPages && { dashboard: apiUrl, dashboardToken: token }) });
       const watched = AbortSignal.any([signal, over.signal]);
       const ends = [watchDataFolder(dataDir, options.data, watched), standin.ended];
-      if (options.exec !== undefined) ends.push(runCommand(options.exec, commandVariables(ready, api), watched));
+      if (options.exec !== undefined) {
+        // The exit code if something else ends first.
+        process.exitCode = 1;
+        command = runCommand(options.exec, commandVariables(ready, api), watched);
+        ends.push(command.then((code) => void (process.exitCode = watched.aborted ? 1 : code)));
+      }
       await Promise.race(ends);
     } finally {
       over.abort();
       if (signal.aborted) output.stopping();
+      // It may still use Standin, to delete what it has created.
+      await command?.catch(() => undefined);
       await removeRunFile(dataDir);
       await dashboard?.stop();
       await standin.stop();
@@ -155,19 +161,6 @@ const commandVariables = (
     ...(project !== undefined && moreProjects.length === 0 && { PROJECT_URL: project.url }),
     ...(account !== undefined && moreAccounts.length === 0 && { API_KEY: account.apiKey }),
   };
-};
-
-/** Runs a shell command, and makes its exit code that of this process. Sends it SIGTERM when `signal` aborts. */
-const runCommand = async (
-  command: string,
-  variables: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-): Promise<void> => {
-  const child = spawn(command, { shell: true, stdio: 'inherit', env: environmentWith(variables), signal });
-  // The exit code if the command does not end by itself.
-  process.exitCode = 1;
-  const [code] = (await once(child, 'exit')) as [number | null];
-  process.exitCode = code ?? 1;
 };
 
 interface OpenedClickHouse {
