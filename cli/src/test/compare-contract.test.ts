@@ -299,6 +299,14 @@ describe('a difference is listed', () => {
     expect(changes(one)).toHaveLength(6);
     expect(changes(one).join()).not.toContain(secret);
   });
+
+  test('with the beginning of a long name only', () => {
+    const body = JSON.stringify([{ id: 'a', amount: 1, ['n'.repeat(1_000_000)]: 1 }]);
+    const contract = CONTRACT.replace('      required: [id, amount]', '      additionalProperties: false');
+    const one = listed('', { responseBody: body });
+    const [change = ''] = report([one], [], contract).cases.flatMap(({ differences }) => differences[0]?.changes ?? []);
+    expect(change).toMatch(/^response body \$\[0\]\.n{480,500}…$/);
+  });
 });
 
 test('the report has each operation, also those without requests, and the requests that match none', () => {

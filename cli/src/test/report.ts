@@ -61,6 +61,8 @@ export interface Report {
 
 const DIFFERENCES_MAX = 20;
 const CHANGES_MAX = 20;
+/** Of a change. It can contain the name of a member, which can be as long as a body. */
+const CHANGE_CHARS_MAX = 500;
 
 interface Counted {
   same: number;
@@ -173,8 +175,11 @@ const toDifference = (
       : [...changes.slice(0, CHANGES_MAX).map(detached), `${changes.length - CHANGES_MAX} more changes`],
 });
 
-/** Returns a copy of a text. A part of a string keeps the whole string in memory, which can be a body. */
-export const detached = (text: string): string => Buffer.from(text).toString();
+/** Returns a copy of the first characters. A part of a string keeps the whole string in memory, which can be a body. */
+export const detached = (text: string): string => {
+  const copy = Buffer.from(text.slice(0, CHANGE_CHARS_MAX)).toString();
+  return text.length <= CHANGE_CHARS_MAX ? copy : `${copy}…`;
+};
 
 export const skippedCount = ({ skipped }: Pick<TestCase, 'skipped'>): number =>
   [...skipped.values()].reduce((total, count) => total + count, 0);
