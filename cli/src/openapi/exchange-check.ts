@@ -27,25 +27,31 @@ const BODY_BYTES_MAX = 2 * 1024 * 1024;
 
 type Direction = ContractChange['direction'];
 
+/** An exchange, and what is called with each change, also if the check then throws. */
+interface Checked {
+  readonly entry: LogEntry;
+  readonly note: (change: ContractChange) => void;
+}
+
 /** Checks the request of an exchange. Throws a `ContractError`, `BodyTooLarge` or `BudgetExhausted`. */
 export const checkRequest = (
   contract: Contract,
   { operation, parameters }: { readonly operation: Operation; readonly parameters: ReadonlyMap<string, string> },
-  entry: LogEntry,
-): readonly ContractChange[] => {
-  const check = new MessageCheck(contract, 'request', entry.request.headers, bodyAsBuffer(entry.request));
+  { entry, note }: Checked,
+): void => {
+  const { headers } = entry.request;
+  const check = new MessageCheck(contract, { direction: 'request', headers, body: bodyAsBuffer(entry.request), note });
   const declared = check.object(operation.operation, 'an operation');
   const sent = { inPath: parameters, inQuery: formPairs(entry.query) };
   for (const parameter of allParameters(check, operation)) checkParameter(check, parameter, sent);
   const body = member(declared, 'requestBody');
   if (body === undefined) {
     if (check.body.length > 0) check.note('body: the contract has none');
-    return check.found;
+    return;
   }
   const declaredBody = check.object(body, 'requestBody');
   if (check.body.length > 0) check.content(member(declaredBody, 'content'));
   else if (declaredBody.value['required'] === true) check.note('body: is required, but is absent');
-  return check.found;
 };
 
 /**
@@ -56,16 +62,11 @@ export const checkRequest = (
 export const checkResponse = (
   contract: Contract,
   operation: Operation,
-  entry: LogEntry,
-  hasBody: boolean,
-): readonly ContractChange[] => {
+  { entry, note, hasBody }: Checked & { readonly hasBody: boolean },
+): void => {
   const { status, headers } = entry.response;
-  const check = new MessageCheck(
-    contract,
-    'response',
-    headers,
-    hasBody ? bodyAsBuffer(entry.response) : Buffer.alloc(0),
-  );
+  const body = hasBody ? bodyAsBuffer(entry.response) : Buffer.alloc(0);
+  const check = new MessageCheck(contract, { direction: 'response', headers, body, note });
   const responses = member(check.object(operation.operation, 'an operation'), 'responses');
   const names = [String(status), `${Math.floor(status / 100)}XX`, `${Math.floor(status / 100)}xx`, 'default'];
   const known = responses === undefined ? undefined : check.object(responses, 'responses');
@@ -74,7 +75,7 @@ export const checkResponse = (
     .find((one) => one !== undefined);
   if (declared === undefined) {
     check.note(`status ${status}: is not in the contract`);
-    return check.found;
+    return;
   }
   const response = check.object(declared, 'a response');
   checkHeaders(check, member(response, 'headers'));
@@ -86,7 +87,6 @@ export const checkResponse = (
     else check.note('body: the contract has none');
   } else if (hasContent && !isEmpty && check.needsBody(content))
     check.note('body: is empty, but the contract has a schema for it');
-  return check.found;
 };
 
 interface ObjectPlace extends Place {
@@ -98,24 +98,32 @@ const member = ({ file, value }: ObjectPlace, name: string): Place | undefined =
   return inner === undefined ? undefined : { file, value: inner };
 };
 
-/** Collects what is not as in the contract, for one message. */
-class MessageCheck {
-  readonly found: ContractChange[] = [];
-  readonly contract: Contract;
+interface Message extends Pick<Checked, 'note'> {
   readonly direction: Direction;
   readonly headers: readonly HeaderPair[];
   readonly body: Buffer;
+}
+
+/** Notes what is not as in the contract, for one message. */
+class MessageCheck {
+  readonly contract: Contract;
+  readonly headers: readonly HeaderPair[];
+  readonly body: Buffer;
+  readonly #direction: Direction;
+  readonly #note: Checked['note'];
   readonly #budget = new Budget(UNITS_MAX);
 
-  constructor(contract: Contract, direction: Direction, headers: readonly HeaderPair[], body: Buffer) {
+  constructor(contract: Contract, { direction, headers, body, note }: Message) {
     this.contract = contract;
-    this.direction = direction;
     this.headers = headers;
     this.body = body;
+    this.#direction = direction;
+    this.#note = note;
   }
 
   note(message: string, more: Pick<ContractChange, 'path' | 'header'> = {}): void {
-    this.found.push({ message: `${this.direction} ${message}`, direction: this.direction, ...more });
+    const direction = this.#direction;
+    this.#note({ message: `${direction} ${message}`, direction, ...more });
   }
 
   /** Follows references. Throws a `ContractError` if there is no object. */
@@ -130,8 +138,13 @@ class MessageCheck {
     return this.headers.filter(([known]) => known.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
   }
 
-  schema(schema: Place, value: unknown): readonly Mismatch[] {
-    return this.contract.schemas.check(schema, value, { direction: this.direction, budget: this.#budget });
+  schema(schema: Place, value: unknown, note: (mismatch: Mismatch) => void): void {
+    const found: Mismatch[] = [];
+    try {
+      this.contract.schemas.check(schema, value, { direction: this.#direction, budget: this.#budget, found });
+    } finally {
+      found.forEach(note);
+    }
   }
 
   /** Whether an empty body cannot be right: its only form is JSON with a schema. */
@@ -160,7 +173,7 @@ class MessageCheck {
     if (schema === undefined) return;
     const parsed = this.#parse(mediaType, type, schema);
     if (parsed === undefined) return;
-    for (const { path, message } of this.schema(schema, parsed.value)) this.note(`body ${path}: ${message}`, { path });
+    this.schema(schema, parsed.value, ({ path, message }) => this.note(`body ${path}: ${message}`, { path }));
   }
 
   /** Returns undefined for a form that schemas do not describe, and for what is not in its form, which it notes. */
@@ -297,7 +310,7 @@ const checkValue = (
     const types = schemas.types(schema);
     // An object is written in many ways, of which deepObject is checked by its presence only.
     if (types.has('object') && !types.has('string')) return;
-    check.schema(schema, textsValue(schemas, schema, texts)).forEach(note);
+    check.schema(schema, textsValue(schemas, schema, texts), note);
     return;
   }
   const content = member(declared, 'content');
@@ -306,7 +319,7 @@ const checkValue = (
   if (type === undefined || inner === undefined || !isJson(type)) return;
   try {
     const value = JSON.parse(texts.join()) as unknown;
-    check.schema({ file: declared.file, value: inner }, value).forEach(note);
+    check.schema({ file: declared.file, value: inner }, value, note);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     check.note(`${where}: is not JSON`, more);

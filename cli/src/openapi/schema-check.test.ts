@@ -2,7 +2,7 @@ import { Budget, BudgetExhausted } from '@standin/responses';
 import { describe, expect, test } from 'vitest';
 import { ContractFiles } from './contract-files.ts';
 import { writeContract } from './contract.testing.ts';
-import { SchemaCheck } from './schema-check.ts';
+import { SchemaCheck, type Mismatch } from './schema-check.ts';
 
 interface Setting {
   readonly schemas?: Readonly<Record<string, unknown>>;
@@ -18,7 +18,8 @@ const check = (schema: unknown, value: unknown, setting: Setting = {}) => {
   const warnings: string[] = [];
   const checks = new SchemaCheck(files, isVersion30, (message) => warnings.push(message));
   const place = { file: files.root.file, value: schema };
-  const found = checks.check(place, value, { direction, budget: new Budget(units) });
+  const found: Mismatch[] = [];
+  checks.check(place, value, { direction, budget: new Budget(units), found });
   return { texts: found.map(({ path, message }) => `${path}: ${message}`), warnings };
 };
 const texts = (...args: Parameters<typeof check>) => check(...args).texts;

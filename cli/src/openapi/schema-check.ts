@@ -15,6 +15,8 @@ export interface CheckOptions {
   readonly direction: 'request' | 'response';
   /** What the check may cost. It throws `BudgetExhausted`. */
   readonly budget: Budget;
+  /** Gets the first mismatches, also if the check throws. */
+  readonly found: Mismatch[];
 }
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -50,11 +52,9 @@ export class SchemaCheck {
     this.#warn = warn;
   }
 
-  /** Returns the first mismatches. Throws a `ContractError` or `BudgetExhausted`. */
-  check(schema: Place, value: unknown, options: CheckOptions): readonly Mismatch[] {
-    const found: Mismatch[] = [];
-    this.#apply(schema, value, { ...options, path: '$', depth: 0, found, evaluated: undefined });
-    return found;
+  /** Finds mismatches. Throws a `ContractError` or `BudgetExhausted`. */
+  check(schema: Place, value: unknown, options: CheckOptions): void {
+    this.#apply(schema, value, { ...options, path: '$', depth: 0, evaluated: undefined });
   }
 
   /** Returns the types that a schema allows, as far as it says so. Empty if it does not. Throws a `ContractError`. */
@@ -345,7 +345,6 @@ export class SchemaCheck {
 interface At extends CheckOptions {
   readonly path: string;
   readonly depth: number;
-  readonly found: Mismatch[];
   /** What the schemas of this value have looked at. Undefined if nothing asks for it. */
   readonly evaluated: Evaluated | undefined;
 }

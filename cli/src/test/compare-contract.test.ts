@@ -358,6 +358,18 @@ test('a request that is different is not skipped, whatever its response is', () 
   expect(report([posted({ body: '{' }, { outcome: 'response_unknown' })])).toMatchObject({ different: 1, skipped: 0 });
 });
 
+test.each<[string, LogEntry, string]>([
+  [
+    'a body that is too large',
+    posted({ headers: [JSON_TYPE, ['x-tenant', 'a']], body: `"${'a'.repeat(2 ** 21)}"` }),
+    'x-tenant',
+  ],
+  ['a value that is nested deeply', entry('POST /deep', { headers: [JSON_TYPE], body: `[1,${deep}]` }), '$[0]'],
+])('a difference that was found before %s is listed', (_, one, expected) => {
+  expect(report([one])).toMatchObject({ different: 1, skipped: 0 });
+  expect(changes(one)).toEqual([expect.stringContaining(expected)]);
+});
+
 test('parts of the contract that cannot be checked are warnings', () => {
   expect(report([entry('GET /broken'), entry('GET /broken'), entry('GET /lookaround?a=b')]).warnings).toEqual([
     'standin: openapi.yaml: the reference "#/components/responses/none" leads to nothing',

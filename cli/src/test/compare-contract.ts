@@ -40,23 +40,25 @@ export class ContractComparison {
     const key = this.#key(found.operation.name);
     const incomplete = whyIncomplete(entry);
     const changes: string[] = [];
-    const check = (part: () => readonly ContractChange[]): Comparison | undefined => {
+    const note = (change: ContractChange): void => {
+      if (!this.#isIgnored(change)) changes.push(change.message);
+    };
+    const check = (part: () => void): Comparison | undefined => {
       try {
-        changes.push(
-          ...part()
-            .filter((change) => !this.#isIgnored(change))
-            .map(({ message }) => message),
-        );
+        part();
         return undefined;
       } catch (error) {
         return this.#asSkipped(error);
       }
     };
     const why = [
-      check(() => checkRequest(this.#contract, found, entry)),
+      check(() => checkRequest(this.#contract, found, { entry, note })),
       incomplete === 'unanswered'
         ? skipped(incomplete)
-        : check(() => checkResponse(this.#contract, found.operation, entry, incomplete === undefined)),
+        : check(() => {
+            const hasBody = incomplete === undefined;
+            checkResponse(this.#contract, found.operation, { entry, note, hasBody });
+          }),
       ...(incomplete === 'truncated' ? [skipped(incomplete)] : []),
     ].find((one) => one !== undefined);
     report.add(entry, changes.length > 0 ? different(changes) : (why ?? { kind: 'same' }), { key });
