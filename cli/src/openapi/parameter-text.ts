@@ -18,7 +18,7 @@ export const textsValue = (schemas: SchemaCheck, schema: Place, texts: readonly 
     const [first = ''] = texts;
     return texts.length > 1 ? texts : textValue(schemas, schema, first);
   }
-  const items = schemas.member(schema, 'items');
+  const items = schemas.items(schema);
   return texts.map((text) => (items === undefined ? text : textValue(schemas, items, text)));
 };
 

@@ -59,21 +59,23 @@ export class SchemaCheck {
 
   /** Returns the types that a schema allows, as far as it says so. Empty if it does not. Throws a `ContractError`. */
   types(schema: Place): ReadonlySet<string> {
-    return new Set(Array.from(this.#parts(schema), ({ value }) => textList(value['type'])).flat());
+    return new Set(Array.from(this.#parts(schema), ({ value }) => allowedTypes(value)).flat());
   }
 
-  /** Returns the schema in a keyword of a schema that is not inside others. Throws a `ContractError`. */
-  member(schema: Place, keyword: string): Place | undefined {
-    const { file, value } = this.#files.follow(schema);
-    const inner = isRecord(value) ? ownMember(value, keyword) : undefined;
-    return inner === undefined ? undefined : { file, value: inner };
+  /** Returns the schema of the elements of an array. Throws a `ContractError`. */
+  items(schema: Place): Place | undefined {
+    return this.#find(schema, (part) => part['items']);
   }
 
   /** Returns the schema of a property. Throws a `ContractError`. */
   property(schema: Place, name: string): Place | undefined {
+    return this.#find(schema, (part) => ownMember(record(part['properties']), name));
+  }
+
+  #find(schema: Place, inner: (part: Schema) => unknown): Place | undefined {
     for (const { file, value } of this.#parts(schema)) {
-      const own = ownMember(record(value['properties']), name);
-      if (own !== undefined) return { file, value: own };
+      const found = inner(value);
+      if (found !== undefined) return { file, value: found };
     }
     return undefined;
   }
@@ -392,6 +394,13 @@ const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (va
 const record = (value: unknown): Schema => (isRecord(value) ? value : {});
 const textList = (value: unknown): readonly string[] =>
   (Array.isArray(value) ? (value as unknown[]) : [value]).filter((one) => typeof one === 'string');
+
+/** Without a type, the constants of a schema have one. */
+const allowedTypes = (schema: Schema): readonly string[] => {
+  const types = textList(schema['type']);
+  if (types.length > 0) return types;
+  return [...list(schema['enum']), ...(Object.hasOwn(schema, 'const') ? [schema['const']] : [])].map(valueType);
+};
 
 const valueType = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
 const isOfType = (value: unknown, type: string): boolean =>

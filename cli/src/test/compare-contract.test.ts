@@ -57,6 +57,13 @@ paths:
     post:
       requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Deep'}}}}
       responses: {'200': {description: none}}
+  /parts:
+    get:
+      parameters:
+        - {name: ids, in: query, schema: {anyOf: [{type: array, items: {type: integer}}, {type: 'null'}]}}
+        - {name: sizes, in: query, schema: {type: array, items: {enum: [10, 20]}}}
+        - {name: all, in: query, schema: {const: true}}
+      responses: {'200': {description: none}}
   /lookaround:
     get:
       parameters: [{name: a, in: query, schema: {type: string, pattern: '(?!b)'}}]
@@ -163,6 +170,7 @@ describe('what matches the contract is the same', () => {
     ],
     ['text', posted({ headers: [['content-type', 'text/plain']], body: 'äöü' })],
     ['a parameter of the path', entry('GET /v1/orders/12')],
+    ['parameters whose types are in parts and constants', entry('GET /parts?ids=1&ids=2&sizes=10&all=true')],
   ])('%s', (_, one) => {
     expect(changes(one)).toEqual([]);
     expect(report([one])).toMatchObject({ same: 1, different: 0, skipped: 0 });
@@ -201,6 +209,15 @@ describe('a difference is listed', () => {
       'of a cookie',
       listed('', { headers: [['cookie', 'session=a']] }),
       ['request cookie session: must be in the format uuid'],
+    ],
+    [
+      'of parameters whose types are in parts and constants',
+      entry('GET /parts?ids=a&sizes=30&all=false'),
+      [
+        'request query ids[0]: must be an integer, but is a string',
+        'request query sizes[0]: must be 10 or 20',
+        'request query all: must be true',
+      ],
     ],
     ['of JSON in a query', listed('&where={'), ['request query where: is not JSON']],
     ['of an absent body', posted({ body: '' }), ['request body: is required, but is absent']],
@@ -315,7 +332,7 @@ test('the report has each operation, also those without requests, and the reques
     { ...entry('GET /v1/orders/x'), id: 'second' },
     { ...entry('GET /v9'), id: 'third' },
   ]);
-  expect({ requests, same, different, unseen }).toEqual({ requests: 3, same: 1, different: 2, unseen: 5 });
+  expect({ requests, same, different, unseen }).toEqual({ requests: 3, same: 1, different: 2, unseen: 6 });
   expect(
     cases.map((one) => ['operation' in one ? one.operation : '', one.same, one.differences.map(({ id }) => id)]),
   ).toEqual([
@@ -323,6 +340,7 @@ test('the report has each operation, also those without requests, and the reques
     ['GET /lookaround', 0, []],
     ['GET /orders', 0, []],
     ['GET /orders/{id}', 1, ['second']],
+    ['GET /parts', 0, []],
     ['POST /deep', 0, []],
     ['POST /orders', 0, []],
     ['not in the contract', 0, ['third']],
