@@ -37,6 +37,8 @@ describe('a value that does not match is found', () => {
     ['exclusiveMinimum of 3.0', { minimum: 1, exclusiveMinimum: true }, 1, ['$: must be more than 1']],
     ['exclusiveMaximum of 3.0', { maximum: 1, exclusiveMaximum: true }, 1, ['$: must be less than 1']],
     ['multipleOf', { multipleOf: 0.01 }, 1.005, ['$: must be a multiple of 0.01']],
+    ['multipleOf, for a large number', { multipleOf: 1 }, 1234567890.5, ['$: must be a multiple of 1']],
+    ['multipleOf, for an infinite number', { multipleOf: 1 }, Infinity, ['$: must be a multiple of 1']],
     ['minLength, in characters', { minLength: 2 }, '😀', ['$: must have 2 characters or more, but has 1']],
     ['pattern', { pattern: '^\\d+$' }, 'x1', ['$: must match the pattern ^\\d+$']],
     ['format', { type: 'string', format: 'date' }, '2026-02-31', ['$: must be in the format date']],
@@ -115,6 +117,16 @@ describe('a value that does not match is found', () => {
   ])('by %s', (_, schema, value, expected) => {
     expect(texts(schema, value)).toEqual(expected);
   });
+});
+
+test.each([
+  [12345678.91, 0.01],
+  [4.35, 0.01],
+  [-0.3, 0.1],
+  [0, 0.7],
+  [1e300, 1e-300],
+])('%d is a multiple of %d', (value, multipleOf) => {
+  expect(texts({ multipleOf }, value)).toEqual([]);
 });
 
 test('what OpenAPI 3.0 allows beside a reference does not count, and null is allowed with nullable', () => {

@@ -431,12 +431,24 @@ const checkNumber = (schema: Schema, value: number, at: At): boolean => {
   return isMatch;
 };
 
-/** The quotient of two decimal fractions is rarely exact. */
+/** Divides decimal fractions as they are written, because a quotient of numbers is rarely exact. */
 const isMultiple = (value: number, of: number): boolean => {
-  const quotient = value / of;
-  return (
-    Math.abs(quotient - Math.round(quotient)) <= 1e-9 * Math.max(1, Math.abs(quotient)) && Number.isFinite(quotient)
-  );
+  if (!Number.isFinite(value)) return false;
+  const [dividend, divisor] = [toDecimal(value), toDecimal(of)];
+  const least = Math.min(dividend.exponent, divisor.exponent);
+  const scaled = ({ digits, exponent }: Decimal): bigint => digits * 10n ** BigInt(exponent - least);
+  return scaled(dividend) % scaled(divisor) === 0n;
+};
+
+/** A number is `digits` times ten to the power of `exponent`. */
+interface Decimal {
+  readonly digits: bigint;
+  readonly exponent: number;
+}
+const toDecimal = (value: number): Decimal => {
+  const [digits = '', power = ''] = value.toExponential().split('e');
+  const [, fraction = ''] = digits.split('.');
+  return { digits: BigInt(digits.replace('.', '')), exponent: Number(power) - fraction.length };
 };
 
 const characterCount = (text: string): number => {
