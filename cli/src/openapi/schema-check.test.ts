@@ -39,6 +39,7 @@ describe('a value that does not match is found', () => {
     ['multipleOf', { multipleOf: 0.01 }, 1.005, ['$: must be a multiple of 0.01']],
     ['multipleOf, for a large number', { multipleOf: 1 }, 1234567890.5, ['$: must be a multiple of 1']],
     ['multipleOf, for an infinite number', { multipleOf: 1 }, Infinity, ['$: must be a multiple of 1']],
+    ['an infinite multipleOf', { multipleOf: Infinity }, 1, ['$: must be a multiple of Infinity']],
     ['minLength, in characters', { minLength: 2 }, '😀', ['$: must have 2 characters or more, but has 1']],
     ['pattern', { pattern: '^\\d+$' }, 'x1', ['$: must match the pattern ^\\d+$']],
     ['format', { type: 'string', format: 'date' }, '2026-02-31', ['$: must be in the format date']],

@@ -433,7 +433,7 @@ const checkNumber = (schema: Schema, value: number, at: At): boolean => {
 
 /** Divides decimal fractions as they are written, because a quotient of numbers is rarely exact. */
 const isMultiple = (value: number, of: number): boolean => {
-  if (!Number.isFinite(value)) return false;
+  if (!Number.isFinite(value) || !Number.isFinite(of)) return false;
   const [dividend, divisor] = [toDecimal(value), toDecimal(of)];
   const least = Math.min(dividend.exponent, divisor.exponent);
   const scaled = ({ digits, exponent }: Decimal): bigint => digits * 10n ** BigInt(exponent - least);
