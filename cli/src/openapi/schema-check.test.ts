@@ -139,6 +139,31 @@ test('what OpenAPI 3.0 allows beside a reference does not count, and null is all
   expect(texts(schema, { a: 'ab' }, { schemas })).toEqual(['$.a: must have 1 characters or fewer, but has 2']);
 });
 
+describe('a discriminator', () => {
+  const kind = { type: 'string' };
+  const schemas = {
+    Cat: { required: ['kind', 'name'], properties: { kind, name: { type: 'string' } } },
+    Dog: { required: ['kind'], properties: { kind, age: { type: 'number' } } },
+  };
+  const pet = (keyword: string) => ({
+    [keyword]: [ref('Cat'), ref('Dog')],
+    discriminator: { propertyName: 'kind', mapping: { dog: ref('Dog').$ref, puppy: 'Dog' } },
+  });
+  test.each<[unknown, readonly string[]]>([
+    [{ kind: 'Cat', name: 'a' }, []],
+    [{ kind: 'dog', name: 'a' }, []],
+    [{ kind: 'puppy', age: 'a' }, ['$.age: must be a number, but is a string']],
+    [{ kind: 'Cat', age: 1 }, ['$.name: is required, but is absent']],
+  ])('names the schema for %j', (value, expected) => {
+    for (const keyword of ['anyOf', 'oneOf']) expect(texts(pet(keyword), value, { schemas })).toEqual(expected);
+  });
+
+  test.each([{ kind: 'cow' }, { kind: '__proto__' }, { kind: 1 }, {}, null])('names no schema for %j', (value) => {
+    const { oneOf } = pet('oneOf');
+    expect(texts(pet('oneOf'), value, { schemas })).toEqual(texts({ oneOf }, value, { schemas }));
+  });
+});
+
 test('the properties of a schema behind a reference count as evaluated', () => {
   const schemas = { Base: { properties: { a: { type: 'number' } } } };
   const schema = { properties: { b: true }, unevaluatedProperties: false };

@@ -148,7 +148,8 @@ export class SchemaCheck {
     };
     let isMatch = true;
     for (const part of list(schema['allOf'])) if (!this.#apply({ file, value: part }, value, at)) isMatch = false;
-    const [anyOf, oneOf] = [list(schema['anyOf']), list(schema['oneOf'])];
+    const [anyOf = [], oneOf = []] = ['anyOf', 'oneOf'].map((name) => alternatives(schema, name, value));
+    at.budget.charge((anyOf.length + oneOf.length) * VALUE_UNITS);
     if (anyOf.length > 0) {
       const trials = anyOf.map(applied);
       if (trials.map(keep).every((matches) => !matches)) isMatch = noteNearest(at, trials);
@@ -386,6 +387,21 @@ const noteNearest = (at: At, trials: readonly Trial[]): false => {
     return note(at, `matches none of ${trials.length} schemas: ${nearest.mismatches[0]?.message ?? ''}`);
   for (const mismatch of nearest?.mismatches ?? []) note({ ...at, path: mismatch.path }, mismatch.message);
   return false;
+};
+
+/** Returns the schemas of `anyOf` or `oneOf`, or only the one that the discriminator names for the value. */
+const alternatives = (schema: Schema, keyword: string, value: unknown): readonly unknown[] => {
+  const all = list(schema[keyword]);
+  const { propertyName, mapping } = record(schema['discriminator']);
+  const name = isRecord(value) && typeof propertyName === 'string' ? ownMember(value, propertyName) : undefined;
+  if (typeof name !== 'string') return all;
+  const target = ownMember(record(mapping), name) ?? name;
+  const named = all.find((part) => {
+    const reference = ownMember(record(part), '$ref');
+    // A name is that of a schema in the components.
+    return reference === target || (typeof reference === 'string' && reference.split('/').at(-1) === target);
+  });
+  return named === undefined ? all : [named];
 };
 
 const memberStep = (name: string): string => (/^[A-Za-z_]\w*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`);
