@@ -157,9 +157,9 @@ class MessageCheck {
   content(content: Place | undefined): void {
     const declared = content === undefined ? undefined : this.object(content, 'content');
     const [type = ''] = this.header('content-type');
-    const mediaType = (type.split(';', 1)[0] ?? '').trim().toLowerCase();
+    const [mediaType = ''] = mediaTypeParts(type);
     const ranges = Object.keys(declared?.value ?? {});
-    const range = bestRange(ranges, mediaType);
+    const range = bestRange(ranges, type);
     if (declared === undefined || range === undefined) {
       const expected =
         ranges.length === 0 ? 'the contract has no content' : `must be ${shortened(ranges.join(' or '))}`;
@@ -248,14 +248,22 @@ const decodeLatin1 = (text: string): string => Buffer.from(text, 'latin1').toStr
 
 const isJson = (mediaType: string): boolean => /^[^/;]+\/(?:json|[^/;]+\+json)(?:$|\s*;)/i.test(mediaType);
 
-/** Returns the most specific of the ranges that contain the media type, such as `image/*`. */
-const bestRange = (ranges: readonly string[], mediaType: string): string | undefined => {
+/** Returns the most specific of the ranges that contain the media type, such as `image/*`, preferably one with its parameters. */
+const bestRange = (ranges: readonly string[], type: string): string | undefined => {
+  const [mediaType = '', ...parameters] = mediaTypeParts(type);
   const [main = ''] = mediaType.split('/', 1);
   const names = mediaType === '' ? ['*/*'] : [mediaType, `${main}/*`, '*/*'];
+  const differing = (range: string): number =>
+    mediaTypeParts(range)
+      .slice(1)
+      .filter((one) => !parameters.includes(one)).length;
   return names
-    .map((name) => ranges.find((range) => (range.split(';', 1)[0] ?? '').trim().toLowerCase() === name))
-    .find((range) => range !== undefined);
+    .map((name) => ranges.filter((range) => mediaTypeParts(range)[0] === name))
+    .find((found) => found.length > 0)
+    ?.toSorted((a, b) => differing(a) - differing(b) || b.length - a.length)[0];
 };
+
+const mediaTypeParts = (type: string): readonly string[] => type.split(';').map((part) => part.trim().toLowerCase());
 
 /** The parameters of the path and of the operation, which replaces those with the same name. */
 const allParameters = (check: MessageCheck, { operation, shared }: Operation): readonly ObjectPlace[] => {

@@ -64,6 +64,15 @@ paths:
         - {name: sizes, in: query, schema: {type: array, items: {enum: [10, 20]}}}
         - {name: all, in: query, schema: {const: true}}
       responses: {'200': {description: none}}
+  /versions:
+    get:
+      responses:
+        '200':
+          content:
+            application/json: {schema: {type: string}}
+            application/json; version=1: {schema: {type: object}}
+            application/json; version=2; q=a: {schema: {type: array}}
+            application/json; version=2: {schema: {type: array}}
   /lookaround:
     get:
       parameters: [{name: a, in: query, schema: {type: string, pattern: '(?!b)'}}]
@@ -168,6 +177,15 @@ describe('what matches the contract is the same', () => {
         'content-disposition: form-data; name=meta\r\n\r\n{"a": 1}',
       ),
     ],
+    ...[
+      ['application/json; charset=utf-8', '"a"'],
+      ['application/json;Version=1', '{}'],
+      ['application/json; charset=utf-8; version=2', '[]'],
+      ['application/json; version=3', '"a"'],
+    ].map(([type = '', responseBody = '']): [string, LogEntry] => [
+      `a body with the type ${type}`,
+      entry('GET /versions', { responseHeaders: [['content-type', type]], responseBody }),
+    ]),
     ['text', posted({ headers: [['content-type', 'text/plain']], body: 'äöü' })],
     ['a parameter of the path', entry('GET /v1/orders/12')],
     ['parameters whose types are in parts and constants', entry('GET /parts?ids=1&ids=2&sizes=10&all=true')],
@@ -332,7 +350,7 @@ test('the report has each operation, also those without requests, and the reques
     { ...entry('GET /v1/orders/x'), id: 'second' },
     { ...entry('GET /v9'), id: 'third' },
   ]);
-  expect({ requests, same, different, unseen }).toEqual({ requests: 3, same: 1, different: 2, unseen: 6 });
+  expect({ requests, same, different, unseen }).toEqual({ requests: 3, same: 1, different: 2, unseen: 7 });
   expect(
     cases.map((one) => ['operation' in one ? one.operation : '', one.same, one.differences.map(({ id }) => id)]),
   ).toEqual([
@@ -341,6 +359,7 @@ test('the report has each operation, also those without requests, and the reques
     ['GET /orders', 0, []],
     ['GET /orders/{id}', 1, ['second']],
     ['GET /parts', 0, []],
+    ['GET /versions', 0, []],
     ['POST /deep', 0, []],
     ['POST /orders', 0, []],
     ['not in the contract', 0, ['third']],
