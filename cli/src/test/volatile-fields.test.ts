@@ -92,6 +92,34 @@ describe('ignored in responses of an upstream are', () => {
   });
 });
 
+describe('a change that counts is listed', () => {
+  test('after many ignored values of one part', () => {
+    const list = (total: number) => ({ items: Array.from({ length: 30 }, () => ({ id: randomUUID() })), total });
+    expect(
+      compare(
+        bodies(1, () => list(5)),
+        { body: JSON.stringify(list(6)) },
+      ),
+    ).toMatchObject({
+      different: 1,
+      changes: ['$.total: 5 → 6'],
+    });
+  });
+
+  test('after ignored values of many parts', () => {
+    const item = (total: number) => ({ ...Array.from({ length: 30 }, () => randomUUID()), total });
+    expect(
+      compare(
+        bodies(1, () => item(5)),
+        { body: JSON.stringify(item(6)) },
+      ),
+    ).toMatchObject({
+      different: 1,
+      changes: ['$.total: another value'],
+    });
+  });
+});
+
 describe('not ignored are', () => {
   test.each<[string, readonly Response[], unknown, string]>([
     ['values in few responses', bodies(4, (index) => ({ a: index + 1 })), { a: 9 }, '$.a: 1 → 9'],

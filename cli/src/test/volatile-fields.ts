@@ -108,7 +108,10 @@ class Case {
     group.count += 1;
     if (group.samples.length > 0 && (group.samples.length >= SAMPLES_MAX || this.#room.samples <= 0)) return;
     this.#room.samples -= 1;
-    const texts = values.slice(0, CHANGES_MAX).map(({ at, before, after }) => ({
+    // One of each part first, because it is not known yet which parts are ignored.
+    const firsts = [...Map.groupBy(values, ({ at }) => toPart(at)).values()].flatMap(([first]) => first ?? []);
+    const kept = [...new Set([...firsts, ...values])].slice(0, CHANGES_MAX);
+    const texts = kept.map(({ at, before, after }) => ({
       part: toPart(at),
       text: detached(`${at}: ${shown(before)} → ${shown(after)}`),
     }));
@@ -129,9 +132,12 @@ class Case {
       const ignored = [...kinds].flatMap(([part, kind]) => this.#ignored(part, kind));
       const parts = new Set(ignored.map(({ part }) => part));
       const isSame = isOtherwiseSame && parts.size === kinds.size;
+      const counting = [...kinds.keys()].filter((part) => !parts.has(part));
       for (const [index, { request, changes, values }] of samples.entries()) {
         const others = values.filter(({ part }) => !parts.has(part)).map(({ text }) => text);
-        const result: Comparison = isSame ? { kind: 'same' } : different([...changes, ...others]);
+        const unlisted = counting.filter((part) => !values.some((value) => value.part === part));
+        const all = [...changes, ...others, ...unlisted.map((part) => `${detached(part)}: another value`)];
+        const result: Comparison = isSame ? { kind: 'same' } : different(all);
         const isLast = index === samples.length - 1;
         report.add(request, result, { count: isLast ? count - index : 1 });
         if (isLast) report.ignore(request, ignored);
