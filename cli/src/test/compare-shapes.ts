@@ -6,7 +6,7 @@ import { decodeUtf8 } from '@standin/exchange/formats';
 import { compareResponse, different, skipped, whyIncomplete, type Comparison } from './compare-response.ts';
 import type { Ignored } from './ignored.ts';
 import type { ManifestResponse } from './manifest-mocks.ts';
-import { caseKey, type ReportBuilder } from './report.ts';
+import { caseKey, reportedRequest, type ReportBuilder, type ReportedRequest } from './report.ts';
 import { addToShape, compareShapes, emptyShape, type Shape } from './shape.ts';
 
 type Mock = Extract<ManifestResponse, { readonly kind: 'Mock' }>;
@@ -43,22 +43,32 @@ export class ShapeComparison {
 interface SameStatus {
   readonly captured: Content;
   readonly mock: Content;
-  first: LogEntry;
-  newest: LogEntry;
+  readonly first: ReportedRequest;
+  newest: ShownResponse | undefined;
   count: number;
 }
+
+/** A response whose body is short enough to be shown. Entries are not kept, because their bodies can be large. */
+type ShownResponse = Pick<LogEntry['response'], 'status' | 'headers' | 'body' | 'bodyEncoding'>;
 
 /** The responses to the requests to one response of an endpoint. */
 class Case {
   readonly #byStatus = new Map<number, SameStatus>();
   /** The requests for which the mock has another status. */
-  readonly #others = new Map<string, { readonly entry: LogEntry; count: number }>();
+  readonly #others = new Map<
+    string,
+    { readonly first: ReportedRequest; readonly shown: ShownResponse | undefined; count: number }
+  >();
 
   add(entry: LogEntry, { status, headers, body }: Mock): void {
     const { response } = entry;
     if (status !== response.status) {
       const change = `status ${response.status} → ${status}`;
-      const other = this.#others.get(change) ?? { entry, count: 0 };
+      const other = this.#others.get(change) ?? {
+        first: reportedRequest(entry),
+        shown: shownResponse(response),
+        count: 0,
+      };
       other.count += 1;
       this.#others.set(change, other);
       return;
@@ -66,12 +76,12 @@ class Case {
     const known = this.#byStatus.get(status) ?? {
       captured: new Content(),
       mock: new Content(),
-      first: entry,
-      newest: entry,
+      first: reportedRequest(entry),
+      newest: undefined,
       count: 0,
     };
     this.#byStatus.set(status, known);
-    known.newest = entry;
+    known.newest = shownResponse(response);
     known.count += 1;
     known.captured.add(response.headers, bodyAsBuffer(response));
     known.mock.add(headers, body);
@@ -79,8 +89,8 @@ class Case {
 
   /** A mock that never has a captured status is different. If it has some of them, the others are skipped. */
   finish(report: ReportBuilder, ignored: Ignored): void {
-    for (const [change, { entry, count }] of this.#others)
-      report.add(entry, this.#byStatus.size === 0 ? different([change], mended(entry)) : skipped('status'), { count });
+    for (const [change, { first, shown, count }] of this.#others)
+      report.add(first, this.#byStatus.size === 0 ? different([change], mended(shown)) : skipped('status'), { count });
     for (const { captured, mock, first, newest, count } of this.#byStatus.values()) {
       const changes = captured.changesTo(mock, ignored);
       const result: Comparison = changes.length === 0 ? { kind: 'same' } : different(changes, mended(newest));
@@ -134,10 +144,16 @@ const parseJson = (headers: readonly HeaderPair[], body: Buffer): { readonly jso
 
 const MENDED_CHARS_MAX = 4_000;
 
+/** With the whitespace of a readable document. */
+const SHOWN_BODY_CHARS_MAX = 4 * MENDED_CHARS_MAX;
+
+const shownResponse = ({ status, headers, body, bodyEncoding }: LogEntry['response']): ShownResponse | undefined =>
+  body.length > SHOWN_BODY_CHARS_MAX ? undefined : { status, headers, body, bodyEncoding };
+
 /** Returns the fields of `spec.json` for a captured response, as YAML. Undefined if its body is long or not JSON. */
-const mended = ({ response }: LogEntry): readonly string[] | undefined => {
-  const parsed = parseJson(response.headers, bodyAsBuffer(response));
+const mended = (response: ShownResponse | undefined): readonly string[] | undefined => {
+  const parsed = response && parseJson(response.headers, bodyAsBuffer(response));
   const text = parsed === undefined ? '' : JSON.stringify(parsed.json);
-  if (text === '' || text.length > MENDED_CHARS_MAX) return undefined;
+  if (response === undefined || text === '' || text.length > MENDED_CHARS_MAX) return undefined;
   return [`status: ${response.status}`, `body: ${JSON.stringify(text)}`];
 };
