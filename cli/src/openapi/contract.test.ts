@@ -29,6 +29,9 @@ describe('the operation of a request', () => {
       '/files/v{version}': { get: OK },
       '/files/{file}': { get: OK },
       '/{a}{b}': { put: OK },
+      '/café/a b': { get: OK },
+      '/café/{id}': { get: OK },
+      '/caf%c3%a9/{größe}-ü.png': { get: OK },
     },
   };
   test.each([
@@ -46,6 +49,13 @@ describe('the operation of a request', () => {
     ['GET /files/x', 'GET /files/{file} file=x'],
     ['PUT /abc', 'PUT /{a}{b} a=a b=bc'],
     ['PUT /orders', 'PUT /{a}{b} a=o b=rders'],
+    ['GET /%6frders', 'GET /orders'],
+    ['GET /caf%C3%A9/a%20b', 'GET /café/a b'],
+    ['GET /caf%c3%a9/7%2f', 'GET /café/{id} id=7%2F'],
+    ['GET /caf\u00c3\u00a9/%37', 'GET /café/{id} id=7'],
+    ['GET /café/7', 'path: is not in the contract'],
+    ['GET /caf%C3%A9/9-%c3%bc.png', 'GET /caf%c3%a9/{größe}-ü.png größe=9'],
+    ['GET /orders%2F7', 'method: the contract has only PUT for the path'],
     ['PATCH /orders', 'method: the contract has only GET, POST for the path'],
     ['GET /orders/', 'path: is not in the contract'],
     ['GET /orders/..', 'path: is not in the contract'],

@@ -1,7 +1,13 @@
 import { isRecord, ownMember, type Method } from '@standin/contract';
 import { PathTable, servedMethod } from '@standin/responses';
 import { ContractError, ContractFiles, shortened, type Place } from './contract-files.ts';
-import { matchTemplate, parsePathTemplate, templateArrangement, type PathTemplate } from './path-template.ts';
+import {
+  matchTemplate,
+  normalPath,
+  parsePathTemplate,
+  templateArrangement,
+  type PathTemplate,
+} from './path-template.ts';
 import { SchemaCheck } from './schema-check.ts';
 
 /** An operation of a contract. */
@@ -54,8 +60,13 @@ export class Contract {
     );
   }
 
-  /** Finds the operation of a request. HEAD is that of GET if the contract does not have it. */
-  find(method: string, path: string): Found {
+  /**
+   * Finds the operation of a request. HEAD is that of GET if the contract does not have it.
+   *
+   * @param received latin1, as received
+   */
+  find(method: string, received: string): Found {
+    const path = normalPath(received);
     for (const table of this.#tables) {
       const matching = table.matching(path);
       for (const one of [method, servedMethod(method)])
@@ -153,7 +164,8 @@ class PathLookup {
     const { pattern } = template;
     if (pattern === undefined || pattern.length > SEGMENTS_MAX) this.#mixed.push(added);
     else {
-      const place = { slug: path, method: ANY, pattern: path.includes('{') ? pattern : undefined };
+      const slug = `/${template.segments.flatMap(({ texts }) => texts).join('/')}`;
+      const place = { slug, method: ANY, pattern: path.includes('{') ? pattern : undefined };
       // Paths that differ only in the names of parameters have one place.
       const same = this.#table.get(place);
       if (same === undefined) this.#table.put(place, [added]);

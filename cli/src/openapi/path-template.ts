@@ -6,7 +6,7 @@ interface MixedSegment {
   readonly names: readonly string[];
 }
 
-/** A path of a contract. */
+/** A path of a contract, whose texts are normal. */
 export interface PathTemplate {
   readonly segments: readonly MixedSegment[];
   /** Undefined if an Endpoint cannot have such a path. */
@@ -21,12 +21,32 @@ export const parsePathTemplate = (path: string): PathTemplate => {
     .slice(1)
     .split('/')
     .map((text) => ({
-      texts: text.split(/\{[^{}]+\}/),
+      texts: text.split(/\{[^{}]+\}/).map(encodedText),
       names: Array.from(text.matchAll(PARAMETER), ([, name = '']) => name),
     }));
   const pattern = segments.flatMap(patternSegment);
   return { segments, pattern: pattern.length === segments.length ? pattern : undefined };
 };
+
+/** Returns a text of a contract as it is in the path of a request. */
+const encodedText = (text: string): string =>
+  normalPath(text.toWellFormed().replaceAll(/[^\x21-\x7e]/gu, encodeURIComponent));
+
+const UNRESERVED = /[\w.~-]/;
+
+/**
+ * Returns the same text for paths that RFC 3986 (section 6.2.2) calls equivalent, such as `/%61` and `/a`, or `/%c3%a9` and the bytes of `é`.
+ *
+ * @param path latin1, as received
+ */
+export const normalPath = (path: string): string =>
+  path.replaceAll(/[^\x21-\x7e]|%([0-9a-fA-F]{2})/g, (found, digits?: string) => {
+    if (digits === undefined) return escaped(found);
+    const character = String.fromCharCode(Number.parseInt(digits, 16));
+    return UNRESERVED.test(character) ? character : escaped(character);
+  });
+
+const escaped = (byte: string): string => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`;
 
 const patternSegment = ({ texts: [before = '', after = ''], names }: MixedSegment): PathPattern => {
   const [name] = names;
@@ -42,7 +62,7 @@ export const templateArrangement = ({ segments }: PathTemplate): string =>
     .map(({ texts, names }) => (names.length === 0 ? 'L' : texts.every((text) => text === '') ? 'P' : 'M'))
     .join('');
 
-/** Returns the values of the parameters, in latin1 as received. Undefined if the path (latin1) does not match. */
+/** Returns the values of the parameters, as in the path, which is normal. Undefined if it does not match. */
 export const matchTemplate = ({ segments }: PathTemplate, path: string): ReadonlyMap<string, string> | undefined => {
   const received = path.slice(1).split('/');
   if (!path.startsWith('/') || received.length !== segments.length) return undefined;
