@@ -193,6 +193,7 @@ test.each<[string, unknown, readonly string[]]>([
   ['ipv4', '10.0.0.1', ['10.0.0.256', '::1']],
   ['ipv6', '::1', ['10.0.0.1']],
   ['uri', 'urn:a:b', ['/a', 'http://a b']],
+  ['uri', `data:image/png;base64,${'a'.repeat(1_000_000)}`, [`/${'a:'.repeat(1_000_000)}`]],
   ['uri-reference', '/a?b#c', ['a b']],
   ['byte', 'YQ==', ['YQ=', 'a b']],
   ['binary', '\0', []],
@@ -234,6 +235,17 @@ describe('a hostile contract or value', () => {
     expect(() => texts(ref('A'), deep, { schemas })).toThrow(BudgetExhausted);
     expect(() => texts({ const: deep }, deep)).toThrow(BudgetExhausted);
   });
+
+  test.each(['date', 'date-time', 'uuid', 'email', 'hostname', 'ipv4', 'ipv6', 'uri', 'uri-reference', 'byte'])(
+    'with a long text in the format %s takes linear time',
+    (format) => {
+      const startMs = performance.now();
+      for (const unit of ['a', '1', ':', '.', '@', '0:', 'a.', '+', 'é', '='])
+        for (const start of ['', '2026-11-28T10:00:00.', 'a@', 'a:', '1.'])
+          texts({ format }, `${start}${unit.repeat(1_000_000)}!`, { units: 10_000_000 });
+      expect(performance.now() - startMs).toBeLessThan(5_000);
+    },
+  );
 
   test('with an exponential pattern takes linear time', () => {
     expect(texts({ pattern: '^(a+)+$' }, `${'a'.repeat(5_000)}!`)).toEqual(['$: must match the pattern ^(a+)+$']);
