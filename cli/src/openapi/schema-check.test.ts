@@ -184,6 +184,15 @@ test('readOnly properties are refused in requests only, and writeOnly ones in re
   ]);
 });
 
+test('a required property can be readOnly in a part of the schema', () => {
+  const schemas = { Base: { properties: { id: { readOnly: true } } } };
+  const schema = { required: ['id', 'name'], allOf: [ref('Base')] };
+  expect(texts(schema, {}, { schemas, direction: 'request' })).toEqual(['$.name: is required, but is absent']);
+  expect(texts(schema, { name: 'a' }, { schemas, direction: 'response' })).toEqual([
+    '$.id: is required, but is absent',
+  ]);
+});
+
 test.each<[string, unknown, readonly string[]]>([
   ['date-time', '2026-11-28T10:00:00.5+01:00', ['2026-11-28', '2026-11-28T10:00:00', '2026-13-28T10:00:00Z']],
   ['date', '2024-02-29', ['2023-02-29', '2024-2-9']],

@@ -67,13 +67,14 @@ export class SchemaCheck {
     return this.#find(schema, (part) => part['items']);
   }
 
-  /** Returns the schema of a property. Throws a `ContractError`. */
-  property(schema: Place, name: string): Place | undefined {
-    return this.#find(schema, (part) => ownMember(record(part['properties']), name));
+  /** Returns the schema of a property. Throws a `ContractError` or `BudgetExhausted`. */
+  property(schema: Place, name: string, budget?: Budget): Place | undefined {
+    return this.#find(schema, (part) => ownMember(record(part['properties']), name), budget);
   }
 
-  #find(schema: Place, inner: (part: Schema) => unknown): Place | undefined {
+  #find(schema: Place, inner: (part: Schema) => unknown, budget?: Budget): Place | undefined {
     for (const { file, value } of this.#parts(schema)) {
+      budget?.charge(SCHEMA_UNITS);
       const found = inner(value);
       if (found !== undefined) return { file, value: found };
     }
@@ -269,7 +270,7 @@ export class SchemaCheck {
       };
       const declared = ownMember(properties, name);
       if (declared !== undefined) {
-        if (!this.#checkDirection(file, declared, member)) isMatch = false;
+        if (!this.#checkDirection({ file, value: declared }, member)) isMatch = false;
         apply(declared);
       }
       at.budget.charge(patterns.length * VALUE_UNITS);
@@ -286,11 +287,12 @@ export class SchemaCheck {
   }
 
   #checkRequired(file: string, schema: Schema, value: Schema, at: At): boolean {
-    const properties = record(schema['properties']);
     let isMatch = true;
     const require = (name: string, why: string): void => {
       at.budget.charge(VALUE_UNITS);
-      if (Object.hasOwn(value, name) || this.#isOtherDirection(file, ownMember(properties, name), at)) return;
+      if (Object.hasOwn(value, name)) return;
+      const property = this.property({ file, value: schema }, name, at.budget);
+      if (property !== undefined && this.#isOtherDirection(property, at)) return;
       isMatch = note(inside(at, memberStep(name)), why);
     };
     for (const name of textList(schema['required'])) require(name, 'is required, but is absent');
@@ -302,8 +304,8 @@ export class SchemaCheck {
     return isMatch;
   }
 
-  #checkDirection(file: string, declared: unknown, at: At): boolean {
-    if (!this.#isOtherDirection(file, declared, at)) return true;
+  #checkDirection(declared: Place, at: At): boolean {
+    if (!this.#isOtherDirection(declared, at)) return true;
     return note(
       at,
       at.direction === 'request' ? 'is read-only, but is in the request' : 'is write-only, but is in the response',
@@ -311,13 +313,9 @@ export class SchemaCheck {
   }
 
   /** Whether a property is only for responses (readOnly) in a request, or the other way around. */
-  #isOtherDirection(file: string, declared: unknown, at: At): boolean {
+  #isOtherDirection(declared: Place, at: At): boolean {
     const name = at.direction === 'request' ? 'readOnly' : 'writeOnly';
-    if (!isRecord(declared)) return false;
-    if (ownMember(declared, name) === true) return true;
-    if (typeof ownMember(declared, '$ref') !== 'string') return false;
-    const { value } = this.#files.follow({ file, value: declared });
-    return isRecord(value) && ownMember(value, name) === true;
+    return [declared, this.#files.follow(declared)].some(({ value }) => record(value)[name] === true);
   }
 
   #checkUnevaluated(file: string, schema: Schema, value: unknown, at: At): boolean {
