@@ -74,6 +74,16 @@ test('the action runs commands, keeps their requests, and compares them with tho
   expect(Object.keys(await uploaded(second))).toEqual(['requests.ndjson', 'report.xml']);
 });
 
+test('the action checks the requests with a contract', async () => {
+  const content = { '*/*': {} };
+  const post = { requestBody: { content }, responses: { 201: { description: 'x', content } } };
+  const contract = { openapi: '3.1.0', paths: { '/v1/orders': { post } } };
+  await writeFile(path.join(workspace, 'openapi.json'), JSON.stringify(contract));
+  const { isFailed, log } = await run({ run: CALL, test: '--openapi openapi.json' });
+  expect(log).toContain('openapi.json POST /v1/orders: 1 same');
+  expect(isFailed).toBe(false);
+});
+
 test('the action stops at a manifest with a mistake', async () => {
   await mkdir(path.join(workspace, 'broken'));
   await writeFile(path.join(workspace, 'broken/project.yaml'), 'kind: Project');
