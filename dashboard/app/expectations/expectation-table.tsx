@@ -1,10 +1,11 @@
+import { countRangeText } from '@standin/contract';
 import type { ExpectationView } from '../../src/expectations/expectation-view.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import { Link } from '../remix.ts';
 import { Badge } from '../ui/badge.tsx';
 import { Time, type TimeProps } from '../ui/time.tsx';
-import { countInWords, TONE_OF_PHASE } from './expectation-words.ts';
+import { TONE_OF_PHASE } from './tone-of-phase.ts';
 
 export interface ExpectationTableProps {
   readonly params: ProjectName;
@@ -45,7 +46,7 @@ export const ExpectationTable = ({ params, expectations, zone }: ExpectationTabl
               {search === '' ? 'All requests' : <bdi>{search}</bdi>}
             </Link>
           </td>
-          <td className="text-muted max-sm:col-start-2">{countInWords(count)}</td>
+          <td className="text-muted max-sm:col-start-2">{countRangeText(count)}</td>
           <td className="tabular-nums max-sm:col-start-2 max-sm:empty:hidden">
             {matched !== undefined && (
               <>

@@ -1,6 +1,5 @@
-import { expect, it, test } from 'vitest';
+import { expect, it } from 'vitest';
 import { newExpectationValues, readExpectationValues, toNewExpectation } from './expectation-values.ts';
-import { countInWords } from './expectation-words.ts';
 
 const NOW = new Date('2026-11-21T10:00:00Z');
 
@@ -22,14 +21,4 @@ it('omits empty fields, and replaces a relative start time', () => {
 it('keeps invalid values, so that they are reported', () => {
   const fields = { 'spec.count.min': 'one', 'spec.from': 'yesterday', 'spec.deadline': '' };
   expect(submit(fields)).toEqual({ filter: { search: 'path:/a' }, count: { min: 'one' }, from: 'yesterday' });
-});
-
-test.each([
-  [{ min: 1 }, 'at least 1'],
-  [{ max: 0 }, 'none'],
-  [{ min: 1, max: 1 }, 'exactly 1'],
-  [{ max: 3 }, 'at most 3'],
-  [{ min: 2, max: 1_000 }, '2 to 1,000'],
-])('%j is %s', (count, words) => {
-  expect(countInWords(count)).toBe(words);
 });

@@ -1,11 +1,11 @@
 import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData } from '@remix-run/react';
-import { RESOURCES } from '@standin/contract';
+import { countRangeText, RESOURCES } from '@standin/contract';
 import { ChevronLeft } from 'lucide-react';
 import { toExpectationView } from '../../src/expectations/expectation-view.ts';
 import { getInProject } from '../../src/resources/in-project.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
-import { countInWords, TONE_OF_PHASE } from '../expectations/expectation-words.ts';
+import { TONE_OF_PHASE } from '../expectations/tone-of-phase.ts';
 import { paths } from '../paths.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { usePreferences } from '../shell/preferences.ts';
@@ -60,7 +60,7 @@ const Expectation = () => {
               </code>
             )}
           </Link>
-          : {countInWords(count)}{' '}
+          : {countRangeText(count)}{' '}
           {from === undefined || until === undefined ? (
             `within ${deadline}`
           ) : (

@@ -1,4 +1,4 @@
-import { listText, printable } from '@standin/contract';
+import { countRangeText, listText, printable } from '@standin/contract';
 import type { LogEntry } from '@standin/exchange';
 import { parseFilter } from '@standin/exchange/search';
 import { z } from 'zod';
@@ -91,12 +91,6 @@ const toReference = ({ id, receivedAt, method, path, status }: Reference) => ({
 
 const toApiFound = ({ count, requests }: Found) => ({ count, requests: requests.map(toReference) });
 
-const wantedCount = ({ min, max }: Pick<Expectation, 'min' | 'max'>): string => {
-  if (max === undefined) return `at least ${min}`;
-  if (max === min) return max === 0 ? 'none' : `exactly ${max}`;
-  return min === 0 ? `at most ${max}` : `${min} to ${max}`;
-};
-
 const toApiFailure = (failure: Failure, expectations: readonly Expectation[]): ApiAssertionFailure => {
   const found = toApiFound(failure.found);
   if (failure.kind === 'else') return { kind: 'else', wanted: 'none that no search matches', ...found, nearest: [] };
@@ -110,7 +104,7 @@ const toApiFailure = (failure: Failure, expectations: readonly Expectation[]): A
     unmet: [...unmet],
     unknown: [...unknown],
   }));
-  return { kind: 'count', ...which, wanted: wantedCount({ min, max }), ...found, nearest };
+  return { kind: 'count', ...which, wanted: countRangeText({ min, max }), ...found, nearest };
 };
 
 /** The number of requests in the text of a failure. */

@@ -1,4 +1,4 @@
-import { formatShortTime, type ExpectationPhase } from '@standin/contract';
+import { countRangeText, formatShortTime, type ExpectationPhase } from '@standin/contract';
 import type { ExpectationStatus } from '@standin/crds';
 import { operationConditions, type Progress } from '../operations/operation-conditions.ts';
 import { requests } from '../purge/purge-report.ts';
@@ -43,7 +43,7 @@ export const open = (range: TimeRange, expected: ExpectedCount, obstacle?: strin
       ? {
           type: 'Reconciling',
           reason: 'Running',
-          message: `Counting requests until ${formatShortTime(range.untilUs)}. ${expectedText(expected)}`,
+          message: `Counting requests until ${formatShortTime(range.untilUs)}. Expected: ${countRangeText(expected)}.`,
         }
       : { type: 'Reconciling', reason: 'Waiting', message: obstacle },
   range,
@@ -51,7 +51,7 @@ export const open = (range: TimeRange, expected: ExpectedCount, obstacle?: strin
 
 export const decided = (range: TimeRange, expected: ExpectedCount, outcome: Outcome): ExpectationFacts => {
   const matched = outcome.matched === 0 ? 'No request' : requests(outcome.matched);
-  const message = `${matched} matched. ${expectedText(expected)}`;
+  const message = `${matched} matched. Expected: ${countRangeText(expected)}.`;
   return {
     phase: outcome.kind === 'met' ? 'Met' : 'Unmet',
     accepted: ACCEPTED,
@@ -69,13 +69,6 @@ export const undetermined = (accepted: Finding, message: string, range?: TimeRan
   progress: { type: 'Failed', reason: 'Undetermined', message },
   ...(range !== undefined && { range }),
 });
-
-const expectedText = ({ min, max }: ExpectedCount): string => {
-  if (max === Infinity) return `Expected: at least ${min}.`;
-  if (max === 0) return 'Expected: none.';
-  if (min === max) return `Expected: exactly ${min}.`;
-  return min === 0 ? `Expected: at most ${max}.` : `Expected: ${min} to ${max}.`;
-};
 
 export const expectationStatus = (
   { phase, accepted, progress, range, outcome }: ExpectationFacts,

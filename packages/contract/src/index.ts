@@ -5,6 +5,7 @@ export * from './clickhouse-name.ts';
 export * from './conditions.ts';
 export * from './config-objects.ts';
 export * from './config-stream.ts';
+export * from './count-range-text.ts';
 export * from './duration.ts';
 export * from './error-message.ts';
 export * from './missing-file.ts';
