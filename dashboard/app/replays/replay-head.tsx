@@ -1,7 +1,7 @@
-import { ChevronLeft } from 'lucide-react';
 import type { ReplayName } from '../../src/resources/names.ts';
 import { paths } from '../paths.ts';
 import { Link } from '../remix.ts';
+import { BackLink } from '../ui/back-link.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { Time, type TimeProps } from '../ui/time.tsx';
 import { targetInWords, TONE_OF_PHASE, type ReplayView } from './replay-view.ts';
@@ -40,12 +40,7 @@ export const ReplayHead = (props: ReplayHeadProps) => {
   const { phase, message, createdAt } = replay;
   return (
     <div>
-      <Link
-        to={paths.replays(params)}
-        className="-ml-1 inline-flex items-center gap-0.5 rounded pr-1 text-small text-muted hover:text-text"
-      >
-        <ChevronLeft aria-hidden className="size-3.5" /> Replays
-      </Link>
+      <BackLink to={paths.replays(params)}>Replays</BackLink>
       <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-1">
         <h1 className="text-h1">Replay</h1>
         <Badge tone={TONE_OF_PHASE[phase]}>{phase}</Badge>

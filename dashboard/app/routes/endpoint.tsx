@@ -1,6 +1,6 @@
 import type { ActionFunctionArgs, LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Link, Outlet, useLoaderData, useNavigate } from '@remix-run/react';
-import { ChevronLeft, Copy, Send } from 'lucide-react';
+import { Copy, Send } from 'lucide-react';
 import { useState } from 'react';
 import { getEndpoint } from '../../src/endpoints/endpoints.ts';
 import { versionText } from '../../src/expected-version.ts';
@@ -13,6 +13,7 @@ import { endpointParams } from './params.server.ts';
 import { redirectWithNotice } from './redirect-with-notice.server.ts';
 import { paths } from '../paths.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
+import { BackLink } from '../ui/back-link.tsx';
 import { Button, buttonClass } from '../ui/button.tsx';
 import { MethodName } from '../ui/badge.tsx';
 import { Notice } from '../ui/notice.tsx';
@@ -58,12 +59,7 @@ const Endpoint = () => {
   ]);
   return (
     <div className="mx-auto w-full max-w-6xl px-4 py-4">
-      <Link
-        to={paths.endpoints(params)}
-        className="-ml-1 inline-flex items-center gap-0.5 rounded pr-1 text-small text-muted hover:text-text"
-      >
-        <ChevronLeft aria-hidden className="size-3.5" /> Endpoints
-      </Link>
+      <BackLink to={paths.endpoints(params)}>Endpoints</BackLink>
       <div className="mt-1 flex flex-wrap items-start gap-x-3 gap-y-1">
         <div className="min-w-0 flex-1 basis-80">
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1">

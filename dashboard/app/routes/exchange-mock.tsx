@@ -1,6 +1,5 @@
 import { data, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Link, useNavigation } from '@remix-run/react';
-import { ChevronLeft } from 'lucide-react';
 import { listText } from '@standin/contract';
 import { formatTime } from '@standin/contract';
 import type { MockOptions } from '../../src/captured/draft-of-row.ts';
@@ -8,6 +7,7 @@ import { LineDiffView } from '../diff/line-diff-view.tsx';
 import { readRow } from '../exchange/read-exchange.server.ts';
 import { writeRefusal } from '../../src/pages/failures.ts';
 import { redirectWithNotice } from './redirect-with-notice.server.ts';
+import { BackLink } from '../ui/back-link.tsx';
 import { useInitialFocus } from '../ui/initial-focus.ts';
 import { exchangeParams } from './params.server.ts';
 import { readMockChoice } from '../mocks/mock-choice.ts';
@@ -108,12 +108,7 @@ const ExchangeMock = () => {
   return (
     <div className="mx-auto flex w-full max-w-4xl flex-col gap-4 px-4 py-4">
       <div>
-        <Link
-          to={back}
-          className="-ml-1 inline-flex items-center gap-0.5 rounded pr-1 text-small text-muted hover:text-text"
-        >
-          <ChevronLeft aria-hidden className="size-3.5" /> Request
-        </Link>
+        <BackLink to={back}>Request</BackLink>
         <h1 className="mt-1 text-h1">Save this response as a mock for {endpoint.title}</h1>
         <p className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 break-all">
           <MethodName method={answer.method} />

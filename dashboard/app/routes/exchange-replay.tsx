@@ -1,11 +1,11 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Link, useNavigate, useNavigation } from '@remix-run/react';
-import { ChevronLeft } from 'lucide-react';
 import { describeUpstream } from '../../src/endpoints/endpoints.ts';
 import { readRow } from '../exchange/read-exchange.server.ts';
 import { exchangeParams } from './params.server.ts';
 import { paths } from '../paths.ts';
 import { useShortcuts } from '../shell/shortcuts.ts';
+import { BackLink } from '../ui/back-link.tsx';
 import { useKept } from '../ui/kept-form.ts';
 import { LostNotice } from '../ui/error-summary.tsx';
 import { useSubmitted } from '../ui/use-last-action-data.ts';
@@ -69,12 +69,7 @@ const ReplayExchange = () => {
   useShortcuts([{ keys: 'Escape', label: 'Back to request', run: () => navigate(-1), hidden: true }]);
   return (
     <div className="mx-auto w-full max-w-6xl px-4 py-4">
-      <Link
-        to={back}
-        className="-ml-1 inline-flex items-center gap-0.5 rounded pr-1 text-small text-muted hover:text-text"
-      >
-        <ChevronLeft aria-hidden className="size-3.5" /> Request
-      </Link>
+      <BackLink to={back}>Request</BackLink>
       <h1 className="mt-1 mb-4 text-h1">Replay request</h1>
       <LostNotice lost={lost} what="request" />
       <ReplayForm

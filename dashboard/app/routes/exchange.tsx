@@ -1,12 +1,12 @@
 import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
-import { Link, useLoaderData, useSearchParams, type ShouldRevalidateFunction } from '@remix-run/react';
-import { ChevronLeft } from 'lucide-react';
+import { useLoaderData, useSearchParams, type ShouldRevalidateFunction } from '@remix-run/react';
 import { ExchangePanel, TAB_PARAM } from '../traffic/exchange-panel.tsx';
 import { exchangeTarget } from '../exchange/exchange-title.tsx';
 import { loadExchange } from '../exchange/load-exchange.server.ts';
 import { readExchange } from '../exchange/read-exchange.server.ts';
 import { exchangeParams } from './params.server.ts';
 import { paths } from '../paths.ts';
+import { BackLink } from '../ui/back-link.tsx';
 
 export const meta: MetaFunction<typeof loader> = ({ data }) => [
   { title: data === undefined ? 'Request · Standin' : `${data.view.method} ${exchangeTarget(data.view)} · Standin` },
@@ -36,12 +36,7 @@ const Exchange = () => {
   const [search] = useSearchParams();
   return (
     <div className="mx-auto flex w-full max-w-6xl flex-col gap-2 px-4 min-[1600px]:max-w-[112rem] py-4">
-      <Link
-        to={paths.traffic(params)}
-        className="-ml-1 inline-flex items-center gap-0.5 self-start rounded pr-1 text-small text-muted hover:text-text"
-      >
-        <ChevronLeft aria-hidden className="size-3.5" /> Traffic
-      </Link>
+      <BackLink to={paths.traffic(params)}>Traffic</BackLink>
       <ExchangePanel exchange={view} project={params} tab={search.get(TAB_PARAM) ?? ''} level="h1" />
     </div>
   );

@@ -1,7 +1,6 @@
 import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData } from '@remix-run/react';
 import { countRangeText, RESOURCES } from '@standin/contract';
-import { ChevronLeft } from 'lucide-react';
 import { toExpectationView } from '../../src/expectations/expectation-view.ts';
 import { getInProject } from '../../src/resources/in-project.ts';
 import type { ProjectName } from '../../src/resources/names.ts';
@@ -9,6 +8,7 @@ import { TONE_OF_PHASE } from '../expectations/tone-of-phase.ts';
 import { paths } from '../paths.ts';
 import { useLiveResources } from '../shell/live.ts';
 import { usePreferences } from '../shell/preferences.ts';
+import { BackLink } from '../ui/back-link.tsx';
 import { Badge } from '../ui/badge.tsx';
 import { ConditionList } from '../ui/condition-list.tsx';
 import { CopyButton } from '../ui/copy-button.tsx';
@@ -39,12 +39,7 @@ const Expectation = () => {
   return (
     <div className="mx-auto flex w-full max-w-6xl flex-col gap-5 px-4 py-4">
       <div>
-        <Link
-          to={paths.expectations(params)}
-          className="-ml-1 inline-flex items-center gap-0.5 rounded pr-1 text-small text-muted hover:text-text"
-        >
-          <ChevronLeft aria-hidden className="size-3.5" /> Expectations
-        </Link>
+        <BackLink to={paths.expectations(params)}>Expectations</BackLink>
         <div className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-1">
           <h1 className="text-h1">Expectation</h1>
           <Badge tone={TONE_OF_PHASE[phase]}>{phase}</Badge>

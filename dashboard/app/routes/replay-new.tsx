@@ -1,6 +1,5 @@
 import { data, redirect, type ActionFunctionArgs, type LoaderFunctionArgs, type MetaFunction } from '@remix-run/node';
 import { Link, useNavigation } from '@remix-run/react';
-import { ChevronLeft } from 'lucide-react';
 import { getProject } from '../../src/projects/projects.ts';
 import { projectParams } from './params.server.ts';
 import { paths } from '../paths.ts';
@@ -11,6 +10,7 @@ import { readBulkValues, toBulkReplay } from '../replays/replay-values.ts';
 import { newSubmission } from '../replays/submission.tsx';
 import { createReplay, submittedReplayName } from '../replays/save-replay.server.ts';
 import { usePreferences } from '../shell/preferences.ts';
+import { BackLink } from '../ui/back-link.tsx';
 import { useKept } from '../ui/kept-form.ts';
 import { LostNotice } from '../ui/error-summary.tsx';
 import { useSubmitted } from '../ui/use-last-action-data.ts';
@@ -65,12 +65,7 @@ const NewReplay = () => {
   const toTraffic = paths.traffic(params, { q: values.q, from: values.from, to: values.to });
   return (
     <div className="mx-auto w-full max-w-6xl px-4 py-4">
-      <Link
-        to={toTraffic}
-        className="-ml-1 inline-flex items-center gap-0.5 rounded pr-1 text-small text-muted hover:text-text"
-      >
-        <ChevronLeft aria-hidden className="size-3.5" /> Traffic
-      </Link>
+      <BackLink to={toTraffic}>Traffic</BackLink>
       <h1 className="mt-1 mb-4 text-h1">Replay requests</h1>
       <LostNotice lost={lost} what="plan" />
       {planned.kind === 'empty' ? (

@@ -1,6 +1,5 @@
 import type { LoaderFunctionArgs, MetaFunction } from '@remix-run/node';
 import { Link, useLoaderData } from '@remix-run/react';
-import { ChevronLeft } from 'lucide-react';
 import { openLog } from '../../src/projects/projects.ts';
 import { toReplayView } from '../replays/to-replay-view.server.ts';
 import type { ReplayName, RequestName } from '../../src/resources/names.ts';
@@ -13,6 +12,7 @@ import { compareResponses, readResponses } from '../../src/replays/results.ts';
 import { findReplay } from '../../src/replays/replays.ts';
 import { ResultPanel } from '../replays/result-panel.tsx';
 import { isUnavailable, orUnavailable } from '../requests/read-traffic.server.ts';
+import { BackLink } from '../ui/back-link.tsx';
 
 export const meta: MetaFunction = () => [{ title: 'Replay result · Standin' }];
 
@@ -48,12 +48,9 @@ const ReplayResult = () => {
   return (
     <div className="mx-auto flex w-full max-w-6xl flex-col gap-4 px-4 py-4">
       <div>
-        <Link
-          to={hasReplay ? paths.replay(params) : paths.exchange(params, { tab: 'replays' })}
-          className="-ml-1 inline-flex items-center gap-0.5 rounded pr-1 text-small text-muted hover:text-text"
-        >
-          <ChevronLeft aria-hidden className="size-3.5" /> {hasReplay ? 'Replay' : 'Request'}
-        </Link>
+        <BackLink to={hasReplay ? paths.replay(params) : paths.exchange(params, { tab: 'replays' })}>
+          {hasReplay ? 'Replay' : 'Request'}
+        </BackLink>
         <h1 className="mt-1 text-h1">Replay result</h1>
         <p className="text-muted">
           Replay of{' '}
