@@ -43,7 +43,7 @@ describe('the expectations of a project', () => {
     await close();
   });
 
-  test('are listed, open with the keyboard, and show the parts of the search that the nearest requests do not match', async () => {
+  test('are listed, open with the keyboard, and show the conditions that the nearest requests do not meet', async () => {
     const args = ['-p', 'shop', '--from', '5m', '--deadline', '1s', '--data', run.data];
     expect(await standin(['expect', 'path:/v1/orders body:refund-2', ...args])).toMatchObject({ code: 1 });
     const { page, close } = await watched(browser);
@@ -54,7 +54,7 @@ describe('the expectations of a project', () => {
     await page.getByRole('row').filter({ hasText: 'Unmet' }).getByText('at least 1').waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Nearest other requests' }).waitFor();
+    await page.getByRole('heading', { name: 'Nearest requests' }).waitFor();
     await page.getByRole('listitem').getByText('body:refund-2', { exact: true }).waitFor();
     for (const url of [page.url(), at(`${SHOP}/expectations`), at(`${SHOP}/expectations/new`)])
       await expectAccessible(browser, url);

@@ -83,21 +83,23 @@ const Expectation = () => {
             </ul>
           )}
           {matched > requestIds.length && requestIds.length > 0 && (
-            <p className="text-muted">The first {requestIds.length}, in the order in which they were received.</p>
+            <p className="text-muted">
+              Showing {requestIds.length} of {matched.toLocaleString('en')}.
+            </p>
           )}
         </section>
       )}
       {nearMisses.length > 0 && (
-        <section aria-labelledby="near-misses" className="flex flex-col gap-2">
-          <h2 id="near-misses" className="text-h2">
-            Nearest other requests
+        <section aria-labelledby="nearest" className="flex flex-col gap-2">
+          <h2 id="nearest" className="text-h2">
+            Nearest requests
           </h2>
           <ul className="divide-y divide-line rounded-lg border border-line">
             {nearMisses.map(({ requestId, failed }) => (
               <li key={requestId} className="flex flex-col gap-1 px-3 py-2.5">
                 <RequestLink params={params} id={requestId} />
                 <p className="break-words">
-                  <span className="text-muted">Does not match:</span>{' '}
+                  <span className="text-muted">Does not meet:</span>{' '}
                   {failed.map((term) => (
                     <code key={term} className="mr-2 break-all text-5xx">
                       <bdi>{term}</bdi>

@@ -42,7 +42,7 @@ const Expectations = () => {
       </div>
       {total === 0 ? (
         <EmptyState title="No expectations yet" action={toForm}>
-          An expectation says how many requests must arrive until a deadline, for example exactly one refund, or no
+          An expectation states how many requests must arrive by a deadline, for example exactly one refund, or no
           e-mail. Tests create them with <code>standin expect</code> or kubectl. Expectations are removed from this list
           a day after they end.
         </EmptyState>
