@@ -111,7 +111,7 @@ test('a request in progress holds up its own project until the log shows it, and
   // 1.8 s, and what a busy machine adds.
   expect(performance.now() - startedMs).toBeLessThan(4_000);
   expect(stand.sink.rows.find(({ projectUid }) => projectUid === THEIRS)).toMatchObject({ outcome: 'in_progress' });
-  // It stays in progress, and does not hold up anything any more.
+  // It stays in progress, and no longer holds up anything.
   const laterMs = performance.now();
   await askUntilSettled(THEIRS);
   expect(performance.now() - laterMs).toBeLessThan(500);

@@ -13,7 +13,7 @@ import {
 } from './rebuilt-suites/code-under-test.ts';
 
 /**
- * One test of each of five public suites that use WireMock, MockServer or Mockoon, written anew with Standin, without sleeps.
+ * One test of each of five public suites that use WireMock, MockServer or Mockoon, written again with Standin, without sleeps.
  * docs/guides/coming-from-wiremock.md lists them with their sources.
  */
 

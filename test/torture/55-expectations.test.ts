@@ -16,7 +16,7 @@ import { startTcpProxy, type TcpProxy } from '../harness/tcp-proxy.ts';
 import { isLongRun } from './oracle.ts';
 
 /**
- * Torture test 55: Expectations under load, while ClickHouse is away, a gateway is killed with undelivered requests, the leader is killed,
+ * Torture test 55: Expectations under load, while ClickHouse is unavailable, a gateway is killed with undelivered requests, the leader is killed,
  * and the clock of another gateway is wrong. None ends wrongly, and each ends soon after that is possible.
  */
 
@@ -167,7 +167,7 @@ test(
     await delay(1_000);
     await proxy.cut();
     await delay(1_000);
-    // Its spool has what it has accepted since ClickHouse is away.
+    // Its spool has what it has accepted since ClickHouse is unavailable.
     await gatewayAt(1).process.kill('SIGKILL');
     const leader = await eventually('a leader', findLeader);
     assert(leader);

@@ -35,7 +35,7 @@ const CHARACTERS_PER_UNIT = 4;
 /**
  * Checks values against the schemas of a contract: JSON Schema 2020-12 as OpenAPI 3.1 uses it, and its form in OpenAPI 3.0.
  *
- * Libraries generate code for all schemas that refer to each other at once, which fails for long chains of references, and none limits
+ * Libraries generate code for all schemas that refer to each other in one step, which fails for long chains of references, and none limits
  * what a check costs. This follows a reference when a value reaches it, and charges each step to a budget.
  */
 export class SchemaCheck {
@@ -57,7 +57,7 @@ export class SchemaCheck {
     this.#apply(schema, value, { ...options, path: '$', depth: 0, evaluated: undefined });
   }
 
-  /** Returns the types that a schema allows, as far as it says so. Empty if it does not. Throws a `ContractError`. */
+  /** Returns the types that a schema allows, as far as it names them. Empty if it does not. Throws a `ContractError`. */
   types(schema: Place): ReadonlySet<string> {
     return new Set(Array.from(this.#parts(schema), ({ value }) => allowedTypes(value)).flat());
   }
@@ -426,7 +426,7 @@ const shownConstant = (value: unknown): string => shortened(JSON.stringify(value
 const isBelow = (count: number, min: unknown): boolean => typeof min === 'number' && count < min;
 const isAbove = (count: number, max: unknown): boolean => typeof max === 'number' && count > max;
 
-/** The bounds of OpenAPI 3.0 are exclusive if a flag beside them says so. */
+/** The bounds of OpenAPI 3.0 are exclusive if a flag beside them is true. */
 const checkNumber = (schema: Schema, value: number, at: At): boolean => {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, format } = schema;
   let isMatch = true;

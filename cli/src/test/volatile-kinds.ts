@@ -1,7 +1,7 @@
 import { parseInstant } from '@standin/contract';
 import type { ScalarChange } from '@standin/exchange/diff';
 
-/** Why two values are expected to differ: they are made anew for each response. */
+/** Why two values are expected to differ: each response has a new one. */
 export const VOLATILE_KINDS = { uuid: 'UUIDs', time: 'times', header: 'made for each response' } as const;
 export type VolatileKind = keyof typeof VOLATILE_KINDS;
 

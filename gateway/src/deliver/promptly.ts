@@ -9,7 +9,7 @@ interface PromptParts {
   readonly spool: Pick<Spool, 'onKept'>;
 }
 
-/** What readers in the same process use, for whom records do not wait for others. See `Gateway`. */
+/** Delivers records to readers in the same process without waiting for more records. See `Gateway`. */
 export const promptly = ({ settlement, delivery, spool }: PromptParts) => {
   const readers = new Set<() => void>();
   spool.onKept(() => {

@@ -139,7 +139,7 @@ test.each([
   ]);
 });
 
-test('a gateway that is away is asked when it is back', async () => {
+test('an unreachable gateway is asked when it is back', async () => {
   const { settlement, report, message, state } = settlementWith(['a', 'b']);
   state.connected.delete('b');
   state.late = () => (state.connected.has('b') ? [] : ['gateway b, which is not connected']);
