@@ -36,10 +36,10 @@ export interface components {
        * @enum {string}
        */
       kind: 'count' | 'order' | 'else';
-      /** @description Among the newest 50 requests, the three that fail the fewest terms. For at most five failures. */
+      /** @description Among the newest 50 requests, the three that fail the fewest conditions. For at most five failures. */
       nearest: {
         id: string;
-        /** @description Terms of the search that the request meets. `from` and `to` are in q. */
+        /** @description Conditions of the search that the request meets. `from` and `to` are in q. */
         met: {
           from: number;
           text: string;
@@ -53,13 +53,13 @@ export interface components {
         receivedAt: string;
         /** @description 0: no response was recorded. */
         status: number;
-        /** @description Terms that depend on a body after its first 8 KiB. `from` and `to` are in q. */
+        /** @description Conditions that depend on a body after its first 8 KiB. `from` and `to` are in q. */
         unknown: {
           from: number;
           text: string;
           to: number;
         }[];
-        /** @description Terms that it does not meet. `from` and `to` are in q. */
+        /** @description Conditions that it does not meet. `from` and `to` are in q. */
         unmet: {
           from: number;
           text: string;

@@ -48,12 +48,12 @@ describe('standin expect', () => {
     expect(await standin(never)).toMatchObject({ code: 0 });
   });
 
-  test('shows which parts of the search the nearest request does not match', async () => {
+  test('shows which conditions of the search the nearest request does not meet', async () => {
     await send('payment-1');
     const args = ['--from', '1m', '--deadline', '1s'];
     const { code, stdout } = await expectRequests('method:POST path:/v1/orders body:payment-2', ...args);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^ {2}[0-9a-f-]{36} does not match body:payment-2$/m);
+    expect(stdout).toMatch(/^ {2}[0-9a-f-]{36} does not meet body:payment-2$/m);
   });
 
   test.each([

@@ -30,7 +30,7 @@ export const addExpectCommand = (program: Command): void => {
     .command('expect')
     .summary('expect a number of requests, and wait until it is decided')
     .description(
-      'create an Expectation, and wait until it is decided (docs/guides/tests.md#expectations); exit codes: 1 if it is not met, 2 if it cannot be created, 3 if it cannot be decided',
+      'create an Expectation, and wait until it is decided (docs/guides/tests.md#expectations); exit codes: 1 if it is unmet, 2 if it cannot be created, 3 if the result is unknown',
     )
     .argument('<SEARCH>', "which requests, such as 'method:POST path:/v1/refunds'; '' is all requests", checkedSearch)
     .option('-p, --project <name>', 'project that receives the requests; required if you can see several')
@@ -49,7 +49,7 @@ export const addExpectCommand = (program: Command): void => {
     .addOption(
       new Option(
         '--deadline <duration>',
-        'count requests received until then, such as 30s; with --max, it is met only after that',
+        'how long requests are counted, such as 30s; with --max, it cannot be met earlier',
       )
         .argParser(deadlineArgument)
         .default(deadlineArgument(DEADLINE_DEFAULT), DEADLINE_DEFAULT),

@@ -77,7 +77,7 @@ describe('an expectation', () => {
     ]);
   });
 
-  test('shows which parts of its search the nearest requests do not match', () => {
+  test('shows which conditions of its search the nearest requests do not meet', () => {
     const conditions: ExpectationStatus['conditions'] = [
       {
         type: 'Failed',
@@ -89,7 +89,7 @@ describe('an expectation', () => {
     ];
     expect(formatEnd({ ...UNMET, conditions })).toEqual([
       'Unmet: 0 requests matched.',
-      '  01a1fde9-a649-71f0-95e5-86f94baaeb30 does not match method:POST body:"pr-1"',
+      '  01a1fde9-a649-71f0-95e5-86f94baaeb30 does not meet method:POST and body:"pr-1"',
     ]);
   });
 

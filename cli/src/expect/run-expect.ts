@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { listText } from '@standin/contract';
 import { progressIn, type ExpectationStatus } from '@standin/crds';
 import { asPlainError, PlainError } from '../plain-error.ts';
 import { createOperation, EXIT_TIMEOUT, followOperation } from '../server/follow-operation.ts';
@@ -83,11 +84,11 @@ const failWith =
 const progressText = ({ phase = 'Pending', conditions }: ExpectationStatus): string =>
   progressIn(conditions)?.message ?? `${phase}: the operator has not processed it yet`;
 
-/** Describes the end, with the requests that almost matched. */
+/** Describes the result, with the nearest requests. */
 export const formatEnd = (status: ExpectationStatus): readonly string[] => {
   const { phase = 'Pending', nearMisses = [] } = status;
   return [
     `${phase}: ${progressText(status)}`,
-    ...nearMisses.map(({ requestId, failed }) => `  ${requestId} does not match ${failed.join(' ')}`),
+    ...nearMisses.map(({ requestId, failed }) => `  ${requestId} does not meet ${listText(failed)}`),
   ];
 };

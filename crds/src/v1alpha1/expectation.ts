@@ -69,7 +69,7 @@ const status = z
   .strictObject({
     ...commonStatus({
       Accepted: 'the spec is valid, and the project exists.',
-      Decided: 'the expectation has ended, with Met or Failed. This condition becomes True in every case.',
+      Decided: 'the expectation has ended. Met or Failed is also True. This condition becomes True in every case.',
       Reconciling: 'the expectation has not been decided.',
       Met: 'as many requests matched as spec.count requires.',
       Failed:
@@ -80,8 +80,8 @@ const status = z
       .enum(EXPECTATION_PHASES)
       .optional()
       .describe(
-        'The progress of the expectation. Pending: the project or the log is missing. Open: not decided. Met and Unmet: decided. ' +
-          'Undetermined: the spec is invalid, or it could not be determined how many requests matched.',
+        'The progress of the expectation. Pending: the project or the log is missing. Open: requests are counted. Met, Unmet: as many ' +
+          'requests matched as required, or not. Undetermined: the spec is invalid, or the number could not be determined.',
       ),
     from: timestamp()
       .optional()
@@ -106,20 +106,20 @@ const status = z
             failed: z
               .array(
                 text({ max: LIMITS.expectationFailedTermLengthMax }).describe(
-                  'A part of spec.filter.search, for example method:POST.',
+                  'A condition in spec.filter.search, for example method:POST.',
                 ),
               )
               .max(LIMITS.expectationFailedTermsMax)
               .meta({ 'x-kubernetes-list-type': 'atomic' })
-              .describe('The parts of the search that the request did not match.'),
+              .describe('The conditions of the search that the request did not meet.'),
           })
-          .describe('A request that almost matched.'),
+          .describe('A request that met most of the conditions.'),
       )
       .max(LIMITS.expectationNearMissesMax)
       .optional()
       .meta({ 'x-kubernetes-list-type': 'atomic' })
       .describe(
-        `If too few requests matched: up to ${LIMITS.expectationNearMissesMax} of the project's last requests in the time range that almost matched.`,
+        `If too few requests matched: the ${LIMITS.expectationNearMissesMax} nearest of the project's last requests in the time range.`,
       ),
     decidedAt: timestamp().optional().describe('When the expectation was decided, for example 2026-11-21T09:01:30Z.'),
   })
@@ -133,7 +133,7 @@ const INITIAL: readonly ConditionType[] = [...OPERATION_CONDITIONS, 'Decided'];
 export const expectation = defineKind({
   kind: 'Expectation',
   description:
-    'How many requests a project must receive in a time range, for example exactly one, or none. It is decided once, with Met or Unmet, and deleted a day later.',
+    'How many requests a project must receive in a time range, for example exactly one, or none. It is decided once, and deleted a day later.',
   spec,
   status,
   conditions: INITIAL,

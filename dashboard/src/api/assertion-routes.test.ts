@@ -218,7 +218,7 @@ expected no other requests, found 1
     expect(JSON.stringify(json).length).toBeLessThan(10_000);
   });
 
-  test('settles the log before it decides that a request is missing, unless told not to', async () => {
+  test('settles the log before it decides that a request is missing, unless it must not', async () => {
     const memory = memoryLog();
     const ask = serve(memory.log);
     memory.accept(ORDER);

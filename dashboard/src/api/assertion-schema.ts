@@ -40,12 +40,12 @@ export const assertionFailureSchema = z
       .array(
         z.object({
           ...reference,
-          met: terms('Terms of the search that the request meets.'),
-          unmet: terms('Terms that it does not meet.'),
-          unknown: terms('Terms that depend on a body after its first 8 KiB.'),
+          met: terms('Conditions of the search that the request meets.'),
+          unmet: terms('Conditions that it does not meet.'),
+          unknown: terms('Conditions that depend on a body after its first 8 KiB.'),
         }),
       )
-      .describe('Among the newest 50 requests, the three that fail the fewest terms. For at most five failures.'),
+      .describe('Among the newest 50 requests, the three that fail the fewest conditions. For at most five failures.'),
   })
   .meta({ id: 'AssertionFailure' });
 export type ApiAssertionFailure = z.output<typeof assertionFailureSchema>;

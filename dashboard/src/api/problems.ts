@@ -116,7 +116,7 @@ export const API_PROBLEMS = {
   assertion_failed: {
     status: 409,
     title: 'Assertion does not hold',
-    hint: '`detail` and `failures` say what was found instead, and which conditions the nearest requests do not meet.',
+    hint: '`detail` and `failures` show what was found instead, and which conditions of the search the nearest requests do not meet.',
   },
   body_too_large: { status: 413, title: 'Body too large', hint: 'Send less than 1 MiB.' },
   media_type_unsupported: {

@@ -62,7 +62,7 @@ export const decided = (range: TimeRange, expected: ExpectedCount, outcome: Outc
   };
 };
 
-/** Returns the facts for an Expectation that ended without a decision. */
+/** Returns the facts for an Expectation whose number of requests could not be determined. */
 export const undetermined = (accepted: Finding, message: string, range?: TimeRange): ExpectationFacts => ({
   phase: 'Undetermined',
   accepted,

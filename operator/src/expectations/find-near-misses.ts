@@ -10,7 +10,7 @@ const CANDIDATES_MAX = 5;
 const BODY_BYTES_MAX = 64 * 1024;
 
 /**
- * Returns the requests that almost match each of the Expectations, which are of one Project. Reads the last requests of the Project once
+ * Returns the nearest requests for each of the Expectations, which are of one Project. Reads the last requests of the Project once
  * for all of them. They only help to read the result, so there are none if the log cannot be read.
  */
 export const findNearMisses = async (

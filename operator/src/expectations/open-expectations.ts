@@ -351,7 +351,7 @@ export class OpenExpectations {
     }
   }
 
-  /** Ends the Expectation if it can be decided. Returns it if requests that almost match must be found first. */
+  /** Ends the Expectation if it can be decided. Returns it if its nearest requests must be found first. */
   #judge(tracked: Tracked, count: EachCount, isComplete: boolean): Missing[] {
     const { kind, matched, needsAll } = decide(tracked.expected, count, isComplete);
     const lost = isComplete && needsAll ? (tracked.lost ?? this.#options.lost(tracked)) : undefined;

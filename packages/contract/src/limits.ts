@@ -264,7 +264,7 @@ export const LIMITS = {
   expectationUndecidedMsMax: 60 * 60 * 1_000,
   /** The maximum number of open Expectations in a namespace. Further ones wait. */
   expectationsOpenPerNamespaceMax: 1_000,
-  /** Matching requests, and requests that almost match, in the status of an Expectation. */
+  /** Matching requests, and nearest requests, in the status of an Expectation. */
   expectationRequestIdsMax: 10,
   expectationNearMissesMax: 3,
   /** Terms of the search in each of them, and their length. */
