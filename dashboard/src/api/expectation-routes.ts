@@ -51,7 +51,7 @@ export const expectationRoutes = [
     summary: 'Expect a number of requests',
     description:
       'Creates an Expectation, which the operator decides. Requires `create` on `mockexpectations`. ' +
-      'The condition `Decided` is `True` at its end, with the reason `Met` or `Unmet`.',
+      'At its end, the condition `Decided` is `True` with the reason `Met`, `Unmet` or `Undetermined`.',
     params: projectParams,
     // Only the fields are checked here. The API server checks the cross-field rules.
     body: z.strictObject({
@@ -71,7 +71,7 @@ export const expectationRoutes = [
     path: `${EXPECTATIONS}/{expectation}`,
     operationId: 'getExpectation',
     tag: 'Expectations',
-    summary: 'Get an expectation and its end',
+    summary: 'Get an expectation and its result',
     params: expectationParams,
     answers: { 200: { description: 'The Expectation.', content: { 'application/json': expectationSchema } } },
     problems: ['expectation_not_found'],

@@ -173,7 +173,7 @@ export const API_PROBLEMS = {
   log_unsettled: {
     status: 503,
     title: 'Log may not be complete',
-    hint: 'A gateway cannot say what it has accepted. Try again later, or read what is in the log with `settled=false`.',
+    hint: 'A gateway does not report what it has accepted. Try again later, or read what is in the log with `settled=false`.',
     retryAfterS: 2,
   },
   resources_unavailable: {
