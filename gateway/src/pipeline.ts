@@ -202,10 +202,15 @@ export class Pipeline {
     for (const { startedMs, project } of this.#running) to.add(startedMs, project?.uid, project?.namespace);
   }
 
-  /** Adds the requests that are neither recorded nor refused. */
-  addUnrecorded(to: OldestRequests): void {
-    for (const { startedMs, project, isRecorded } of this.#running)
-      if (!isRecorded) to.add(startedMs, project?.uid, project?.namespace);
+  /**
+   * Returns the earliest `receivedAtUs` of the requests that are neither recorded nor refused, by the uid of their project. Undefined
+   * stands for requests whose project is not known yet.
+   */
+  unrecordedSinceUs(): ReadonlyMap<string | undefined, number> {
+    const since = new Map<string | undefined, number>();
+    for (const { receivedAtUs, project, isRecorded } of this.#running)
+      if (!isRecorded && receivedAtUs < (since.get(project?.uid) ?? Infinity)) since.set(project?.uid, receivedAtUs);
+    return since;
   }
 
   /** Resolves when no request is running. */

@@ -135,6 +135,22 @@ test('a request that is still arriving is not accepted, so only the time is earl
   expect(stand.sink.rows.map(({ receivedAtUs }) => receivedAtUs >= arriving.untilUs)).toEqual([true]);
 });
 
+test('a clock that is set forward does not hide a request that is still arriving', async () => {
+  const client = await connect();
+  client.send(request('POST', PATH, [HOST, WITH_KEY, 'Content-Length: 2'], 'a'));
+  await delay(100);
+  const real = Date.now;
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => real() + 500);
+  try {
+    const { untilUs } = await askUntilSettled(SHOP);
+    client.send('b');
+    await vi.waitFor(() => expect(stand.sink.rows).toHaveLength(1), 5_000);
+    expect(stand.sink.rows.map(({ receivedAtUs }) => receivedAtUs >= untilUs)).toEqual([true]);
+  } finally {
+    clock.mockRestore();
+  }
+});
+
 test('a row in quarantine is reported for its project only', async () => {
   stand.sink.onInsert = () => {
     throw new LogStoreError('refused', { kind: 'permanent', code: '1' });

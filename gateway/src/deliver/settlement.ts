@@ -1,11 +1,11 @@
 import type { SettledProject } from '@standin/contract';
 import { CLOCK_STEP_MS, wallClockUs } from '../request/clock.ts';
-import { OldestRequests } from '../request/oldest-requests.ts';
+import type { Pipeline } from '../pipeline.ts';
 import type { Delivery } from './delivery.ts';
 
 export interface SettlementOptions {
   readonly delivery: Pick<Delivery, 'lastFile' | 'hasDelivered' | 'hasUnshown' | 'onStep' | 'quarantinedProjects'>;
-  readonly pipeline: { addUnrecorded(to: OldestRequests): void };
+  readonly pipeline: Pick<Pipeline, 'unrecordedSinceUs'>;
 }
 
 /** A question about some projects. */
@@ -35,12 +35,13 @@ export class Settlement {
    */
   wait(projects: readonly string[], tell: Waiting['tell']): () => void {
     const { delivery, pipeline } = this.#options;
-    const nowMs = performance.now();
-    const askedUs = wallClockUs(nowMs);
-    const unrecorded = new OldestRequests();
-    pipeline.addUnrecorded(unrecorded);
-    const untilUs = (project: string): number =>
-      Math.floor(askedUs - (nowMs - Math.min(nowMs, oldestMs(unrecorded, project)) + CLOCK_STEP_MS) * 1_000);
+    const since = pipeline.unrecordedSinceUs();
+    // The clock of later requests can be set back by a little.
+    const nowUs = wallClockUs(performance.now()) - 2 * CLOCK_STEP_MS * 1_000;
+    const untilUs = (project: string): number => {
+      const own = project === ALL_PROJECTS ? since.values() : [since.get(project) ?? Infinity];
+      return Math.floor(Math.min(nowUs, since.get(undefined) ?? Infinity, ...own));
+    };
     const waiting: Waiting = {
       projects: new Map(projects.map((project) => [project, untilUs(project)])),
       lastFile: delivery.lastFile,
@@ -69,11 +70,6 @@ export class Settlement {
     if (settled.length > 0) tell(settled);
   }
 }
-
-const oldestMs = ({ ofAnyProject, byProject }: OldestRequests, project: string): number => {
-  const own = project === ALL_PROJECTS ? [...byProject.values()] : [byProject.get(project)];
-  return Math.min(ofAnyProject, ...own.map((oldest) => oldest?.receivedMs ?? Infinity));
-};
 
 const hasQuarantine = (quarantined: ReadonlyMap<string | undefined, string>, project: string): boolean =>
   project === ALL_PROJECTS ? quarantined.size > 0 : quarantined.has(undefined) || quarantined.has(project);
