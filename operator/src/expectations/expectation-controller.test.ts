@@ -382,4 +382,18 @@ describe('many Expectations', () => {
     await passSeconds(1);
     expect(summary('last')[0]).toBe('Accepted=True Accepted');
   });
+
+  it('of one namespace leave their place to the next one if they cannot be counted', async () => {
+    source.put('Project', 'gone', { accountRef: { name: 'team' } });
+    putMany(LIMITS.expectationsOpenPerNamespaceMax);
+    put({ projectRef: { name: 'gone' } });
+    await passSeconds(1);
+    put({}, 'last');
+    await passSeconds(1);
+    expect(summary()[0]).toBe('Accepted=False LimitReached');
+    source.remove('Project', 'gone');
+    source.remove('Expectation', 'number-0');
+    await passSeconds(1);
+    expect([summary()[0], summary('last')[0]]).toEqual(['Accepted=False ProjectNotFound', 'Accepted=True Accepted']);
+  });
 });

@@ -129,6 +129,8 @@ class Expectations {
       const { finding } = plan;
       return (await report(undetermined(finding, finding.message))) ? undefined : OUTDATED;
     }
+    // It may have been its turn.
+    if (plan.kind === 'waiting') opened?.forget(uid, namespace);
     const obstacle = plan.kind === 'waiting' ? plan.finding : this.#track(uid, plan);
     const counted = opened?.get(uid);
     if (counted === undefined || obstacle !== undefined)

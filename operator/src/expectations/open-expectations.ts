@@ -158,7 +158,7 @@ export class OpenExpectations {
   /** Begins to count. Returns false if the namespace has no place. */
   track(uid: string, expectation: ReadyExpectation): boolean {
     const { namespace, projectUid } = expectation.filter;
-    if ((this.#byNamespace.get(namespace)?.size ?? 0) >= LIMITS.expectationsOpenPerNamespaceMax) {
+    if (!this.#hasPlace(namespace)) {
       put(this.#waiting, namespace, uid);
       return false;
     }
@@ -188,21 +188,29 @@ export class OpenExpectations {
     return true;
   }
 
+  /** Gives the place of the Expectation, or the one that it waits for, to the next one. */
   forget(uid: string, namespace: string): void {
     take(this.#waiting, namespace, uid);
     const tracked = this.#tracked.get(uid);
-    if (tracked === undefined) return;
-    const { projectUid } = tracked.filter;
-    this.#tracked.delete(uid);
+    if (tracked !== undefined) this.#untrack(tracked);
+    const [next] = this.#waiting.get(namespace) ?? [];
+    if (next === undefined || !this.#hasPlace(namespace)) return;
+    take(this.#waiting, namespace, next);
+    this.#options.onChange(next);
+  }
+
+  #hasPlace(namespace: string): boolean {
+    return (this.#byNamespace.get(namespace)?.size ?? 0) < LIMITS.expectationsOpenPerNamespaceMax;
+  }
+
+  #untrack(tracked: Tracked): void {
+    const { namespace, projectUid } = tracked.filter;
+    this.#tracked.delete(tracked.uid);
     if (take(this.#byNamespace, namespace, tracked)) {
       this.#pausedUntil.delete(namespace);
       this.#slowUntil.delete(namespace);
     }
     if (take(this.#byProject, projectUid, tracked)) this.#asks.delete(projectUid);
-    const [next] = this.#waiting.get(namespace) ?? [];
-    if (next === undefined) return;
-    take(this.#waiting, namespace, next);
-    this.#options.onChange(next);
   }
 
   /** Waits until all requests of the time range are in the log. Called after the deadline. */
