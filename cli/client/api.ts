@@ -59,24 +59,39 @@ export class Api {
     if (body !== undefined) headers['content-type'] = 'application/json';
     const request: RequestInit = { method, headers, signal: AbortSignal.timeout(TIMEOUT_MS) };
     if (body !== undefined) request.body = JSON.stringify(body);
-    const response = await fetch(`${this.#url}/api/v1${path}${search}`, request).catch((cause: unknown) => {
+    const url = `${this.#url}/api/v1${path}${search}`;
+    const { status, ok, text } = await send(url, request).catch((cause: unknown) => {
       throw new StandinError(`${this.#url} does not respond. Is Standin running?`, { cause });
     });
-    const text = await response.text();
-    if (response.ok) return (text === '' ? undefined : JSON.parse(text)) as T;
-    throw toError(response.status, text);
+    const json = parseJson(text);
+    // An empty response has nothing to parse.
+    if (ok && (text === '' || json !== undefined)) return json as T;
+    throw toError(status, text, json);
   }
 }
 
-const toError = (status: number, text: string): StandinError => {
+const send = async (url: string, request: RequestInit) => {
+  const response = await fetch(url, request);
+  return { status: response.status, ok: response.ok, text: await response.text() };
+};
+
+const parseJson = (text: string): unknown => {
   try {
-    const problem = JSON.parse(text) as Problem;
-    return problem.code === 'assertion_failed'
-      ? new StandinAssertionError(problem)
-      : new StandinError(problem.detail, problem);
+    return JSON.parse(text);
   } catch {
-    return new StandinError(`the server responded with ${status}: ${text.slice(0, 200)}`, { status });
+    return undefined;
   }
+};
+
+/** Servers on the way, such as the login page of a proxy, respond with something else than problems. */
+const toError = (status: number, text: string, json: unknown): StandinError => {
+  const problem = (json ?? {}) as Partial<Problem>;
+  const { code, detail } = problem;
+  if (typeof code !== 'string' || typeof detail !== 'string')
+    return new StandinError(`the server responded with ${status}: ${text.slice(0, 200)}`, { status });
+  return code === 'assertion_failed'
+    ? new StandinAssertionError(problem as Problem)
+    : new StandinError(detail, { code, status });
 };
 
 /** Encodes names as a path, such as `/namespaces/default/projects/shop`. */

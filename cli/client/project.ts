@@ -118,8 +118,11 @@ export class CreatedProject extends Project {
     await this.api.ask(this.path, { method: 'DELETE' });
   }
 
+  /** Deletes the project, unless it is deleted. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.delete();
+    await this.delete().catch((error: unknown) => {
+      if (!(error instanceof StandinError && error.code === 'project_not_found')) throw error;
+    });
   }
 
   async #purge(): Promise<void> {
@@ -159,12 +162,16 @@ export const createProject = async (
     })),
   };
   const path = apiPath('namespaces', namespace, 'projects');
-  const created = await api.ask<Schemas['CreatedProject']>(path, { method: 'POST', body });
-  if (!created.isReady || created.url === undefined) {
-    await api.ask(`${path}/${name}`, { method: 'DELETE' });
-    throw new StandinError(`the project did not become ready: ${created.message}`);
+  try {
+    const created = await api.ask<Schemas['CreatedProject']>(path, { method: 'POST', body });
+    if (!created.isReady || created.url === undefined)
+      throw new StandinError(`the project did not become ready: ${created.message}`);
+    const key = apiPath('namespaces', namespace, 'accounts', account, 'key');
+    const { apiKey } = await api.ask<Schemas['ApiKey']>(key);
+    return new CreatedProject(api, { namespace, name, url: created.url, apiKey });
+  } catch (error) {
+    // It may exist although the response is an error, or was lost.
+    await api.ask(`${path}/${encodeURIComponent(name)}`, { method: 'DELETE' }).catch(() => undefined);
+    throw error;
   }
-  const key = apiPath('namespaces', namespace, 'accounts', account, 'key');
-  const { apiKey } = await api.ask<Schemas['ApiKey']>(key);
-  return new CreatedProject(api, { namespace, name, url: created.url, apiKey });
 };
