@@ -79,7 +79,7 @@ export const assertRequests = async (
     const searches = options.expectations.map(({ search }) => search.filter);
     const holds = ({ failures }: Assertion): boolean => failures.length === 0;
     const read = async (): Promise<Assertion> => {
-      await deliverRecent(log, searches, over);
+      await deliverRecent(log, searches, signal);
       return check(log, options);
     };
     const assertion = await readUntil(log, read, holds, over);

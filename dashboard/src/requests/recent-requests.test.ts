@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { LogRow } from '@standin/contract';
 import { toLogSummary } from '@standin/exchange';
 import { newLogRow } from '@standin/exchange/testing';
@@ -31,7 +32,8 @@ const logWith = (inserted: readonly LogRow[], own: { recent: readonly LogRow[] |
         await next.arrived.promise;
       },
     },
-    settle: () => {
+    settle: (signal) => {
+      if (signal.aborted) return Promise.reject(signal.reason as Error);
       calls.push('settle');
       stored = [...stored, ...(own.recent ?? [])];
       return Promise.resolve();
@@ -111,6 +113,13 @@ test('a wait does not return a request in progress before the log has it', async
   const { log, calls } = logWith([], { recent: [begun] });
   expect(await waitForRequests(log, { count: 1, timeoutMs: 50 }, NEVER)).toEqual([]);
   expect(calls).not.toContain('settle');
+});
+
+test('a wait without time returns what the gateway has accepted', async () => {
+  const rows = [row('a')];
+  const { log } = logWith([], { recent: rows });
+  const slow = { ...log, own: { ...log.own, recent: () => delay(20, rows) } } as ProjectLog;
+  expect(await waitForRequests(slow, { count: 1, timeoutMs: 0 }, NEVER)).toHaveLength(1);
 });
 
 test('a wait that times out returns what there is', async () => {

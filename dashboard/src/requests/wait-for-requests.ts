@@ -36,7 +36,7 @@ export const waitForRequests = async (
   const over = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   if (log.own !== undefined) {
     const read = async (): Promise<readonly LogSummary[]> => {
-      await deliverRecent(log, [search], over);
+      await deliverRecent(log, [search], signal);
       return listOldest(log, { search, sinceUs, after, count });
     };
     return readUntil(log, read, ({ length }) => length >= count, over);
