@@ -1385,7 +1385,7 @@ export interface operations {
            */
           settled?: boolean;
           /**
-           * @description How long requests may still arrive. With a `max` or `nothingElse`, the response comes after this time. Otherwise, it comes as soon as the assertion holds. For example 500ms or 10s, at most 50s.
+           * @description How long requests may still arrive. With a `max`, with `nothingElse`, or with `inOrder` and a `min` of 0, the response comes after this time. Otherwise, it comes as soon as the assertion holds. For example 500ms or 10s, at most 50s.
            * @default 0s
            */
           timeout?: string;

@@ -249,6 +249,15 @@ expected no other requests, found 1
     expect((await ask({ expectations: [{ q: 'method:PUT' }], timeout: '50ms' })).status).toBe(409);
   });
 
+  test('ends at the timeout if a later request may be out of order', async () => {
+    const memory = memoryLog();
+    memory.insert(ORDER);
+    const expectations = [{ q: 'path:*/orders' }, { q: 'path:*/carts', count: { min: 0 } }];
+    const waiting = serve(memory.log)({ inOrder: true, expectations, timeout: '200ms' });
+    setTimeout(() => memory.insert(CART), 20);
+    expect((await waiting).json).toMatchObject({ failures: [{ kind: 'order', expectation: 1 }] });
+  });
+
   test.each<[string, unknown, string]>([
     ['no expectations', {}, 'expectations must not be empty'],
     ['an unknown field', { expectations: [{ q: '', never: true }] }, 'Unrecognized key'],

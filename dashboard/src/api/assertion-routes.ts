@@ -51,7 +51,7 @@ const assertionBody = z
     after,
     timeout: timeout(
       '0s',
-      'How long requests may still arrive. With a `max` or `nothingElse`, the response comes after this time. Otherwise, it comes as soon as the assertion holds.',
+      'How long requests may still arrive. With a `max`, with `nothingElse`, or with `inOrder` and a `min` of 0, the response comes after this time. Otherwise, it comes as soon as the assertion holds.',
     ),
     settled: z
       .boolean()

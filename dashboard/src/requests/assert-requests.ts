@@ -72,11 +72,13 @@ export const assertRequests = async (
   options: AssertOptions,
   signal: AbortSignal,
 ): Promise<Assertion> => {
-  const isOpen = options.nothingElse || options.expectations.some(({ max }) => max !== undefined);
+  const { expectations, inOrder, nothingElse } = options;
+  // In an order, later matches of an expectation that needs none may be out of place.
+  const isOpen = nothingElse || expectations.some(({ min, max }) => max !== undefined || (inOrder && min === 0));
   if (isOpen) await delay(options.timeoutMs, undefined, { signal });
   else {
     const over = AbortSignal.any([signal, AbortSignal.timeout(options.timeoutMs)]);
-    const searches = options.expectations.map(({ search }) => search.filter);
+    const searches = expectations.map(({ search }) => search.filter);
     const holds = ({ failures }: Assertion): boolean => failures.length === 0;
     const read = async (): Promise<Assertion> => {
       await deliverRecent(log, searches, signal);
