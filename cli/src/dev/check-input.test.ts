@@ -1,8 +1,8 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { copyQuickstart, readUpstreamCa } from './check-input.ts';
+import { copyQuickstart, prepareDataDir, readUpstreamCa } from './check-input.ts';
 
 it('the quickstart is copied once, on the Pro plan, and an existing directory is left alone', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'standin-copy-'));
@@ -16,6 +16,14 @@ it('the quickstart is copied once, on the Pro plan, and an existing directory is
   expect(await copyQuickstart(dir)).toBe(false);
   expect(await readFile(account, 'utf8')).toBe('mine');
   expect(await readdir(dir)).not.toContain('create-order.yaml');
+});
+
+it('a data folder with temporary objects is not committed', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'standin-data-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  for (const name of ['state', 'temporary']) await mkdir(path.join(folder, name));
+  await prepareDataDir(folder);
+  expect(await readdir(folder)).toContain('.gitignore');
 });
 
 it('a directory that cannot be created causes an error that says what to do', async () => {

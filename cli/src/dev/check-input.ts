@@ -80,7 +80,17 @@ const mkdirFailure = async (error: unknown, folder: string): Promise<unknown> =>
 };
 
 /** The files and folders that Standin creates in a data folder. If a folder contains others, it gets no `.gitignore`. */
-export const ENTRIES = ['clickhouse', 'gateway', 'operations', 'operator', 'running.json', 'secrets', 'state', 'tls'];
+export const ENTRIES = [
+  'clickhouse',
+  'gateway',
+  'operations',
+  'operator',
+  'running.json',
+  'secrets',
+  'state',
+  'temporary',
+  'tls',
+];
 
 /**
  * Creates the folder for the log, keys and state. Returns its absolute path. Rejects with a `PlainError` if the folder cannot be
