@@ -46,7 +46,10 @@ export const reportAsJunit = (report: Report): string => {
   ].join('\n');
 };
 
-/** A summary for people, such as for `$GITHUB_STEP_SUMMARY`. */
+/** GitHub shows no summary of more than 1 MiB (https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands). */
+const MARKDOWN_BYTES_MAX = 1_000_000;
+
+/** A summary for people, such as for `$GITHUB_STEP_SUMMARY`. Leaves out what it has no room for. */
 export const reportAsMarkdown = (report: Report): string => {
   const [first] = report.cases;
   const columns =
@@ -57,10 +60,9 @@ export const reportAsMarkdown = (report: Report): string => {
   );
   const details = report.cases
     .filter(({ different, ignored }) => different > 0 || ignored !== undefined)
-    .flatMap(markdownDetails);
-  return [
-    `**standin test**: ${summary(report)}`,
-    '',
+    .map((one) => markdownDetails(one).join('\n'));
+  const parts = [
+    `**standin test**: ${summary(report)}\n`,
     ...(rows.length === 0
       ? []
       : [
@@ -70,7 +72,11 @@ export const reportAsMarkdown = (report: Report): string => {
           '',
         ]),
     ...details,
-  ].join('\n');
+  ];
+  let bytes = 0;
+  const shown = parts.filter((part) => (bytes += Buffer.byteLength(part) + 1) <= MARKDOWN_BYTES_MAX);
+  const isCut = shown.length < parts.length;
+  return [...shown, ...(isCut ? ['', 'The rest of the report is too long for this page.', ''] : [])].join('\n');
 };
 
 const suiteName = (one: TestCase): string => ('contract' in one ? one.contract : `${one.namespace}/${one.project}`);
