@@ -389,7 +389,7 @@ const noteNearest = (at: At, trials: readonly Trial[]): false => {
 
 /** Returns the schemas of `anyOf` or `oneOf`, or only the one that the discriminator names for the value. */
 const alternatives = (schema: Schema, keyword: string, value: unknown): readonly unknown[] => {
-  const all = list(schema[keyword]);
+  const all = list(ownMember(schema, keyword));
   const { propertyName, mapping } = record(schema['discriminator']);
   const name = isRecord(value) && typeof propertyName === 'string' ? ownMember(value, propertyName) : undefined;
   if (typeof name !== 'string') return all;

@@ -107,7 +107,10 @@ describe('a change that counts is listed', () => {
   });
 
   test('after ignored values of many parts', () => {
-    const item = (total: number) => ({ ...Array.from({ length: 30 }, () => randomUUID()), total });
+    const item = (total: number) => ({
+      ...Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`id${index}`, randomUUID()])),
+      total,
+    });
     expect(
       compare(
         bodies(1, () => item(5)),
