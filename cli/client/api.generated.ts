@@ -724,13 +724,13 @@ export interface operations {
                 when?: {
                   /** @description An expression in CEL that must be true, for example request.json.total > 100. If it cannot be evaluated for a request, it is not true. */
                   cel?: string;
-                  /** @description A condition that some requests meet, chosen at random, but always the same ones: each draws a number from 0 to 99.9999, which must be less than percent. */
+                  /** @description A condition that a percentage of the requests meets, and always the same ones. Each request draws a number from 0 to 99.9999, which must be less than percent. */
                   draw?: {
-                    /** @description An expression in CEL. Requests with the same value draw the same number, for example path.id. The value must be a string of 1 to 256 bytes, otherwise the condition is not met. If it is omitted, each request draws a number of its own. */
+                    /** @description A CEL expression, for example path.id. Requests with the same value draw the same number. If the value is not a string of 1 to 256 bytes, the condition is not met. Default: each request draws its own number. */
                     key?: string;
-                    /** @description How many percent of all keys meet the condition, with at most four decimals, for example 0.5. */
+                    /** @description The percentage of keys that meet the condition, with at most four decimals, for example 0.5. */
                     percent: number;
-                    /** @description Responses with the same seed draw the same number for the same key, for example pr-42. If it is omitted, the names of the Endpoint and of the response, such as create-order/declined. */
+                    /** @description Responses with the same seed draw the same number for the same key, for example pr-42. Default: the names of the Endpoint and of the response, such as create-order/declined. */
                     seed?: string;
                   };
                   /** @description Conditions on request headers. */
@@ -816,7 +816,7 @@ export interface operations {
             uri?: string;
           };
           /**
-           * @description Adds the label `standin.dev/temporary` to all objects. `standin dev` does not write them to the directory, and deletes them when it ends.
+           * @description Adds the label `standin.dev/temporary` to all objects. `standin dev` keeps them in its data folder instead of the directory of manifests, and deletes them when it starts again.
            * @default false
            */
           temporary?: boolean;

@@ -162,21 +162,21 @@ const draw = z
         holds: (self) => self < 0 || self > 100 || Math.round(self * 10_000) / 10_000 === self,
         message: 'must have at most four decimals',
       },
-    ]).describe('How many percent of all keys meet the condition, with at most four decimals, for example 0.5.'),
+    ]).describe('The percentage of keys that meet the condition, with at most four decimals, for example 0.5.'),
     seed: text({ min: 1, max: LIMITS.drawSeedLengthMax })
       .optional()
       .describe(
-        'Responses with the same seed draw the same number for the same key, for example pr-42. If it is omitted, the names of the Endpoint and of the response, such as create-order/declined.',
+        'Responses with the same seed draw the same number for the same key, for example pr-42. Default: the names of the Endpoint and of the response, such as create-order/declined.',
       ),
     key: text({ min: 1, max: LIMITS.expressionLengthMax })
       .optional()
       .describe(
-        `An expression in CEL. Requests with the same value draw the same number, for example path.id. The value must be a string of 1 to ${LIMITS.drawKeyBytesMax} bytes, otherwise the condition is not met. If it is omitted, each request draws a number of its own.`,
+        `A CEL expression, for example path.id. Requests with the same value draw the same number. If the value is not a string of 1 to ${LIMITS.drawKeyBytesMax} bytes, the condition is not met. Default: each request draws its own number.`,
       ),
   })
   .optional()
   .describe(
-    'A condition that some requests meet, chosen at random, but always the same ones: each draws a number from 0 to 99.9999, which must be less than percent.',
+    'A condition that a percentage of the requests meets, and always the same ones. Each request draws a number from 0 to 99.9999, which must be less than percent.',
   );
 
 const conditions = <S extends z.ZodType>(condition: S, max: number = LIMITS.conditionsMax) =>

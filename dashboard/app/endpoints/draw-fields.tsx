@@ -10,7 +10,7 @@ export interface DrawFieldsProps {
   readonly fieldErrors: ErrorLookup;
 }
 
-/** Fields for a condition that some requests meet, always the same ones. */
+/** Fields for a condition that a percentage of the requests meets. */
 export const DrawFields = ({ path, values, fieldErrors }: DrawFieldsProps) => (
   <fieldset className="flex min-w-0 flex-col gap-1">
     <legend className="mt-2 mb-1 font-medium">
@@ -34,8 +34,8 @@ export const DrawFields = ({ path, values, fieldErrors }: DrawFieldsProps) => (
       </Field>
     </div>
     <p className="text-small text-muted">
-      Only this percentage of the requests meets the condition, always the same ones. Requests with the same key, an
-      expression in CEL, are treated alike.
+      Only this percentage of the requests meets the condition, and always the same ones. Requests with the same key, a
+      CEL expression, get the same result.
     </p>
   </fieldset>
 );

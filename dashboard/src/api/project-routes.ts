@@ -110,7 +110,7 @@ export const projectRoutes = [
     tag: 'Projects',
     summary: 'Create a project and its endpoints',
     description:
-      'For test suites, which can use a project of their own for each file. Requires `create` on `mockprojects` and `mockendpoints`. The response comes when all gateways serve the endpoints, or after `timeout`. Either all objects are created, or none.',
+      'For test suites, which can create a project for each test file. Requires `create` on `mockprojects` and `mockendpoints`. The response comes when all gateways serve the endpoints, or after `timeout`. Either all objects are created, or none.',
     params: projectParams.pick({ namespace: true }),
     // Only the fields are checked here. The API server checks the cross-field rules.
     body: z.strictObject({
@@ -119,7 +119,7 @@ export const projectRoutes = [
         .boolean()
         .default(false)
         .describe(
-          'Adds the label `standin.dev/temporary` to all objects. `standin dev` does not write them to the directory, and deletes them when it ends.',
+          'Adds the label `standin.dev/temporary` to all objects. `standin dev` keeps them in its data folder instead of the directory of manifests, and deletes them when it starts again.',
         ),
       spec: z.strictObject(DEFINITIONS.Project.spec.shape),
       endpoints: z
@@ -160,7 +160,7 @@ export const projectRoutes = [
     tag: 'Projects',
     summary: 'Delete a project and its endpoints',
     description:
-      'Deletes the endpoints first. Gateways stop responding a moment later. Captured requests remain until they expire. To delete them, create a Purge before. Deletes nothing if a GitOps tool manages one of the objects.',
+      'Deletes the endpoints first. Gateways stop responding a moment later. Captured requests remain until they expire. To delete them, create a Purge first. Deletes nothing if a GitOps tool manages one of the objects.',
     params: projectParams,
     answers: { 204: { description: 'Deleted.' } },
     problems: ['project_not_found', 'object_not_found', 'conflict'],
