@@ -132,7 +132,7 @@ export interface ProjectLog extends Pick<LogStore, 'entries' | 'get' | 'row' | '
   ): ReturnType<LogStore['distinct']>;
 }
 
-export interface OwnGateway {
+interface OwnGateway {
   /**
    * Resolves with the project's rows that are accepted and may not be in the log. The log has all others. Resolves with undefined if
    * they are many, or not all of them are known. `settle` helps then.
