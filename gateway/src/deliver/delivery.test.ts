@@ -651,8 +651,11 @@ describe('the spool of an earlier process', () => {
       batches.push({ ...batch, rows: Buffer.from(batch.rows) });
       return Promise.resolve();
     };
-    const { spool, stop } = await startOn(dir, sink);
+    const { spool, delivery, stop } = await startOn(dir, sink);
     if (moreColumns < 0) await expect.poll(() => readdir(dir)).toEqual([path.basename(spool.folder)]);
+    // The pass is over when the file has another name.
+    else await expect.poll(() => readdir(path.dirname(file))).not.toContain(path.basename(file));
+    expect(delivery.hasDelivered(delivery.lastFile)).toBe(moreColumns < 0);
     await spool.exchange(testRow());
     await stop();
     const older = batches.filter((batch) => batch.columnCount === columnCount);

@@ -94,6 +94,8 @@ export class FolderDrain {
   #spare: Buffer | undefined;
 
   damagedRecords = 0;
+  /** Whether segments of a newer format were left. */
+  hasSkipped = false;
 
   constructor(options: FolderDrainOptions) {
     this.#options = options;
@@ -113,6 +115,7 @@ export class FolderDrain {
     if (content === undefined) return undefined;
     if (content.exchanges.columnCount > LOG_COLUMNS.length) {
       this.#options.logger.error({ file }, 'log segment has a newer format, leaving it for a newer version');
+      this.hasSkipped = true;
       return 0;
     }
     for (const damage of content.damage) await this.#note(file, damage, acknowledgedBytes);

@@ -157,7 +157,7 @@ export class Orphans {
       taken.set(name, bytes);
     }
     if (!(await drain.finish())) return;
-    this.#delivered.add(folder);
+    if (!drain.hasSkipped) this.#delivered.add(folder);
     for (const name of names.filter(isDraftName)) await rm(path.join(folder, name), { force: true });
     this.damagedRecords += drain.damagedRecords;
     for (const [name, bytes] of taken) await this.#settle(folder, name, bytes);
