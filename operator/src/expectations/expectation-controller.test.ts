@@ -308,6 +308,20 @@ describe('an Expectation', () => {
     expect(status().phase).toBe('Met');
   });
 
+  it('is counted when its Project is created while its first status is being written', async () => {
+    source.remove('Project', 'shop');
+    const { promise: written, resolve } = Promise.withResolvers<undefined>();
+    source.disturb = (call) => (call === 'writeStatus' ? written : undefined);
+    put();
+    await passSeconds(0);
+    source.put('Project', 'shop', { accountRef: { name: 'team' } });
+    await passSeconds(0);
+    resolve(undefined);
+    arrive(1);
+    await passSeconds(1.1);
+    expect(status().phase).toBe('Met');
+  });
+
   it('with a mistake in its search ends, with the position', async () => {
     put({ filter: { search: 'method:POST (a' } });
     await passSeconds(0);

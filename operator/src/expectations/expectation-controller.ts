@@ -1,9 +1,9 @@
-import { isRecord, LIMITS, objectRef, type ConditionReason, type Events, type ResourceObject } from '@standin/contract';
+import { LIMITS, objectRef, type ConditionReason, type Events, type ResourceObject } from '@standin/contract';
 import type { ReconcileResult } from '@standin/kube';
 import type { Logger } from 'pino';
 import type { Counter } from 'prom-client';
 import type { Controller } from '../controller.ts';
-import { endedOperation, NO_LOG_STORE } from '../operations/operation-conditions.ts';
+import { endedOperation, isPending, NO_LOG_STORE } from '../operations/operation-conditions.ts';
 import { reconciler, type ReconcilerParts, type Run } from '../reconciler.ts';
 import { conditionContext } from '../status/conditions.ts';
 import { ACCEPTED, fails } from '../translate/findings.ts';
@@ -97,9 +97,6 @@ const replacedText = ({ metadata }: ResourceObject, now: ResourceObject | undefi
   now === undefined || now.metadata.uid === metadata.uid
     ? undefined
     : `Project ${metadata.name} has another identity than before, whose requests were not counted.`;
-
-/** Reads only the phase, because a Project may have many thousands of ended Expectations. */
-const isPending = ({ status }: ResourceObject): boolean => isRecord(status) && status['phase'] === 'Pending';
 
 interface ExpectationsOptions extends ExpectationControllerOptions {
   readonly clock: () => number;

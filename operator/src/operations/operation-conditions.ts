@@ -1,4 +1,10 @@
-import type { Condition, ConditionReason, ConditionType, ResourceObject } from '@standin/contract';
+import {
+  isRecord,
+  type Condition,
+  type ConditionReason,
+  type ConditionType,
+  type ResourceObject,
+} from '@standin/contract';
 import { conditionsIn } from '@standin/crds';
 import { nextCondition, type ConditionContext } from '../status/conditions.ts';
 import type { Finding } from '../translate/index.ts';
@@ -50,4 +56,13 @@ export const endedOperation = ({
   }));
   const end = conditions.find(isEnd);
   return end && { conditions, endedAt: end.lastTransitionTime };
+};
+
+/**
+ * Whether an operation waits for its Project, or may wait for it soon, because its first status is still being written. Reads only the
+ * phase, because a Project may have many thousands of ended operations.
+ */
+export const isPending = ({ status }: Pick<ResourceObject, 'status'>): boolean => {
+  const phase = isRecord(status) ? status['phase'] : undefined;
+  return phase === undefined || phase === 'Pending';
 };

@@ -102,6 +102,19 @@ afterEach(async () => {
 });
 
 describe('a Purge', () => {
+  it('begins when its Project is created while its first status is being written', async () => {
+    source.remove('Project', 'shop');
+    const { promise: written, resolve } = Promise.withResolvers<undefined>();
+    source.disturb = (call) => (call === 'writeStatus' ? written : undefined);
+    source.put('Purge', 'erase', SPEC);
+    await passSeconds(0);
+    source.put('Project', 'shop', { accountRef: { name: 'team' } });
+    await passSeconds(0);
+    resolve(undefined);
+    await passSeconds(0);
+    expect(status().phase).toBe('Running');
+  });
+
   it('counts, deletes the requests, then the results of replays, and reports it with an Event on the Project', async () => {
     source.put('Purge', 'erase', SPEC);
     await passSeconds(0);

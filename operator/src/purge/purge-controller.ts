@@ -1,8 +1,8 @@
-import { isRecord, type Events, type ResourceObject } from '@standin/contract';
+import type { Events, ResourceObject } from '@standin/contract';
 import { readStatus } from '@standin/crds';
 import { systemClock, type ReconcileResult } from '@standin/kube';
 import { LogStoreError, type LogStore, type PurgeFilter } from '@standin/logstore';
-import { endedOperation, NO_LOG_STORE } from '../operations/operation-conditions.ts';
+import { endedOperation, isPending, NO_LOG_STORE } from '../operations/operation-conditions.ts';
 import type { Controller } from '../controller.ts';
 import type { GatewayController } from '../gateways/gateway-controller.ts';
 import { reconciler, type ReconcilerParts, type Run } from '../reconciler.ts';
@@ -56,8 +56,6 @@ const BEFORE_MS_MAX = 2_000;
 /** Creates the controller of Purges. Runs for one leader's term. */
 export const purgeController = (options: PurgeControllerOptions): Controller => {
   const purges = new Purges(options);
-  // Reads only the phase, because a Project may have many thousands of ended Purges.
-  const isPending = ({ status }: ResourceObject): boolean => isRecord(status) && status['phase'] === 'Pending';
   return reconciler(options, {
     name: 'purges',
     stage: 'purge',
