@@ -1,4 +1,5 @@
 import type { Objects, ResourceObject, Secrets } from '@standin/contract';
+import type { EntryPreview } from '@standin/exchange';
 import type { LogStore } from '@standin/logstore';
 import type { CachedObjects, TranslateSettings } from '@standin/operator';
 import { expect, it } from 'vitest';
@@ -6,11 +7,7 @@ import { localBackend } from './local-backend.ts';
 
 const SHOP = { kind: 'Project', metadata: { namespace: 'default', name: 'shop' } } as ResourceObject;
 
-/** Returns whether a project's log can be opened. `projectWithRows` is the only project that has captured rows. */
-const isOpened = async (namespace: string, name: string, projectWithRows?: string): Promise<boolean> => {
-  const store: Partial<LogStore> = {
-    summaries: ({ project }) => Promise.resolve(project === projectWithRows ? [{} as never] : []),
-  };
+const openByName = (store: Partial<LogStore>, namespace: string, name: string) => {
   const cache: Pick<CachedObjects, 'ofKind'> = { ofKind: () => [SHOP] };
   const { logs } = localBackend({
     objects: {} as Objects,
@@ -30,7 +27,14 @@ const isOpened = async (namespace: string, name: string, projectWithRows?: strin
     },
     gatherRefusals: () => Promise.reject(new Error('not expected')),
   });
-  return (await logs.openByName?.({ namespace, name })) !== undefined;
+  return logs.openByName?.({ namespace, name });
+};
+
+/** Returns whether a project's log can be opened. `projectWithRows` is the only project that has captured rows. */
+const isOpened = async (namespace: string, name: string, projectWithRows?: string): Promise<boolean> => {
+  const summaries: LogStore['summaries'] = ({ project }) =>
+    Promise.resolve(project === projectWithRows ? [{} as never] : []);
+  return (await openByName({ summaries }, namespace, name)) !== undefined;
 };
 
 it.each([
@@ -42,4 +46,14 @@ it.each([
   ['of a project that has captured rows but no manifest', true, ['default', 'nope', 'nope']],
 ] as const)('whether the log %s can be opened: %s', async (_what, expected, [namespace, name, projectWithRows]) => {
   expect(await isOpened(namespace, name, projectWithRows)).toBe(expected);
+});
+
+it.each([
+  [true, '-', '-'],
+  [true, '-', 'shop'],
+  [false, 'team-a', '-'],
+])('whether a wait can begin after a request to default/shop: %s, in %s/%s', async (expected, namespace, name) => {
+  const preview = { entry: { namespace: 'default', project: 'shop' } } as EntryPreview;
+  const log = await openByName({ preview: () => Promise.resolve(preview) }, namespace, name);
+  expect((await log?.preview('id', 0)) !== undefined).toBe(expected);
 });

@@ -126,7 +126,7 @@ const namedLog = (
       ? found
       : undefined;
   return {
-    // Histograms, distinct values, single previews and replay results are empty, because they require a project that exists.
+    // Histograms, distinct values and replay results are empty, because they require a project that exists.
     ...openLocal(options, { namespace: '', name: '', uid: NO_UID }),
     settle: (signal) => settle(gateway, ALL_PROJECTS, signal),
     own: ownGateway(gateway, (row) => ifNamed(row) !== undefined),
@@ -134,6 +134,10 @@ const namedLog = (
     count: (filter) => store.count({ ...filter, ...scope }),
     follow: (options) => store.follow({ ...options, ...scope }),
     entries: (summaries) => store.entries(summaries),
+    preview: async (id, bodyBytesMax) => {
+      const preview = await store.preview(id, bodyBytesMax);
+      return preview && ifNamed(preview.entry) && preview;
+    },
     previews: (summaries, bodyBytesMax) => store.previews(summaries, bodyBytesMax),
     get: async (id) => ifNamed(await store.get(id)),
     row: async (id) => ifNamed(await store.row(id)),
