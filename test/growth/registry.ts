@@ -72,7 +72,6 @@ export const NOT_MEASURED: Readonly<Record<string, readonly string[]>> = {
     'cli/src/validate/read-manifests.ts#readManifests',
     'dashboard/src/replays/results.ts#readResponses',
     'dashboard/src/requests/read-histogram.ts#readHistogram',
-    'dashboard/src/requests/recent-requests.ts#readEntries',
     'dashboard/src/requests/read-until.ts#readUntil',
     'dashboard/app/requests/read-traffic.server.ts#readRows',
     'dashboard/src/api/read-body.ts#readJsonBody',
