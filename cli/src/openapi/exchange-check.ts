@@ -18,8 +18,15 @@ export interface ContractChange {
   readonly header?: string;
 }
 
-/** The body is longer than what is checked. */
-export class BodyTooLarge extends Error {}
+/** The body cannot be checked: it is too long, or in an unknown content coding. */
+export class UncheckedBody extends Error {
+  readonly reason: 'tooComplex' | 'coding';
+
+  constructor(reason: 'tooComplex' | 'coding') {
+    super();
+    this.reason = reason;
+  }
+}
 
 /** For one request or response. About 0.2 s. */
 const UNITS_MAX = 20_000_000;
@@ -33,7 +40,7 @@ interface Checked {
   readonly note: (change: ContractChange) => void;
 }
 
-/** Checks the request of an exchange. Throws a `ContractError`, `BodyTooLarge` or `BudgetExhausted`. */
+/** Checks the request of an exchange. Throws a `ContractError`, `UncheckedBody` or `BudgetExhausted`. */
 export const checkRequest = (
   contract: Contract,
   { operation, parameters }: { readonly operation: Operation; readonly parameters: ReadonlyMap<string, string> },
@@ -183,13 +190,14 @@ class MessageCheck {
     const boundary = multipartBoundary(type);
     if (!isJson(mediaType) && !isText && !isForm && boundary === undefined) return undefined;
     const decoded = decodeContent(contentCodings(this.headers), this.body, BODY_BYTES_MAX);
-    if (decoded.kind === 'tooLarge') throw new BodyTooLarge();
+    if (decoded.kind === 'unknown') throw new UncheckedBody('coding');
+    if (decoded.kind === 'tooLarge') throw new UncheckedBody('tooComplex');
     if (decoded.kind !== 'decoded') {
       this.note('body: is not in its content coding');
       return undefined;
     }
     const { bytes } = decoded;
-    if (bytes.length > BODY_BYTES_MAX) throw new BodyTooLarge();
+    if (bytes.length > BODY_BYTES_MAX) throw new UncheckedBody('tooComplex');
     this.#budget.charge(bytes.length);
     if (isForm) return { value: this.#form(formPairs(latin1Text(bytes)), schema) };
     if (boundary !== undefined) {

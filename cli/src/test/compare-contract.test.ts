@@ -373,6 +373,7 @@ test.each<[string, LogEntry, string]>([
   ['with a truncated response', listed('', { truncated: true }), 'truncated'],
   ['for which the contract has a mistake', entry('GET /broken'), 'contract'],
   ['with a body that is nested deeply', entry('POST /deep', { headers: [JSON_TYPE], body: deep }), 'tooComplex'],
+  ['with a body in an unknown coding', posted({ headers: [JSON_TYPE, ['content-encoding', 'aws-chunked']] }), 'coding'],
   [
     'with a body that is a bomb',
     {

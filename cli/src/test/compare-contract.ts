@@ -3,7 +3,7 @@ import type { LogEntry } from '@standin/exchange';
 import { BudgetExhausted } from '@standin/responses';
 import { Contract } from '../openapi/contract.ts';
 import { ContractError } from '../openapi/contract-files.ts';
-import { BodyTooLarge, checkRequest, checkResponse, type ContractChange } from '../openapi/exchange-check.ts';
+import { checkRequest, checkResponse, UncheckedBody, type ContractChange } from '../openapi/exchange-check.ts';
 import { PlainError } from '../plain-error.ts';
 import { different, skipped, whyIncomplete, type Comparison } from './compare-response.ts';
 import type { Ignored } from './ignored.ts';
@@ -80,7 +80,8 @@ export class ContractComparison {
   }
 
   #asSkipped(error: unknown): Comparison {
-    if (error instanceof BudgetExhausted || error instanceof BodyTooLarge) return skipped('tooComplex');
+    if (error instanceof UncheckedBody) return skipped(error.reason);
+    if (error instanceof BudgetExhausted) return skipped('tooComplex');
     if (!(error instanceof ContractError)) throw error;
     this.#warn(error.message);
     return skipped('contract');

@@ -37,6 +37,7 @@ export const SKIP_REASONS = {
   mocked: 'no upstream responded',
   noMock: 'the endpoint has no valid mock',
   tooComplex: 'checking it with the contract takes too long',
+  coding: 'the content coding of the body is not known',
   contract: 'the contract has a mistake',
 } as const;
 export type SkipReason = keyof typeof SKIP_REASONS;
