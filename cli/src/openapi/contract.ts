@@ -67,12 +67,13 @@ export class Contract {
    */
   find(method: string, received: string): Found {
     const path = normalPath(received);
+    const segments = path.startsWith('/') ? path.slice(1).split('/') : [];
     for (const table of this.#tables) {
-      const matching = table.matching(path);
+      const matching = table.matching(path, segments);
       for (const one of [method, servedMethod(method)])
         for (const { template, operations } of matching) {
           const operation = operations.get(one);
-          const parameters = operation === undefined ? undefined : matchTemplate(template, path);
+          const parameters = operation === undefined ? undefined : matchTemplate(template, segments);
           if (operation !== undefined && parameters !== undefined) return { kind: 'operation', operation, parameters };
         }
       const [first] = matching;
@@ -175,9 +176,9 @@ class PathLookup {
   }
 
   /** Returns the paths that match, in order of precedence. */
-  matching(path: string): readonly ContractPath[] {
+  matching(path: string, segments: readonly string[]): readonly ContractPath[] {
     const found = this.#table.matches(path).flatMap((methods) => methods.get(ANY) ?? []);
-    const mixed = this.#mixed.filter(({ template }) => matchTemplate(template, path) !== undefined);
+    const mixed = this.#mixed.filter(({ template }) => matchTemplate(template, segments) !== undefined);
     if (mixed.length === 0) return found;
     return [...found, ...mixed].sort((a, b) =>
       a.arrangement < b.arrangement ? -1 : a.arrangement > b.arrangement ? 1 : 0,

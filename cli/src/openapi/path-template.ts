@@ -62,21 +62,28 @@ export const templateArrangement = ({ segments }: PathTemplate): string =>
     .map(({ texts, names }) => (names.length === 0 ? 'L' : texts.every((text) => text === '') ? 'P' : 'M'))
     .join('');
 
-/** Returns the values of the parameters, as in the path, which is normal. Undefined if it does not match. */
-export const matchTemplate = ({ segments }: PathTemplate, path: string): ReadonlyMap<string, string> | undefined => {
-  const received = path.slice(1).split('/');
-  if (!path.startsWith('/') || received.length !== segments.length) return undefined;
+/**
+ * Returns the values of the parameters, as received. Undefined if the path does not match.
+ *
+ * @param received the segments of a normal path
+ */
+export const matchTemplate = (
+  { segments }: PathTemplate,
+  received: readonly string[],
+): ReadonlyMap<string, string> | undefined => {
+  if (received.length !== segments.length) return undefined;
+  // Fast, because a contract can have thousands of such paths.
+  if (!segments.every(({ texts: [first = ''] }, index) => received[index]?.startsWith(first))) return undefined;
   const values = new Map<string, string>();
   for (const [index, segment] of segments.entries())
     if (!matchSegment(segment, received[index] ?? '', values)) return undefined;
   return values;
 };
 
-/** Each text is found at its first place, so that this takes linear time. */
+/** The segment begins with the first text. Each text is found at its first place, so that this takes linear time. */
 const matchSegment = ({ texts, names }: MixedSegment, received: string, values: Map<string, string>): boolean => {
   const [first = ''] = texts;
   if (names.length === 0) return received === first;
-  if (!received.startsWith(first)) return false;
   let from = first.length;
   for (const [index, name] of names.entries()) {
     const text = texts[index + 1] ?? '';
