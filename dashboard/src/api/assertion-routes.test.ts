@@ -192,6 +192,21 @@ describe('requests:assert', () => {
     });
   });
 
+  test('does not name a request that matches beyond its preview among the nearest', async () => {
+    const { log, insert } = memoryLog();
+    insert(CART, ORDER);
+    const cut = (row: LogRow): EntryPreview => {
+      const whole = preview(row);
+      const entry = toLogEntry({ ...row, requestBody: row.requestBody.subarray(0, 1) });
+      return { ...whole, entry, requestBodyBytesShown: entry.request.body.length };
+    };
+    const previews: ProjectLog['previews'] = (summaries) =>
+      Promise.resolve(summaries.flatMap(({ id }) => [CART, ORDER].filter((row) => row.id === id).map(cut)));
+    const ask = serve({ ...log, previews });
+    const { json } = await ask({ expectations: [{ q: 'body:total', count: { min: 2 } }] });
+    expect(json).toMatchObject({ failures: [{ count: 1, requests: [{ id: ORDER.id }], nearest: [{ id: CART.id }] }] });
+  });
+
   test('says what was received in another order, and what else', async () => {
     const ask = serveRows(CART, ORDER, STATUS);
     const { json } = await ask({

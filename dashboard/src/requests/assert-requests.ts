@@ -176,12 +176,15 @@ const explain = async (
   const examined = await log.previews(inWindow, ASSERT_LIMITS.bodyBytesMax);
   const explained: Failure[] = [];
   for (const [at, failure] of failures.entries()) {
-    const search = failure.kind === 'count' && isTooFew(failure) ? expectations[failure.index]?.search : undefined;
-    explained.push(
-      search === undefined || at >= ASSERT_LIMITS.explainedMax
-        ? failure
-        : ({ ...failure, nearest: await nearMisses(search, examined, ASSERT_LIMITS.nearestMax) } as Failure),
-    );
+    const search = failure.kind === 'count' ? expectations[failure.index]?.search : undefined;
+    if (failure.kind !== 'count' || search === undefined || !isTooFew(failure) || at >= ASSERT_LIMITS.explainedMax) {
+      explained.push(failure);
+      continue;
+    }
+    // What was read of a request may not show that it matches.
+    const matching = new Set(failure.found.requests.map(({ id }) => id));
+    const others = examined.filter(({ entry }) => !matching.has(entry.id));
+    explained.push({ ...failure, nearest: await nearMisses(search, others, ASSERT_LIMITS.nearestMax) });
   }
   return { found, failures: explained };
 };

@@ -27,9 +27,11 @@ export const findNearMisses = async (
       const receivedAtUs = parseInstant(entry.receivedAt) ?? NaN;
       return receivedAtUs >= range.fromUs && receivedAtUs < range.untilUs;
     });
-    const misses = search === undefined ? [] : await nearMisses(search, inRange, LIMITS.expectationNearMissesMax);
+    const misses = search === undefined ? [] : await nearMisses(search, inRange, CANDIDATES_MAX);
+    // A request that meets every condition, as far as it was read, may match.
+    const certain = misses.filter(({ unmet }) => unmet.length > 0).slice(0, LIMITS.expectationNearMissesMax);
     found.push(
-      misses.map(({ request, unmet }) => ({
+      certain.map(({ request, unmet }) => ({
         requestId: request.entry.id,
         // Parts of the search, never values of the request.
         failed: unmet.slice(0, LIMITS.expectationFailedTermsMax).map(({ text }) => truncated(text)),
