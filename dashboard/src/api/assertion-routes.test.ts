@@ -1,5 +1,6 @@
 import { parseInstant, SourceError, type LogRow } from '@standin/contract';
-import { toLogEntry, toLogSummary, type EntryPreview, type LogSummary } from '@standin/exchange';
+import { toLogSummary, type LogSummary } from '@standin/exchange';
+import { testPreview } from '@standin/exchange/entry-testing';
 import { matchSearch } from '@standin/exchange/near-misses';
 import { newLogRow } from '@standin/exchange/testing';
 import type { CountFilter, InsertFeed } from '@standin/logstore';
@@ -7,15 +8,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OfProject, ProjectLog } from '../backend.ts';
 import { backendWith, startApiServer, type ApiServer } from './api-server.testing.ts';
 
-const preview = (row: LogRow): EntryPreview => ({
-  entry: toLogEntry(row),
-  requestBodyBytes: row.requestBody.length,
-  responseBodyBytes: row.responseBody.length,
-  requestBodyBytesShown: row.requestBody.length,
-  responseBodyBytesShown: row.responseBody.length,
-  requestText: undefined,
-  responseText: undefined,
-});
 const summary = (row: LogRow): LogSummary => ({ ...toLogSummary(row), bodyBytes: 0, insertedAtMs: 0 });
 
 /** A log in memory. `insert` adds rows that are visible from then on, `accept` rows that only `settle` shows. */
@@ -29,7 +21,7 @@ const memoryLog = () => {
     const behind = after && key({ receivedAtUs: parseInstant(after.receivedAt) ?? 0, id: after.id });
     return rows
       .filter((row) => {
-        const match = search && matchSearch({ kind: 'parsed', filter: search, terms: [] }, preview(row));
+        const match = search && matchSearch({ kind: 'parsed', filter: search, terms: [] }, testPreview(row));
         return (
           (match === undefined || match.unmet.length === 0) &&
           row.receivedAtUs >= sinceUs &&
@@ -67,8 +59,10 @@ const memoryLog = () => {
       return Promise.resolve((order === 'oldest-first' ? found : found.reverse()).slice(0, limit));
     },
     previews: (summaries) =>
-      Promise.resolve(summaries.flatMap(({ id }) => rows.filter((row) => row.id === id).map(preview))),
-    preview: (id) => Promise.resolve(rows.filter((row) => row.id === id).map(preview)[0]),
+      Promise.resolve(
+        summaries.flatMap(({ id }) => rows.filter((row) => row.id === id).map((row) => testPreview(row))),
+      ),
+    preview: (id) => Promise.resolve(rows.filter((row) => row.id === id).map((row) => testPreview(row))[0]),
     settle: () => {
       insert(...accepted.splice(0));
       return Promise.resolve();
@@ -195,13 +189,10 @@ describe('requests:assert', () => {
   test('does not name a request that matches beyond its preview among the nearest', async () => {
     const { log, insert } = memoryLog();
     insert(CART, ORDER);
-    const cut = (row: LogRow): EntryPreview => {
-      const whole = preview(row);
-      const entry = toLogEntry({ ...row, requestBody: row.requestBody.subarray(0, 1) });
-      return { ...whole, entry, requestBodyBytesShown: entry.request.body.length };
-    };
     const previews: ProjectLog['previews'] = (summaries) =>
-      Promise.resolve(summaries.flatMap(({ id }) => [CART, ORDER].filter((row) => row.id === id).map(cut)));
+      Promise.resolve(
+        summaries.flatMap(({ id }) => [CART, ORDER].filter((row) => row.id === id).map((row) => testPreview(row, 1))),
+      );
     const ask = serve({ ...log, previews });
     const { json } = await ask({ expectations: [{ q: 'body:total', count: { min: 2 } }] });
     expect(json).toMatchObject({ failures: [{ count: 1, requests: [{ id: ORDER.id }], nearest: [{ id: CART.id }] }] });

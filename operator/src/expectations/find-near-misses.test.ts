@@ -1,4 +1,5 @@
-import { toLogEntry, toLogSummary, type EntryPreview } from '@standin/exchange';
+import { toLogSummary } from '@standin/exchange';
+import { testPreview } from '@standin/exchange/entry-testing';
 import { parseFilter } from '@standin/exchange/search';
 import { newLogRow } from '@standin/exchange/testing';
 import { expect, test } from 'vitest';
@@ -11,13 +12,8 @@ test('a request that may match beyond the part of its body that was read is no n
     newLogRow({ receivedAtUs: AT_US, path: '/a', requestBody: Buffer.from('x'.repeat(100)) }),
     newLogRow({ receivedAtUs: AT_US, path: '/b', requestBody: Buffer.from('x'.repeat(100)) }),
   ];
-  const preview = (id: string): Promise<EntryPreview | undefined> => {
-    const row = rows.find((one) => one.id === id);
-    if (row === undefined) return Promise.resolve(undefined);
-    const entry = toLogEntry({ ...row, requestBody: row.requestBody.subarray(0, 10) });
-    const bytes = { requestBodyBytes: 100, requestBodyBytesShown: 10, responseBodyBytes: 0, responseBodyBytesShown: 0 };
-    return Promise.resolve({ entry, ...bytes, requestText: undefined, responseText: undefined });
-  };
+  const preview = (id: string) =>
+    Promise.resolve(rows.filter((row) => row.id === id).map((row) => testPreview(row, 10))[0]);
   const search = parseFilter('path:/a body:end');
   if (search.kind === 'invalid') throw new Error(search.problem.message);
   const range = { fromUs: AT_US, untilUs: AT_US + 1 };

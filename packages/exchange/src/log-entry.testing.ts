@@ -1,5 +1,5 @@
-import type { HeaderPair } from '@standin/contract';
-import { toLogEntry, type LogEntry } from './log-entry.ts';
+import type { HeaderPair, LogRow } from '@standin/contract';
+import { toLogEntry, type EntryPreview, type LogEntry } from './log-entry.ts';
 import { newLogRow } from './log-row.testing.ts';
 
 const entry = toLogEntry(
@@ -56,5 +56,20 @@ export const testEntry = (parts: TestEntryParts): LogEntry => {
       bodyBytes: Buffer.byteLength(parts.responseBody ?? ''),
       truncated: parts.truncated ?? false,
     },
+  };
+};
+
+/** Returns the preview of a row, with at most `bodyBytesMax` bytes of each body. */
+export const testPreview = (row: LogRow, bodyBytesMax = Infinity): EntryPreview => {
+  const requestBody = row.requestBody.subarray(0, bodyBytesMax);
+  const responseBody = row.responseBody.subarray(0, bodyBytesMax);
+  return {
+    entry: toLogEntry({ ...row, requestBody, responseBody }),
+    requestBodyBytes: row.requestBody.length,
+    responseBodyBytes: row.responseBody.length,
+    requestBodyBytesShown: requestBody.length,
+    responseBodyBytesShown: responseBody.length,
+    requestText: undefined,
+    responseText: undefined,
   };
 };

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toLogEntry, type EntryPreview } from '../log-entry.ts';
+import type { EntryPreview } from '../log-entry.ts';
+import { testPreview } from '../log-entry.testing.ts';
 import { newLogRow } from '../log-row.testing.ts';
 import { anyFilter } from './filter.testing.ts';
 import { formatFilter } from './format-filter.ts';
@@ -13,19 +14,10 @@ const parsed = (text: string) => {
   return result;
 };
 
-const preview = (changes: Parameters<typeof newLogRow>[0] = {}, rest: Partial<EntryPreview> = {}): EntryPreview => {
-  const row = newLogRow(changes);
-  return {
-    entry: toLogEntry(row),
-    requestBodyBytes: row.requestBody.length,
-    responseBodyBytes: row.responseBody.length,
-    requestBodyBytesShown: row.requestBody.length,
-    responseBodyBytesShown: row.responseBody.length,
-    requestText: undefined,
-    responseText: undefined,
-    ...rest,
-  };
-};
+const preview = (changes: Parameters<typeof newLogRow>[0] = {}, rest: Partial<EntryPreview> = {}): EntryPreview => ({
+  ...testPreview(newLogRow(changes)),
+  ...rest,
+});
 
 /** POST /v1/orders?a=1 with the body {"a":1}, and the response 200. */
 const order = preview();
