@@ -7,14 +7,14 @@ import { findNearMisses } from './find-near-misses.ts';
 
 const AT_US = Date.UTC(2026, 10, 28) * 1_000;
 
-test('a request that may match beyond the part of its body that was read is no near miss', async () => {
+test('a request that may match beyond the part of its body that was read is no near miss, and no condition is named twice', async () => {
   const rows = [
     newLogRow({ receivedAtUs: AT_US, path: '/a', requestBody: Buffer.from('x'.repeat(100)) }),
     newLogRow({ receivedAtUs: AT_US, path: '/b', requestBody: Buffer.from('x'.repeat(100)) }),
   ];
   const preview = (id: string) =>
     Promise.resolve(rows.filter((row) => row.id === id).map((row) => testPreview(row, 10))[0]);
-  const search = parseFilter('path:/a body:end');
+  const search = parseFilter('path:/a path:/a body:end');
   if (search.kind === 'invalid') throw new Error(search.problem.message);
   const range = { fromUs: AT_US, untilUs: AT_US + 1 };
   const filter = { projectUid: 'uid', namespace: 'default', project: 'shop', sinceUs: AT_US, untilUs: AT_US + 1 };

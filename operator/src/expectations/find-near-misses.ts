@@ -33,8 +33,8 @@ export const findNearMisses = async (
     found.push(
       certain.map(({ request, unmet }) => ({
         requestId: request.entry.id,
-        // Parts of the search, never values of the request.
-        failed: unmet.slice(0, LIMITS.expectationFailedTermsMax).map(({ text }) => truncated(text)),
+        // Conditions of the search, never values of the request.
+        failed: [...new Set(unmet.map(({ text }) => truncated(text)))].slice(0, LIMITS.expectationFailedTermsMax),
       })),
     );
   }
