@@ -47,7 +47,7 @@ export const CONTRACT: readonly GrowthEntry[] = [
   {
     of: 'cli/src/openapi/path-template.ts#matchTemplate',
     limit: TARGET,
-    run: (text) => matchTemplate(MIXED, `/${text}`),
+    run: (text) => matchTemplate(MIXED, [text]),
     near: { hyphens: repeated('a-'), ends: repeated('.json') },
   },
 ];
