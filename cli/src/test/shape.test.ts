@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { addToShape, compareShapes, emptyShape } from './shape.ts';
+import { addToShape, compareShapes, emptyShape, type Shape } from './shape.ts';
 
 const shape = (...values: readonly unknown[]) => {
   const made = emptyShape();
@@ -135,5 +135,36 @@ describe('for generated documents', () => {
       found((value) => ({ ...(value as object), added: 1 }), isObject),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe('maps of maps, whose names are data,', () => {
+  const size = ({ items, members }: Shape): number =>
+    [...members.values()].reduce((sum, member) => sum + size(member.shape), items === undefined ? 1 : 1 + size(items));
+  const map = (count: number, name: string, inner: (index: number) => unknown) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, inner(index)]));
+  const values = Array.from({ length: 20 }, (_, round) => ({
+    type: 1,
+    data: map(20, `a${round}-`, (index) => map(100, `b${index}-`, () => [{ c: 1 }])),
+    last: 1,
+  }));
+
+  test('are kept as few shapes', () => {
+    expect(size(shape(...values))).toBeLessThanOrEqual(10_000);
+  });
+
+  test('are kept as few shapes, also if arrays and objects are mixed', () => {
+    const mixed = (depth: number, bits: number): unknown =>
+      depth === 0 ? 1 : bits % 2 === 0 ? [mixed(depth - 1, bits >> 1)] : { a: mixed(depth - 1, bits >> 1) };
+    const made = shape(...Array.from({ length: 8_192 }, (_, bits) => mixed(30, bits)));
+    expect(size(made)).toBeLessThanOrEqual(10_000);
+  });
+
+  test('hide no change beside them or in their values', () => {
+    const mock = (change: object) => ({ type: 1, data: { a: { b: [{ c: 1 }] } }, last: 1, ...change });
+    expect(changes(values, mock({}))).toEqual([]);
+    expect(changes(values, mock({ type: '1' }))).toEqual(['$.type: number → string']);
+    expect(changes(values, mock({ last: '1' }))).toEqual(['$.last: number → string']);
+    expect(changes(values, mock({ data: { a: { b: [{ c: '1' }] } } }))).toEqual(['$.data.*.*[*].c: number → string']);
   });
 });
