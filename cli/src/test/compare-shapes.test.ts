@@ -26,7 +26,7 @@ test('the bodies of captured responses are not kept', () => {
     } as const;
     comparison.add(entry, mock, builder);
   }
-  expect(usedBytes() - before).toBeLessThan((ENDPOINTS * BODY_BYTES) / 5);
+  expect(usedBytes() - before).toBeLessThan((ENDPOINTS * BODY_BYTES) / 2);
   comparison.finish(builder);
   expect(builder.report().cases).toHaveLength(ENDPOINTS);
 });
