@@ -245,17 +245,6 @@ describe('a hostile contract or value', () => {
     expect(() => texts({ const: deep }, deep)).toThrow(BudgetExhausted);
   });
 
-  test.each(['date', 'date-time', 'uuid', 'email', 'hostname', 'ipv4', 'ipv6', 'uri', 'uri-reference', 'byte'])(
-    'with a long text in the format %s takes linear time',
-    (format) => {
-      const startMs = performance.now();
-      for (const unit of ['a', '1', ':', '.', '@', '0:', 'a.', '+', 'é', '='])
-        for (const start of ['', '2026-11-28T10:00:00.', 'a@', 'a:', '1.'])
-          texts({ format }, `${start}${unit.repeat(1_000_000)}!`, { units: 10_000_000 });
-      expect(performance.now() - startMs).toBeLessThan(5_000);
-    },
-  );
-
   test('with an exponential pattern takes linear time', () => {
     expect(texts({ pattern: '^(a+)+$' }, `${'a'.repeat(5_000)}!`)).toEqual(['$: must match the pattern ^(a+)+$']);
   });

@@ -1,12 +1,12 @@
 import { LIMITS } from '@standin/contract';
 import { isInFormat } from '../../../cli/src/openapi/formats.ts';
 import { decodeText, formPairs } from '../../../cli/src/openapi/parameter-text.ts';
-import { matchTemplate, parsePathTemplate } from '../../../cli/src/openapi/path-template.ts';
+import { matchTemplate, normalPath, parsePathTemplate } from '../../../cli/src/openapi/path-template.ts';
 import type { GrowthEntry } from '../entry.ts';
 import { framed, repeated } from '../generators.ts';
 
 const TARGET = LIMITS.requestTargetBytesMax;
-const FORM = 2 * 1024 * 1024;
+const BODY = 2 * 1024 * 1024;
 const FORMATS = ['date', 'date-time', 'uuid', 'email', 'hostname', 'ipv4', 'ipv6', 'uri', 'uri-reference', 'byte'];
 const MIXED = parsePathTemplate('/{a}-{b}-{c}{d}.json');
 
@@ -14,7 +14,7 @@ const MIXED = parsePathTemplate('/{a}-{b}-{c}{d}.json');
 export const CONTRACT: readonly GrowthEntry[] = [
   {
     of: 'cli/src/openapi/formats.ts#isInFormat',
-    limit: 200_000,
+    limit: BODY,
     run: (text) => FORMATS.map((format) => isInFormat(text, format)),
     near: {
       'at signs': repeated('a@'),
@@ -26,14 +26,14 @@ export const CONTRACT: readonly GrowthEntry[] = [
   },
   {
     of: 'cli/src/openapi/parameter-text.ts#formPairs',
-    limit: FORM,
+    limit: BODY,
     run: formPairs,
     near: { pairs: repeated('a=%41&') },
     cpuMsMax: 3_000,
   },
   {
     of: 'cli/src/openapi/parameter-text.ts#decodeText',
-    limit: FORM,
+    limit: BODY,
     run: (text) => decodeText(text, true),
     near: { bytes: repeated('\xc3\xa9') },
     cpuMsMax: 3_000,
@@ -49,5 +49,11 @@ export const CONTRACT: readonly GrowthEntry[] = [
     limit: TARGET,
     run: (text) => matchTemplate(MIXED, [text]),
     near: { hyphens: repeated('a-'), ends: repeated('.json') },
+  },
+  {
+    of: 'cli/src/openapi/path-template.ts#normalPath',
+    limit: TARGET,
+    run: normalPath,
+    near: { escapes: repeated('%41'), percents: repeated('%'), bytes: repeated('\xc3') },
   },
 ];
