@@ -6,7 +6,7 @@ import { Ignored } from './ignored.ts';
 import { ReportBuilder } from './report.ts';
 
 const JSON_TYPE = ['content-type', 'application/json'] as const;
-const ENDPOINTS = 100;
+const ENDPOINTS = 200;
 const BODY_BYTES = 300_000;
 
 test('the bodies of captured responses are not kept', () => {
